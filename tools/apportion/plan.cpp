@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// `apportion plan`: the distribution of n units over processors with a recorded profile, or of n packets of a data
+// assignment instance, by one planner or by all of them in comparison.
+#include "tools/apportion/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+#include "policies/planners/instance_file.hpp"
+#include "policies/planners/planner_table.hpp"
+#include "tools/apportion/plan_output.hpp"
+#include "tools/apportion/plan_plot.hpp"
+
+namespace apportion {
+
+namespace {
+
+struct PlanOptions {
+    std::string profiles, instance, algorithm, maxima, network = "serial", plot;
+    Units units = 0, granularity = 1;
+    double time_limit_s = 30;
+    bool json = false;
+};
+
+/// "proc=units,proc=units": one maximum per processor, kNoLimit where none is given. Names may contain ',' and '='.
+std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::string>& processors) {
+    std::vector<Units> maxima(processors.size(), kNoLimit);
+    while (!text.empty()) {
+        std::size_t found = processors.size();  // the longest name, for one may begin like another
+        for (std::size_t i = 0; i < processors.size(); ++i)
+            if (text.starts_with(processors[i] + "=") &&
+                (found == processors.size() || processors[i].size() > processors[found].size()))
+                found = i;
+        if (found == processors.size())
+            throw FileError(fmt::format("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
+                                        fmt::join(processors, ", ")));
+        text.remove_prefix(processors[found].size() + 1);
+        const std::string_view number = text.substr(0, text.find(','));
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), maxima[found]);
+        if (error != std::errc{} || end != number.data() + number.size() || maxima[found] < 0)
+            throw FileError(fmt::format("--max: '{}' is no maximum for processor '{}'; give a whole number, at least 0",
+                                        number, processors[found]));
+        text.remove_prefix(std::min(text.size(), number.size() + 1));
+    }
+    return maxima;
+}
+
+template <typename Entry>
+std::string names(std::span<const Entry> entries) {
+    std::string out;
+    for (const Entry& entry : entries) out += fmt::format("{}, ", entry.name);
+    return out + "all";
+}
+
+/// Runs the planners that the option names and prints their plans. Returns the exit status.
+template <typename Entry, typename Run>
+int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject, Run run) {
+    std::vector<Plan> plans;
+    for (const Entry& entry : entries)
+        if (options.algorithm == "all" || options.algorithm == entry.name) plans.push_back(run(entry));
+    if (plans.empty())
+        throw FileError(
+            fmt::format("--algorithm: '{}' is no planner here; use one of {}", options.algorithm, names(entries)));
+    if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
+        throw FileError(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
+    if (options.algorithm == "all")
+        std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
+    else
+        std::cout << (options.json ? plan_json(subject, plans[0]) : plan_table(subject, plans[0]));
+    return 0;
+}
+
+int plan_profile(PlanOptions options) {
+    const Profile profile = read_profile(options.profiles);
+    PlanSubject subject;
+    PlanProblem problem;
+    subject.units = problem.units = options.units;
+    problem.granularity = options.granularity;
+    for (const ProcessorProfile& processor : profile.processors) {
+        subject.processors.push_back(processor.name);
+        DiscreteTimes& times = problem.processors.emplace_back();
+        times.processor = processor.name;
+        for (const ProfilePoint& point : processor.points) {
+            times.points.push_back(point.units);
+            times.seconds.push_back(point.seconds);
+        }
+    }
+    if (!options.maxima.empty()) problem.maximum_units = parse_maxima(options.maxima, subject.processors);
+    if (options.algorithm.empty()) options.algorithm = "hpopta";
+    const int status = plan_and_print(options, registered_planners(), subject,
+                                      [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
+    if (!options.plot.empty()) plot_models(profile, options.plot);
+    return status;
+}
+
+int plan_instance(PlanOptions options) {
+    DataAssignment problem = read_instance(options.instance);
+    PlanSubject subject;
+    subject.units = problem.packets = options.units;
+    problem.granularity = options.granularity;
+    problem.network = options.network == "parallel" ? Network::kParallel : Network::kSerial;
+    for (const AssignmentUnit& unit : problem.units) subject.processors.push_back(unit.name);
+    if (!options.maxima.empty()) {
+        const std::vector<Units> maxima = parse_maxima(options.maxima, subject.processors);
+        for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
+    }
+    if (options.algorithm.empty()) options.algorithm = "ilp";
+    return plan_and_print(
+        options, registered_assignment_planners(), subject,
+        [&](const AssignmentPlannerEntry& planner) { return run_planner(planner, problem, options.time_limit_s); });
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, std::function<int()>& run) {
+    CLI::App* plan =
+        app.add_subcommand("plan", "Distribute units over processors from a recorded profile or an instance");
+    auto options = std::make_shared<PlanOptions>();
+    CLI::Option* profiles =
+        plan->add_option("--profiles", options->profiles, "CSV file: processor,units,seconds[,ci,repetitions]");
+    CLI::Option* instance =
+        plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
+    plan->add_option("--units", options->units, "Number of units (packets) to distribute")->required();
+    plan->add_option("--algorithm", options->algorithm,
+                     fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
+                                 names(registered_planners()), names(registered_assignment_planners())));
+    plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
+    plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
+    plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
+        ->check(CLI::IsMember({"serial", "parallel"}))
+        ->needs(instance)
+        ->capture_default_str();
+    plan->add_option("--time-limit", options->time_limit_s, "Seconds after which ilp-milp takes its best solution")
+        ->check(CLI::PositiveNumber)
+        ->needs(instance)
+        ->capture_default_str();
+    plan->add_flag("--json", options->json, "Print JSON");
+    plan->add_option("--plot", options->plot, "Draw the models over the measured speeds into this PNG file")
+        ->needs(profiles);
+    plan->callback([options, &run, profiles, instance] {
+        if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
+        run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
+    });
+}
+
+}  // namespace apportion

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/plan_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace apportion {
+
+namespace {
+
+std::string readable(double seconds) {
+    if (seconds == 0) return "0 s";
+    if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+    if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
+    return fmt::format("{:.6g} s", seconds);
+}
+
+std::string quality(const Plan& plan) {
+    if (plan.optimal) return "optimal";
+    if (plan.lower_bound_s <= 0) return "";
+    return fmt::format("at most {:.3g} % above the optimum", 100 * (plan.makespan_s / plan.lower_bound_s - 1));
+}
+
+nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
+    nlohmann::ordered_json json = {{"algorithm", plan.algorithm},
+                                   {"units", subject.units},
+                                   {"makespan_seconds", plan.makespan_s},
+                                   {"solve_seconds", plan.solve_s},
+                                   {"lower_bound_seconds", plan.lower_bound_s},
+                                   {"optimal", plan.optimal},
+                                   {"shares", nlohmann::ordered_json::array()}};
+    for (std::size_t i = 0; i < plan.shares.size(); ++i)
+        json["shares"].push_back(
+            {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
+    return json;
+}
+
+/// JSON text is UTF-8; bytes of a name that are not become the replacement character.
+std::string dump(const nlohmann::ordered_json& json) {
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string plan_table(const PlanSubject& subject, const Plan& plan) {
+    std::size_t width = 9;
+    for (const std::string& name : subject.processors) width = std::max(width, name.size());
+    std::string out = fmt::format("{:<{}}  {:>14}  {:>8}  {:>14}\n", "processor", width, "units", "% of n", "seconds");
+    for (std::size_t i = 0; i < plan.shares.size(); ++i)
+        out += fmt::format(
+            "{:<{}}  {:>14}  {:>8.2f}  {:>14.6g}\n", subject.processors[i], width, plan.shares[i],
+            subject.units > 0 ? 100.0 * static_cast<double>(plan.shares[i]) / static_cast<double>(subject.units) : 0.0,
+            plan.times_s[i]);
+    const std::string verdict = quality(plan);
+    out += fmt::format("{}: {} units in {:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
+                       subject.units, plan.makespan_s, verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s,
+                       readable(plan.solve_s));
+    return out;
+}
+
+std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans) {
+    double best_s = std::numeric_limits<double>::infinity(), bound_s = 0;
+    for (const Plan& plan : plans) {
+        if (!plan.failure.empty()) continue;
+        best_s = std::min(best_s, plan.makespan_s);
+        bound_s = std::max(bound_s, plan.lower_bound_s);
+    }
+    constexpr std::size_t kMostShares = 12;  // that fit a line
+    const bool with_shares = subject.processors.size() <= kMostShares;
+    std::string out = fmt::format("{:<16}  {:>12}  {:>10}  {:>10}  {:<7}  {}\n", "algorithm", "seconds", "% above best",
+                                  "solved in", "optimal", with_shares ? "shares" : "");
+    std::string failures;
+    for (const Plan& plan : plans) {
+        if (!plan.failure.empty()) {
+            failures += fmt::format("{}: no solution: {}\n", plan.algorithm, plan.failure);
+            continue;
+        }
+        std::string shares;
+        for (const Units units : plan.shares) shares += fmt::format("{} ", units);
+        out += fmt::format("{:<16}  {:>12.6g}  {:>12.2f}  {:>10}  {:<7}  {}\n", plan.algorithm, plan.makespan_s,
+                           best_s > 0 ? 100 * (plan.makespan_s / best_s - 1) : 0.0, readable(plan.solve_s),
+                           plan.optimal ? "yes" : "", with_shares ? shares.substr(0, shares.size() - 1) : "");
+    }
+    if (with_shares) {
+        out += "shares in the order: ";
+        for (std::size_t i = 0; i < subject.processors.size(); ++i)
+            out += fmt::format("{}{}", i > 0 ? ", " : "", subject.processors[i]);
+        out += '\n';
+    }
+    return out + fmt::format("{} units; lower bound {:.6g} s\n", subject.units, bound_s) + failures;
+}
+
+std::string plan_json(const PlanSubject& subject, const Plan& plan) { return dump(as_json(subject, plan)); }
+
+std::string comparison_json(const PlanSubject& subject, std::span<const Plan> plans) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Plan& plan : plans)
+        if (plan.failure.empty()) list.push_back(as_json(subject, plan));
+    return dump(list);
+}
+
+}  // namespace apportion

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
+// solve_seconds, lower_bound_seconds, optimal, shares: [{processor, units, seconds}].
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "policies/planners/planner.hpp"
+
+namespace apportion {
+
+/// What all plans of one call share.
+struct PlanSubject {
+    Units units = 0;
+    std::vector<std::string> processors;
+};
+
+/// One plan: a line per processor, and a summary.
+std::string plan_table(const PlanSubject& subject, const Plan& plan);
+
+/// Several plans, a line each, in the order given; a plan without solution says why below the table.
+std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans);
+
+/// An object; for several plans a list of objects, without those that have no solution.
+std::string plan_json(const PlanSubject& subject, const Plan& plan);
+std::string comparison_json(const PlanSubject& subject, std::span<const Plan> plans);
+
+}  // namespace apportion

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A picture of the models over the measured data: speed over size, one panel per processor, drawn by gnuplot.
+#pragma once
+
+#include <string>
+
+#include "models/profile_file.hpp"
+
+namespace apportion {
+
+/// Writes `path` (PNG, or SVG or PDF by the name's ending). Throws FileError when gnuplot cannot be run or fails; then
+/// the file is as it was before.
+void plot_models(const Profile& profile, const std::string& path);
+
+}  // namespace apportion
