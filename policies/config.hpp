@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The environment variables that Apportion reads: the one place that knows their names, meanings, allowed values and
+// defaults. Getters give the default for a malformed value; programs call check_environment() first and stop.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+enum class PlbHecVariant { improved, published };
+
+struct EnvironmentVariable {
+    const char* name;
+    const char* meaning;
+    const char* allowed;
+    const char* default_value;
+    std::string (*check)(const std::string& value);  ///< empty, or what is wrong with the value
+};
+
+/// All of them, for --help and the README check.
+std::span<const EnvironmentVariable> environment_variables();
+
+/// One sentence for the first malformed value or the first unknown APPORTION_* name, or nothing.
+std::optional<std::string> check_environment();
+
+PlbHecVariant plb_hec_option();
+std::optional<Units> initial_block_option();
+std::optional<Units> blocks_option();
+std::string report_file_option();  ///< empty: none
+bool trace_option();
+std::map<int, int> handicap_option();  ///< worker -> factor
+std::string platform_file_option();    ///< empty: none
+
+}  // namespace apportion

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// greedy: a block of the initial size to whoever is idle (PLB-HeC, section IV: the baseline of its comparisons). Balances
+// to within one block of the slowest processor; every block pays its fixed costs, and a good size must be guessed.
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+namespace {
+
+class Greedy final : public Policy {
+  public:
+    void begin(const LoadDescription& load) override {
+        block_ = round_to_granularity(static_cast<double>(load.initial_block), load.granularity);
+    }
+    Units next_block(int, double, const Progress&) override { return block_; }
+
+  private:
+    Units block_ = 1;
+};
+
+}  // namespace
+
+extern const char* const describe_greedy;
+const char* const describe_greedy = "blocks of the initial size to whoever is idle";
+
+std::unique_ptr<Policy> make_greedy() { return std::make_unique<Greedy>(); }
+
+}  // namespace apportion

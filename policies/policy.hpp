@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a policy is: a state machine that answers one question, "how many units next for this processor?", from what it
+// has been told about finished blocks. It knows no StarPU, no threads and no clock: whoever runs it (the load engine,
+// or the fake platform of the tests) tells it the time. To add a policy, derive from Policy in one file NAME.cpp with a
+// `std::unique_ptr<Policy> make_NAME()` and add NAME to the list in policies/meson.build.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace apportion {
+
+using Units = std::int64_t;
+inline constexpr Units kNoLimit = std::numeric_limits<Units>::max();
+
+/// One StarPU worker as a policy sees it.
+struct Processor {
+    std::string name;               ///< for reports, e.g. "CUDA 0 (Tesla K20c)"
+    int kind = 0;                   ///< processors of equal kind are thought alike until their times differ
+    bool own_memory = false;        ///< its blocks' data cross a link, so a second block in flight hides the transfer
+    Units memory_units = kNoLimit;  ///< units whose data fit its memory together (all its blocks in flight)
+};
+
+/// A load as a policy sees it. Valid: units >= 0, granularity >= 1, initial_block >= 1, at least one processor.
+struct LoadDescription {
+    Units units = 0;
+    Units granularity = 1;    ///< every block is a multiple of it, except the one that takes the last units
+    Units initial_block = 1;  ///< size of a first block, for policies that know nothing yet
+    std::vector<Processor> processors;
+    /// Fixed part and slope of the link to each processor [s, s per unit], in plus out, as the runtime knows it
+    /// before any block ran; empty when unknown.
+    struct Link {
+        double latency_s = 0;
+        double seconds_per_unit = 0;
+    };
+    std::vector<Link> links;
+};
+
+/// A block that was handed out and is not finished.
+struct BlockInFlight {
+    std::int64_t id = 0;
+    Units first = 0;
+    Units units = 0;
+    double given_s = 0;
+};
+
+/// What one finished block cost; times in seconds since the load's begin.
+struct FinishedBlock {
+    std::int64_t id = 0;
+    int processor = 0;
+    Units first = 0;
+    Units units = 0;
+    double given_s = 0;         ///< handed out: from here on its data may travel
+    double previous_end_s = 0;  ///< end of the block before it on the same processor (0 for the first)
+    double start_s = 0;         ///< its kernel starts: its data have arrived
+    double end_s = 0;           ///< its kernel ends
+    double busy_s = 0;          ///< kernel time; end_s - start_s unless the block consists of several tasks
+};
+
+/// How far a load is: what a policy may look at when it is asked.
+class Progress {
+  public:
+    virtual ~Progress() = default;
+    virtual Units remaining() const = 0;                                        ///< units not handed out
+    virtual std::span<const BlockInFlight> in_flight(int processor) const = 0;  ///< oldest first
+    virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; >= granularity
+};
+
+/// A distribution a policy decided on, for the report.
+struct PlannedDistribution {
+    double at_s = 0;
+    std::string reason;                ///< "first fit", "rebalance", ...
+    std::vector<double> shares_units;  ///< per processor, of what was left then
+    double predicted_end_s = 0;
+};
+
+/// What a policy can tell about a load after it ran. Vectors are per processor or empty.
+struct PolicyReport {
+    struct Model {
+        std::string formula;  ///< F(x), seconds for a block of x units
+        double r2 = 0;
+        int samples = 0;
+        std::string transfer;  ///< G(x), seconds, in plus out
+    };
+    std::vector<Model> models;
+    std::vector<PlannedDistribution> distributions;
+    int solves = 0;            ///< equal-finish problems solved by IPOPT
+    int solver_fallbacks = 0;  ///< of these, how often bisection's answer was taken instead
+    double solver_seconds = 0;
+    int rebalances = 0;
+    int discarded_samples = 0;   ///< judged to be spikes
+    double probing_seconds = 0;  ///< until the last processor had its first usable model
+    std::string note;
+};
+
+class Policy {
+  public:
+    virtual ~Policy() = default;
+
+    /// A load begins, or begins again: models are kept when the processors are the same as before.
+    virtual void begin(const LoadDescription& load) = 0;
+
+    /// Units of the next block for `processor` at time `now_s`: a multiple of the granularity, cut to what remains and
+    /// to the room in its memory by the caller. 0: nothing now; the processor is asked again when one of its blocks
+    /// finishes, and, while it has none in flight, when any block of the load finishes. Called only while units remain.
+    virtual Units next_block(int processor, double now_s, const Progress& progress) = 0;
+
+    virtual void block_finished(const FinishedBlock& block) { (void)block; }
+
+    /// The results of a finished block reached main memory, `seconds` after its kernel ended.
+    virtual void block_returned(int processor, Units units, double seconds) {
+        (void)processor, (void)units, (void)seconds;
+    }
+
+    virtual PolicyReport report() const { return {}; }
+};
+
+/// One line of the table of policies, which meson generates from the list in policies/meson.build.
+struct PolicyEntry {
+    const char* name;         ///< value of STARPU_SCHED, e.g. "plb-hec"
+    const char* description;  ///< one line for STARPU_SCHED=help
+    std::unique_ptr<Policy> (*make)();
+};
+
+/// All registered policies, in the order of the list.
+std::span<const PolicyEntry> registered_policies();
+
+/// The entry of that name, or nullptr.
+const PolicyEntry* find_policy(std::string_view name);
+
+/// Size of a first block when nobody says: a 64th of an equal share, in whole granules.
+Units default_initial_block(Units units, Units granularity, int processors);
+
+/// `units` rounded to the nearest multiple of the granularity, at least one granule.
+Units round_to_granularity(double units, Units granularity);
+
+}  // namespace apportion

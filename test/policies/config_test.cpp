@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/config.hpp"
+
+#include <cstdlib>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+/// Sets a variable for the life of the object; none of Apportion's is set otherwise.
+class Setting {
+  public:
+    Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+    ~Setting() { unsetenv(name_); }
+
+  private:
+    const char* name_;
+};
+
+void unset_all() {
+    for (const EnvironmentVariable& variable : environment_variables()) unsetenv(variable.name);
+}
+
+}  // namespace
+
+TEST_CASE("without variables everything has its default") {
+    unset_all();
+    CHECK_FALSE(check_environment());
+    CHECK(plb_hec_option() == PlbHecVariant::improved);
+    CHECK_FALSE(initial_block_option());
+    CHECK_FALSE(blocks_option());
+    CHECK(report_file_option().empty());
+    CHECK_FALSE(trace_option());
+    CHECK(handicap_option().empty());
+    CHECK(platform_file_option().empty());
+}
+
+TEST_CASE("well-formed values are understood") {
+    unset_all();
+    Setting a("APPORTION_PLB_HEC", "published"), b("APPORTION_INITIAL_BLOCK", "128"), c("APPORTION_BLOCKS", "32");
+    Setting d("APPORTION_REPORT", "out.json"), e("APPORTION_TRACE", "1"), f("APPORTION_HANDICAP", "1=4,3=2");
+    Setting g("APPORTION_PLATFORM", "plbhec-a.toml");
+    CHECK_FALSE(check_environment());
+    CHECK(plb_hec_option() == PlbHecVariant::published);
+    CHECK(initial_block_option() == 128);
+    CHECK(blocks_option() == 32);
+    CHECK(report_file_option() == "out.json");
+    CHECK(trace_option());
+    CHECK(handicap_option() == std::map<int, int>{{1, 4}, {3, 2}});
+    CHECK(platform_file_option() == "plbhec-a.toml");
+}
+
+TEST_CASE("a malformed value is named with what is allowed") {
+    unset_all();
+    const std::pair<const char*, const char*> wrong[] = {
+        {"APPORTION_PLB_HEC", "best"},    {"APPORTION_INITIAL_BLOCK", "0"},   {"APPORTION_INITIAL_BLOCK", "8k"},
+        {"APPORTION_BLOCKS", "-4"},       {"APPORTION_TRACE", "yes"},         {"APPORTION_HANDICAP", "1"},
+        {"APPORTION_HANDICAP", "1=0"},    {"APPORTION_HANDICAP", "1=2,1=3"},  {"APPORTION_HANDICAP", "-1=2"},
+        {"APPORTION_HANDICAP", "1=2;2=3"}, {"APPORTION_BLOCKS", "99999999999999999999"},
+    };
+    for (auto [name, value] : wrong) {
+        Setting setting(name, value);
+        const auto error = check_environment();
+        REQUIRE(error);
+        CHECK(error->find(name) != std::string::npos);
+        CHECK(error->find(value) != std::string::npos);
+        CHECK(error->find("must be") != std::string::npos);
+    }
+}
+
+TEST_CASE("a misspelt variable is reported with the nearest valid name") {
+    unset_all();
+    {
+        Setting setting("APPORTION_PLBHEC", "published");
+        const auto error = check_environment();
+        REQUIRE(error);
+        CHECK(*error == "Environment variable APPORTION_PLBHEC is unknown; did you mean APPORTION_PLB_HEC?");
+    }
+    Setting cache("APPORTION_CACHE", "/tmp"), real("APPORTION_STARPU_REAL", "/opt/starpu");
+    CHECK_FALSE(check_environment());
+}
