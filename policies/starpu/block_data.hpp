@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The data handles of one block: registered by apportion_block_vector() and its like while the application fills a
+// block's tasks, kept in the block until the engine has brought the results home.
+#pragma once
+
+#include <vector>
+
+#include "policies/policy.hpp"
+#include "policies/starpu/apportion.h"
+
+namespace apportion {
+
+struct BlockHandle {
+    starpu_data_handle_t handle = nullptr;
+    const void* data = nullptr;
+    size_t dimensions[5] = {};  ///< of the interface, to recognise the same data
+    bool written = false;
+    bool keep = false;
+};
+
+struct BlockData {
+    Units first = 0;
+    Units units = 0;
+    std::vector<BlockHandle> handles;
+
+    bool any_kept() const;
+};
+
+/// What the application's fill function gets: the public fields, and where the handles go.
+struct FillBlock : apportion_block {
+    BlockData* data_of_block = nullptr;
+};
+
+}  // namespace apportion

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/error.hpp"
+
+#include <cerrno>
+#include <new>
+
+#include "policies/starpu/apportion.h"
+
+namespace apportion {
+
+namespace {
+thread_local std::string last_error = "no error";
+}
+
+void set_error(const std::string& sentence) { last_error = sentence; }
+
+int report_exception() noexcept {
+    try {
+        throw;
+    } catch (const UserError& error) {
+        set_error(error.what());
+        return -error.error_number();
+    } catch (const std::bad_alloc&) {
+        set_error("out of memory");
+        return -ENOMEM;
+    } catch (const std::exception& error) {
+        set_error(error.what());
+        return -EIO;
+    }
+}
+
+}  // namespace apportion
+
+extern "C" const char* apportion_error(void) { return apportion::last_error.c_str(); }

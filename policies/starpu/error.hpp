@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Errors of the C interface: functions return a negative errno value and leave one sentence for apportion_error().
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace apportion {
+
+/// A user's mistake: `what()` is one sentence with the problem, the place and what to do.
+class UserError : public std::runtime_error {
+  public:
+    UserError(int error_number, const std::string& sentence)
+        : std::runtime_error(sentence), error_number_(error_number) {}
+    int error_number() const { return error_number_; }
+
+  private:
+    int error_number_;
+};
+
+void set_error(const std::string& sentence);
+
+/// Runs `body` and turns its exceptions into a negative errno value and a sentence.
+template <class Body>
+int guarded(Body&& body) noexcept;
+
+int report_exception() noexcept;
+
+template <class Body>
+int guarded(Body&& body) noexcept {
+    try {
+        body();
+        return 0;
+    } catch (...) {
+        return report_exception();
+    }
+}
+
+}  // namespace apportion

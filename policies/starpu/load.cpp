@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A load between its runs: options, submission, waiting, reports. The run itself is in load_engine.cpp.
+#include "policies/starpu/load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "policies/config.hpp"
+#include "policies/starpu/error.hpp"
+
+namespace apportion {
+
+namespace {
+
+void append_report(const std::string& path, const std::string& json) {
+    std::FILE* file = std::fopen(path.c_str(), "a");
+    const bool written = file && std::fprintf(file, "%s\n", json.c_str()) > 0;
+    if ((file && std::fclose(file) != 0) || !written)
+        throw UserError(errno ? errno : EIO,
+                        fmt::format("APPORTION_REPORT={}: the report cannot be written; name a file that can", path));
+}
+
+}  // namespace
+}  // namespace apportion
+
+using apportion::UserError;
+
+apportion_load::apportion_load(const apportion_load_options& options) : options_(options) {
+    check_options();
+    name_ = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
+    uses_.assign(options.uses, options.uses + options.uses_count);
+    options_.uses = nullptr;
+    options_.parts = std::max(1u, options.parts);
+    options_.granularity = std::max<std::uint64_t>(1, options.granularity);
+
+    sched_ctx_ = options.sched_ctx >= 0 ? static_cast<unsigned>(options.sched_ctx) : starpu_sched_ctx_get_context();
+    if (sched_ctx_ >= STARPU_NMAX_SCHED_CTXS) sched_ctx_ = 0;  // the thread has none: the initial context
+
+    description_.units = static_cast<Units>(options_.units);
+    description_.granularity = static_cast<Units>(options_.granularity);
+    workers_ = apportion::workers_for(*options_.codelet, sched_ctx_, description_.granularity,
+                                      {options_.bytes_per_unit, options_.bytes_shared});
+    processor_of_worker_.assign(STARPU_NMAXWORKERS, -1);
+    for (std::size_t p = 0; p < workers_.size(); ++p) {
+        processor_of_worker_[workers_[p].id] = static_cast<int>(p);
+        description_.processors.push_back(workers_[p].processor);
+        description_.links.push_back(workers_[p].link);
+    }
+    Units initial = static_cast<Units>(options_.initial_block);
+    if (auto chosen = apportion::initial_block_option(); initial == 0 && chosen) initial = *chosen;
+    description_.initial_block =
+        initial > 0 ? apportion::round_to_granularity(static_cast<double>(initial), description_.granularity)
+                    : apportion::default_initial_block(description_.units, description_.granularity,
+                                                       static_cast<int>(workers_.size()));
+
+    if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
+        starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
+    STARPU_PTHREAD_MUTEX_INIT(&mutex_, NULL);
+    STARPU_PTHREAD_COND_INIT(&finished_, NULL);
+}
+
+apportion_load::~apportion_load() {
+    wait();
+    release_kept();
+    STARPU_PTHREAD_COND_DESTROY(&finished_);
+    STARPU_PTHREAD_MUTEX_DESTROY(&mutex_);
+}
+
+void apportion_load::check_options() const {
+    auto refuse = [](const std::string& sentence) { throw UserError(EINVAL, "apportion_load_create: " + sentence); };
+    if (options_.size != sizeof options_)
+        refuse(fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
+                           "compile against this version's header",
+                           options_.size, sizeof options_));
+    if (!options_.codelet) refuse("options.codelet is NULL; give the codelet of one block");
+    if (!options_.fill) refuse("options.fill is NULL; give the function that fills a block's task");
+    if (options_.units > static_cast<std::uint64_t>(apportion::kNoLimit / 4))
+        refuse(fmt::format("options.units = {} is too large (a negative number?)", options_.units));
+    if (options_.granularity > options_.units && options_.units > 0)
+        refuse(fmt::format("options.granularity = {} is larger than the load of {} units", options_.granularity,
+                           options_.units));
+    if (options_.uses_count > 0 && !options_.uses) refuse("options.uses is NULL but uses_count is not 0");
+    for (unsigned k = 0; k < options_.uses_count; ++k) {
+        const auto mode = options_.uses[k].mode;
+        if (!options_.uses[k].handle || (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW))
+            refuse(fmt::format("options.uses[{}] needs a handle and STARPU_R, STARPU_W or STARPU_RW", k));
+    }
+    if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");
+}
+
+void apportion_load::choose_policy() {
+    const starpu_sched_policy* scheduler = starpu_sched_get_sched_policy_in_ctx(sched_ctx_);
+    record_.policy = scheduler && scheduler->policy_name ? scheduler->policy_name : "none";
+    const apportion::PolicyEntry* entry = apportion::find_policy(record_.policy);
+    if (entry != policy_entry_) policy_ = entry ? entry->make() : nullptr;
+    policy_entry_ = entry;
+}
+
+void apportion_load::submit() {
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
+    const bool busy = running_;
+    if (!busy) running_ = true;
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    if (busy)
+        throw UserError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted again",
+                                           name_));
+    unregister_retired();
+    const int run = record_.run + 1;
+    record_ = {};
+    choose_policy();
+    record_.load = name_;
+    record_.units = description_.units;
+    record_.granularity = description_.granularity;
+    record_.run = run;
+    for (const apportion::Worker& worker : workers_)
+        record_.processors.push_back(
+            {worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
+    report_json_.clear();
+    reported_ = false;
+    completing_ = false;
+    error_ = 0;
+    error_sentence_.clear();
+    flow_.reset();
+    begin_us_ = starpu_timing_now();
+    uses_left_ = static_cast<unsigned>(uses_.size()) + 1;
+    for (const apportion_use& use : uses_)
+        starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
+    use_acquired(this);
+}
+
+int apportion_load::wait() {
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
+    while (running_) STARPU_PTHREAD_COND_WAIT(&finished_, &mutex_);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    unregister_retired();
+    if (!reported_) {
+        reported_ = true;
+        if (const std::string path = apportion::report_file_option(); !path.empty())
+            apportion::append_report(path, report());
+    }
+    if (error_ != 0) apportion::set_error(error_sentence_);
+    return error_;
+}
+
+void apportion_load::release_kept() {
+    for (auto& [first, data] : kept_)
+        for (const apportion::BlockHandle& h : data.handles) {
+            if (h.written)
+                starpu_data_unregister(h.handle);
+            else
+                starpu_data_unregister_no_coherency(h.handle);
+        }
+    kept_.clear();
+}
+
+void apportion_load::unregister_retired() {
+    for (starpu_data_handle_t handle : retired_) starpu_data_unregister_no_coherency(handle);
+    retired_.clear();
+}
+
+const std::string& apportion_load::report() {
+    if (report_json_.empty())
+        report_json_ = apportion::report_json(record_, policy_ ? policy_->report() : apportion::PolicyReport{},
+                                              apportion::trace_option());
+    return report_json_;
+}
+
+extern "C" {
+
+apportion_load* apportion_load_create(const apportion_load_options* options) {
+    apportion_load* load = nullptr;
+    apportion::guarded([&] {
+        if (!options) throw UserError(EINVAL, "apportion_load_create: options is NULL");
+        load = new apportion_load(*options);
+    });
+    return load;
+}
+
+int apportion_load_submit(apportion_load* load) {
+    return apportion::guarded([&] { load->submit(); });
+}
+
+int apportion_load_wait(apportion_load* load) {
+    int status = 0;
+    const int failed = apportion::guarded([&] { status = load->wait(); });
+    return failed ? failed : status;
+}
+
+int apportion_load_release(apportion_load* load) {
+    return apportion::guarded([&] {
+        load->wait();
+        load->release_kept();
+    });
+}
+
+void apportion_load_destroy(apportion_load* load) {
+    if (load) apportion::guarded([&] { delete load; });
+}
+
+const char* apportion_load_report(apportion_load* load) {
+    const char* json = "{}";
+    apportion::guarded([&] { json = load->report().c_str(); });
+    return json;
+}
+
+double apportion_load_seconds(apportion_load* load) { return load->seconds(); }
+
+const char* apportion_load_policy(apportion_load* load) { return load->policy_name(); }
+
+}  // extern "C"

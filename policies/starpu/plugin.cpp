@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What StarPU looks for in the library that STARPU_SCHED_LIB names. Each registered policy is one StarPU scheduler; all
+// of them schedule ordinary tasks alike and differ in how the load engine sizes the blocks of a load, which it looks up
+// by the scheduler's name.
+//
+// StarPU closes the library after each look-up and keeps pointers into it: it is linked with -Wl,-z,nodelete.
+#include "policies/starpu/plugin.hpp"
+
+#include <starpu.h>
+
+#include <vector>
+
+#include "policies/policy.hpp"
+#include "policies/starpu/plain_tasks.hpp"
+
+namespace apportion {
+
+namespace {
+
+std::vector<starpu_sched_policy>& schedulers() {
+    static std::vector<starpu_sched_policy> all = [] {
+        std::vector<starpu_sched_policy> list;
+        for (const PolicyEntry& entry : registered_policies())
+            list.push_back(scheduler_for(entry.name, entry.description));
+        return list;
+    }();
+    return all;
+}
+
+}  // namespace
+
+starpu_sched_policy* find_scheduler(std::string_view name) {
+    for (starpu_sched_policy& scheduler : schedulers())
+        if (name == scheduler.policy_name) return &scheduler;
+    return nullptr;
+}
+
+}  // namespace apportion
+
+extern "C" {
+
+starpu_sched_policy* starpu_get_sched_lib_policy(const char* name) { return apportion::find_scheduler(name); }
+
+starpu_sched_policy** starpu_get_sched_lib_policies(void) {
+    static std::vector<starpu_sched_policy*> list = [] {
+        std::vector<starpu_sched_policy*> pointers;
+        for (starpu_sched_policy& scheduler : apportion::schedulers()) pointers.push_back(&scheduler);
+        pointers.push_back(nullptr);  // StarPU walks the array up to NULL
+        return pointers;
+    }();
+    return list.data();
+}
+
+}  // extern "C"

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace apportion {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Totals {
+    Units units = 0;
+    int blocks = 0;
+    double busy_s = 0;
+    double waiting_s = 0;  ///< for a block's data, while it had been handed out and nothing else ran
+    double returning_s = 0;
+    double last_end_s = 0;
+    double best_speed = 0;  ///< units per second
+};
+
+std::vector<Totals> totals_per_processor(const RunRecord& run) {
+    std::vector<Totals> totals(run.processors.size());
+    std::vector<const BlockRecord*> by_start;
+    for (const BlockRecord& block : run.blocks)
+        if (block.processor >= 0) by_start.push_back(&block);
+    std::stable_sort(by_start.begin(), by_start.end(),
+                     [](const BlockRecord* a, const BlockRecord* b) { return a->start_s < b->start_s; });
+    for (const BlockRecord* block : by_start) {
+        Totals& t = totals[block->processor];
+        t.units += block->units;
+        ++t.blocks;
+        t.busy_s += block->busy_s;
+        t.waiting_s += std::max(0.0, block->start_s - std::max(block->given_s, t.last_end_s));
+        t.returning_s += block->home_s - block->end_s;
+        t.last_end_s = std::max(t.last_end_s, block->end_s);
+        if (block->busy_s > 0) t.best_speed = std::max(t.best_speed, static_cast<double>(block->units) / block->busy_s);
+    }
+    return totals;
+}
+
+double idle_percent(double busy_s, double makespan_s) {
+    return makespan_s > 0 ? std::max(0.0, 100.0 * (1.0 - busy_s / makespan_s)) : 0.0;
+}
+
+Json number_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json processors_json(const RunRecord& run, const std::vector<Totals>& totals, const PolicyReport& policy) {
+    Json list = Json::array();
+    for (std::size_t p = 0; p < run.processors.size(); ++p) {
+        const ProcessorRecord& processor = run.processors[p];
+        const Totals& t = totals[p];
+        Json entry{{"name", processor.name},
+                   {"kind", processor.kind},
+                   {"worker", processor.worker},
+                   {"units", t.units},
+                   {"blocks", t.blocks},
+                   {"compute_seconds", t.busy_s},
+                   {"transfer_wait_seconds", t.waiting_s},
+                   {"return_seconds", t.returning_s},
+                   {"idle_percent", idle_percent(t.busy_s, run.makespan_s)},
+                   {"memory_units", processor.memory_units == kNoLimit ? Json(nullptr) : Json(processor.memory_units)},
+                   {"model", nullptr}};
+        if (p < policy.models.size() && policy.models[p].samples > 0) {
+            const PolicyReport::Model& model = policy.models[p];
+            entry["model"] = {{"formula", model.formula},
+                              {"r2", number_or_null(model.r2)},
+                              {"samples", model.samples},
+                              {"transfer", model.transfer}};
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+Json distributions_json(const RunRecord& run, const PolicyReport& policy) {
+    Json list = Json::array();
+    for (const PlannedDistribution& d : policy.distributions)
+        list.push_back({{"at_seconds", d.at_s},
+                        {"reason", d.reason},
+                        {"shares", d.shares_units},
+                        {"predicted_end_seconds", number_or_null(d.predicted_end_s)},
+                        {"real_end_seconds", run.makespan_s}});
+    return list;
+}
+
+Json trace_json(const RunRecord& run) {
+    Json list = Json::array();
+    for (const BlockRecord& b : run.blocks)
+        list.push_back({{"processor", b.processor},
+                        {"first", b.first},
+                        {"units", b.units},
+                        {"given", b.given_s},
+                        {"start", b.start_s},
+                        {"end", b.end_s},
+                        {"home", b.home_s}});
+    return list;
+}
+
+}  // namespace
+
+std::string report_json(const RunRecord& run, const PolicyReport& policy, bool trace) {
+    const std::vector<Totals> totals = totals_per_processor(run);
+    double busy_s = 0;
+    double speed = 0;
+    for (const Totals& t : totals) {
+        busy_s += t.busy_s;
+        speed += t.best_speed;
+    }
+    Json report{{"load", run.load},
+                {"policy", run.policy},
+                {"units", run.units},
+                {"granularity", run.granularity},
+                {"run", run.run},
+                {"blocks", run.blocks.size()},
+                {"makespan_seconds", run.makespan_s},
+                {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
+                // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
+                {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
+                {"processors", processors_json(run, totals, policy)},
+                {"distributions", distributions_json(run, policy)},
+                {"solver",
+                 {{"solves", policy.solves},
+                  {"fallbacks", policy.solver_fallbacks},
+                  {"seconds", policy.solver_seconds}}},
+                {"rebalances", policy.rebalances},
+                {"discarded_samples", policy.discarded_samples},
+                {"probing_seconds", policy.probing_seconds},
+                {"policy_stalls", run.policy_stalls},
+                {"note", policy.note},
+                {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
+    if (trace) report["trace"] = trace_json(run);
+    return report.dump();
+}
+
+}  // namespace apportion

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The record of one run of a load, and its JSON report. Times in seconds since the submission.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+struct BlockRecord {
+    int processor = -1;  ///< index in RunRecord::processors
+    Units first = 0;
+    Units units = 0;
+    double given_s = 0;
+    double start_s = 0;
+    double end_s = 0;
+    double busy_s = 0;
+    double home_s = 0;  ///< results are in main memory (end_s when they were there anyway)
+};
+
+struct ProcessorRecord {
+    std::string name;
+    std::string kind;
+    int worker = 0;
+    Units memory_units = kNoLimit;
+};
+
+struct RunRecord {
+    std::string load;
+    std::string policy;
+    Units units = 0;
+    Units granularity = 1;
+    int run = 0;  ///< 1 for the first submission
+    double makespan_s = 0;
+    std::vector<ProcessorRecord> processors;
+    std::vector<BlockRecord> blocks;  ///< in the order they were handed out
+    int policy_stalls = 0;
+    std::string error;
+};
+
+/// The report as one JSON object (one line). With `trace` it lists every block.
+std::string report_json(const RunRecord& run, const PolicyReport& policy, bool trace);
+
+}  // namespace apportion

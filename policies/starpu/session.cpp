@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// apportion_init: StarPU with the scheduler that was asked for, or an error. StarPU itself only warns when a plug-in
+// does not load or a name is unknown, and goes on under another scheduler.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "policies/config.hpp"
+#include "policies/starpu/apportion.h"
+#include "policies/starpu/error.hpp"
+#include "policies/starpu/plugin.hpp"
+
+namespace apportion {
+
+namespace {
+
+bool started_here = false;
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+std::string all_scheduler_names() {
+    std::string names;
+    for (const PolicyEntry& entry : registered_policies()) names += std::string(names.empty() ? "" : ", ") + entry.name;
+    names += "; StarPU's own: ";
+    bool first = true;
+    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s) {
+        if (!(*s)->policy_name || std::strncmp((*s)->policy_name, "modular-", 8) == 0) continue;
+        names += std::string(first ? "" : ", ") + (*s)->policy_name;
+        first = false;
+    }
+    return names + ", modular-...";
+}
+
+bool starpu_knows(const std::string& name) {
+    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s)
+        if ((*s)->policy_name && name == (*s)->policy_name) return true;
+    return false;
+}
+
+// The file this library was loaded from.
+std::string own_path() {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void*>(&own_path), &info) == 0 || !info.dli_fname)
+        throw UserError(EIO, "the path of libapportion.so cannot be found out; set STARPU_SCHED_LIB to it");
+    return info.dli_fname;
+}
+
+// Whether the library that STARPU_SCHED_LIB names has that scheduler; a library that does not load is an error.
+bool library_knows(const std::string& library, const std::string& name) {
+    void* handle = dlopen(library.c_str(), RTLD_NOW);
+    if (!handle)
+        throw UserError(ENOENT, fmt::format("STARPU_SCHED_LIB={} does not load: {}; name the path of a scheduling library",
+                                            library, dlerror()));
+    using Look = starpu_sched_policy* (*)(const char*);
+    auto look = reinterpret_cast<Look>(dlsym(handle, "starpu_get_sched_lib_policy"));
+    const bool known = look && look(name.c_str());
+    dlclose(handle);
+    return known;
+}
+
+void list_schedulers() {
+    std::cerr << "STARPU_SCHED can be one of\n";
+    for (const PolicyEntry& entry : registered_policies())
+        std::cerr << fmt::format("  {:<28} {}\n", entry.name, entry.description);
+    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s)
+        std::cerr << fmt::format("  {:<28} {}\n", (*s)->policy_name, (*s)->policy_description);
+}
+
+void check_environment_variables() {
+    if (auto problem = check_environment()) throw UserError(EINVAL, *problem);
+}
+
+void start(starpu_conf* conf) {
+    starpu_conf own;
+    if (!conf) {
+        if (starpu_conf_init(&own) != 0) throw UserError(EIO, "starpu_conf_init failed");
+        conf = &own;
+    }
+    std::string name = environment("STARPU_SCHED");
+    if (name.empty() && conf->sched_policy_name) name = conf->sched_policy_name;
+    const std::string library = environment("STARPU_SCHED_LIB");
+    if (name == "help") {
+        list_schedulers();
+        throw UserError(ECANCELED, "STARPU_SCHED=help lists the schedulers and runs nothing");
+    }
+    const bool in_library = !library.empty() && library_knows(library, name);
+    if (!name.empty() && !in_library && !starpu_knows(name)) {
+        if (!find_scheduler(name))
+            throw UserError(EINVAL, fmt::format("STARPU_SCHED={} is no known scheduler; choose one of {}", name,
+                                                all_scheduler_names()));
+        // StarPU looks policies up by name, also for contexts created later: let it find them here.
+        setenv("STARPU_SCHED_LIB", own_path().c_str(), 1);
+    }
+    const int status = starpu_init(conf);
+    if (status == -ENODEV)
+        throw UserError(ENODEV, "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
+    if (status != 0) throw UserError(-status, fmt::format("starpu_init failed: {}", std::strerror(-status)));
+    started_here = true;
+}
+
+void check_running_scheduler() {
+    const std::string wanted = environment("STARPU_SCHED");
+    const starpu_sched_policy* running = starpu_sched_get_sched_policy_in_ctx(0);
+    const std::string name = running && running->policy_name ? running->policy_name : "none";
+    if (!wanted.empty() && wanted != name)
+        throw UserError(EINVAL, fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
+                                            "path of libapportion.so, or call apportion_init instead of starpu_init",
+                                            wanted, name));
+}
+
+}  // namespace
+}  // namespace apportion
+
+extern "C" {
+
+int apportion_init(starpu_conf* conf) {
+    return apportion::guarded([&] {
+        apportion::check_environment_variables();
+        if (!starpu_is_initialized()) apportion::start(conf);
+        try {
+            apportion::check_running_scheduler();
+        } catch (...) {
+            apportion_shutdown();
+            throw;
+        }
+    });
+}
+
+void apportion_shutdown(void) {
+    if (!apportion::started_here) return;
+    starpu_shutdown();
+    apportion::started_here = false;
+}
+
+}  // extern "C"

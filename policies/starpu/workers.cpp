@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/workers.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include "policies/starpu/error.hpp"
+
+namespace apportion {
+
+namespace {
+
+// Share of a device's memory that blocks in flight and shared data may take: the rest is StarPU's, for results on
+// their way home, reductions and allocation gaps.
+constexpr double kUsableMemory = 0.75;
+
+struct FreeDeleter {
+    void operator()(void* p) const { std::free(p); }
+};
+
+bool can_run(unsigned worker, starpu_codelet& codelet) {
+    starpu_task task;
+    starpu_task_init(&task);
+    task.cl = &codelet;
+    unsigned implementation = 0;
+    const bool able = starpu_worker_can_execute_task_first_impl(worker, &task, &implementation) != 0;
+    starpu_task_clean(&task);
+    return able;
+}
+
+const char* kind_name(starpu_worker_archtype type) {
+    switch (type) {
+        case STARPU_CPU_WORKER: return "CPU";
+        case STARPU_CUDA_WORKER: return "CUDA";
+        case STARPU_OPENCL_WORKER: return "OpenCL";
+        default: return "other";
+    }
+}
+
+// "CUDA 3.0 (Tesla K40m 11.2 GiB 83:00.0)" -> "CUDA (Tesla K40m 11.2 GiB": same model and memory, same kind.
+std::string model_of(const std::string& worker_name, const char* kind) {
+    const auto open = worker_name.find('(');
+    if (open == std::string::npos) return kind;
+    const auto gib = worker_name.find(" GiB", open);
+    return std::string(kind) + worker_name.substr(open, gib == std::string::npos ? gib : gib - open);
+}
+
+Units memory_units(unsigned node, unsigned workers_on_node, const MemoryNeed& need) {
+    if (need.bytes_per_unit == 0 || starpu_node_get_kind(node) == STARPU_CPU_RAM) return kNoLimit;
+    const starpu_ssize_t total = starpu_memory_get_total(node);
+    if (total <= 0) return kNoLimit;
+    double usable = kUsableMemory * static_cast<double>(total);
+    if (static_cast<double>(need.bytes_shared) < usable) usable -= static_cast<double>(need.bytes_shared);
+    return static_cast<Units>(usable / workers_on_node / static_cast<double>(need.bytes_per_unit));
+}
+
+LoadDescription::Link link_to(unsigned node, const MemoryNeed& need) {
+    if (node == STARPU_MAIN_RAM) return {};
+    const double latency_us = starpu_transfer_latency(STARPU_MAIN_RAM, node);
+    const double megabytes_per_s = starpu_transfer_bandwidth(STARPU_MAIN_RAM, node);
+    LoadDescription::Link link;
+    if (std::isfinite(latency_us) && latency_us > 0) link.latency_s = 2 * latency_us * 1e-6;
+    if (std::isfinite(megabytes_per_s) && megabytes_per_s > 0)
+        link.seconds_per_unit = static_cast<double>(need.bytes_per_unit) / (megabytes_per_s * 1e6);
+    return link;
+}
+
+}  // namespace
+
+std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity,
+                                const MemoryNeed& need) {
+    int* ids_raw = nullptr;
+    const unsigned count = starpu_sched_ctx_get_workers_list(sched_ctx, &ids_raw);
+    const std::unique_ptr<int, FreeDeleter> ids(ids_raw);
+
+    std::vector<Worker> workers;
+    std::map<unsigned, unsigned> workers_on_node;
+    for (unsigned k = 0; k < count; ++k) {
+        const int id = ids.get()[k];
+        if (!can_run(id, codelet)) continue;
+        Worker worker;
+        worker.id = id;
+        worker.node = starpu_worker_get_memory_node(id);
+        worker.kind = kind_name(starpu_worker_get_type(id));
+        ++workers_on_node[worker.node];
+        workers.push_back(worker);
+    }
+    if (workers.empty())
+        throw UserError(ENODEV, fmt::format("none of the context's {} workers can run codelet '{}'; let StarPU use a "
+                                            "processor that it has a kernel for (STARPU_NCPU, STARPU_NCUDA, "
+                                            "STARPU_NOPENCL)",
+                                            count, codelet.name ? codelet.name : "?"));
+
+    std::map<std::string, int> kinds;
+    for (Worker& worker : workers) {
+        char name[128];
+        starpu_worker_get_name(worker.id, name, sizeof name);
+        worker.processor.name = name;
+        worker.processor.kind = kinds.emplace(model_of(name, worker.kind), static_cast<int>(kinds.size())).first->second;
+        worker.processor.own_memory = starpu_node_get_kind(worker.node) != STARPU_CPU_RAM;
+        worker.processor.memory_units = memory_units(worker.node, workers_on_node[worker.node], need);
+        worker.link = link_to(worker.node, need);
+        if (worker.processor.memory_units < granularity)
+            throw UserError(ENOMEM,
+                            fmt::format("{} is too small: {:.1f} MiB of its memory can hold blocks, but the smallest "
+                                        "block ({} units) takes {:.1f} MiB; use smaller units, or leave the device out",
+                                        name,
+                                        static_cast<double>(worker.processor.memory_units) *
+                                            static_cast<double>(need.bytes_per_unit) / (1 << 20),
+                                        granularity,
+                                        static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit) /
+                                            (1 << 20)));
+    }
+    return workers;
+}
+
+}  // namespace apportion

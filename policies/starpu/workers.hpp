@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// StarPU's workers as processors: which of a context can run a codelet, what their memory holds, how fast their link is.
+#pragma once
+
+#include <starpu.h>
+
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// What a load needs of a worker's memory.
+struct MemoryNeed {
+    std::uint64_t bytes_per_unit = 0;  ///< 0: unbounded
+    std::uint64_t bytes_shared = 0;    ///< left free where it fits
+};
+
+struct Worker {
+    int id = 0;             ///< StarPU's worker
+    unsigned node = 0;      ///< its memory node
+    const char* kind = "";  ///< "CPU", "CUDA", "OpenCL", ...
+    Processor processor;
+    LoadDescription::Link link;
+};
+
+/// The workers of the context that can run the codelet, in StarPU's order. Throws UserError when there are none, or
+/// when a device cannot hold one granule.
+std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need);
+
+}  // namespace apportion

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Results come back from another memory node: the kernel exists for OpenCL only, and PoCL's device on this machine's
+// cores (STARPU_OPENCL_ON_CPUS=1) is a StarPU worker with its own memory. Skipped (77) where StarPU finds no such worker.
+#include <starpu_opencl.h>
+
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+
+namespace {
+
+const char* const kSource =
+    "__kernel void scale(__global const float* x, ulong x_at, __global float* y, ulong y_at, uint n) {\n"
+    "    uint i = get_global_id(0);\n"
+    "    x = (__global const float*)((__global const char*)x + x_at);\n"
+    "    y = (__global float*)((__global char*)y + y_at);\n"
+    "    if (i < n) y[i] += 3 * x[i] + 1;\n"
+    "}\n";
+
+starpu_opencl_program program;
+
+void scale_opencl(void* buffers[], void*) {
+    cl_kernel kernel;
+    cl_command_queue queue;
+    const int device = starpu_worker_get_devid(starpu_worker_get_id());
+    REQUIRE(starpu_opencl_load_kernel(&kernel, &queue, &program, "scale", device) == CL_SUCCESS);
+    auto x = reinterpret_cast<cl_mem>(STARPU_VECTOR_GET_DEV_HANDLE(buffers[0]));
+    auto y = reinterpret_cast<cl_mem>(STARPU_VECTOR_GET_DEV_HANDLE(buffers[1]));
+    cl_ulong x_at = STARPU_VECTOR_GET_OFFSET(buffers[0]), y_at = STARPU_VECTOR_GET_OFFSET(buffers[1]);
+    cl_uint n = static_cast<cl_uint>(STARPU_VECTOR_GET_NX(buffers[0]));
+    clSetKernelArg(kernel, 0, sizeof x, &x);
+    clSetKernelArg(kernel, 1, sizeof x_at, &x_at);
+    clSetKernelArg(kernel, 2, sizeof y, &y);
+    clSetKernelArg(kernel, 3, sizeof y_at, &y_at);
+    clSetKernelArg(kernel, 4, sizeof n, &n);
+    const std::size_t global = n;
+    REQUIRE(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, nullptr, 0, nullptr, nullptr) == CL_SUCCESS);
+    clFinish(queue);
+    starpu_opencl_release_kernel(kernel);
+}
+
+starpu_codelet& codelet() {
+    static starpu_codelet cl = [] {
+        starpu_codelet c;
+        starpu_codelet_init(&c);
+        c.opencl_funcs[0] = scale_opencl;
+        c.nbuffers = 2;
+        c.modes[0] = STARPU_R;
+        c.modes[1] = STARPU_RW;
+        c.name = "scale";
+        return c;
+    }();
+    return cl;
+}
+
+struct Scale {
+    std::vector<float> x, y;
+    int modes = 0;
+    explicit Scale(std::size_t n) : x(n), y(n, 0.f) { std::iota(x.begin(), x.end(), 0.f); }
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Scale*>(arg);
+        task->handles[0] = apportion_block_vector(block, STARPU_R | self.modes, &self.x[block->first], block->units, 4);
+        task->handles[1] = apportion_block_vector(block, STARPU_RW | self.modes, &self.y[block->first], block->units, 4);
+        return 0;
+    }
+    int wrong(int times) const {
+        int count = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) count += y[i] != static_cast<float>(times) * (3 * x[i] + 1);
+        return count;
+    }
+};
+
+bool device_missing() {
+    static const bool missing = [] {
+        if (starpu_opencl_worker_get_count() == 0) return true;
+        starpu_opencl_load_opencl_from_string(kSource, &program, nullptr);
+        return false;
+    }();
+    if (missing) std::exit(77);
+    return missing;
+}
+
+}  // namespace
+
+TEST_CASE("results of blocks computed in another memory are at home when the load is complete") {
+    if (device_missing()) return;
+    Scale scale(20000);
+    apportion_load_options options = APPORTION_LOAD_OPTIONS("scale", scale.x.size(), &codelet(), Scale::fill, &scale);
+    options.bytes_per_unit = 8;
+    apportion_load* load = apportion_load_create(&options);
+    INFO(apportion_error());
+    REQUIRE(load != nullptr);
+    for (int run = 1; run <= 3; ++run) {
+        REQUIRE(apportion_load_submit(load) == 0);
+        REQUIRE(apportion_load_wait(load) == 0);
+        REQUIRE(scale.wrong(run) == 0);  // read before the handles are gone: nothing may be on its way
+    }
+    auto report = nlohmann::json::parse(apportion_load_report(load));
+    REQUIRE(report["processors"][0]["kind"] == "OpenCL");
+    apportion_load_destroy(load);
+}
+
+TEST_CASE("data kept in another memory come home when they are released, also when the block boundaries change") {
+    if (device_missing()) return;
+    Scale scale(10007);
+    scale.modes = APPORTION_KEEP;
+    apportion_load_options options = APPORTION_LOAD_OPTIONS("scale", scale.x.size(), &codelet(), Scale::fill, &scale);
+    apportion_load* load = apportion_load_create(&options);
+    REQUIRE(load != nullptr);
+    for (int run = 1; run <= 6; ++run) {
+        setenv("APPORTION_BLOCKS", run % 2 ? "5" : "7", 1);  // moves the boundaries under StarPU's schedulers
+        REQUIRE(apportion_load_submit(load) == 0);
+        REQUIRE(apportion_load_wait(load) == 0);
+    }
+    unsetenv("APPORTION_BLOCKS");
+    REQUIRE(apportion_load_release(load) == 0);
+    REQUIRE(scale.wrong(6) == 0);
+    apportion_load_destroy(load);
+}
