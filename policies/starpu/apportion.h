@@ -63,7 +63,7 @@ struct apportion_block {
  *  worker, callbacks and synchronisation are set by the engine. Handles the application registered itself may be used
  *  as well. Called from any thread, never twice at once for one load. Must not block. Returns 0, or a negative errno
  *  value, which ends the load with that error. */
-typedef int (*apportion_fill)(struct starpu_task *task, struct apportion_block *block, void *arg);
+typedef int (*apportion_fill)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
 struct apportion_use {
@@ -72,80 +72,81 @@ struct apportion_use {
 };
 
 struct apportion_load_options {
-    size_t size;      /**< sizeof(struct apportion_load_options) */
-    const char *name; /**< for reports; copied */
-    uint64_t units;   /**< n >= 0 */
+    size_t size;            /**< sizeof(struct apportion_load_options) */
+    const char* name;       /**< for reports; copied */
+    uint64_t units;         /**< n >= 0 */
     uint64_t granularity;   /**< blocks are multiples of it, except the last units; 0 means 1 */
     uint64_t initial_block; /**< units of a first block; 0: APPORTION_INITIAL_BLOCK, else units / (64 workers) */
-    struct starpu_codelet *codelet;
+    struct starpu_codelet* codelet;
     apportion_fill fill;
-    void *arg;               /**< for fill */
+    void* arg;               /**< for fill */
     unsigned parts;          /**< StarPU tasks per block, 0 means 1 */
     uint64_t bytes_per_unit; /**< device memory that one unit's block data take; 0: unbounded */
     uint64_t bytes_shared;   /**< device memory to leave for data shared by all blocks */
-    const struct apportion_use *uses;
+    const struct apportion_use* uses;
     unsigned uses_count;
     int sched_ctx; /**< scheduling context, or -1: the submitting thread's */
 };
 
 /** Options with everything optional left out. */
-#define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                  \
-    {                                                                                                                 \
+#define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                   \
+    {                                                                                                                  \
         sizeof(struct apportion_load_options), (name_), (units_), 0, 0, (codelet_), (fill_), (arg_), 0, 0, 0, NULL, 0, \
-            -1                                                                                                        \
+            -1                                                                                                         \
     }
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that runs:
  *  an unknown name, a plug-in that does not load and a value of an APPORTION_ variable that makes no sense are errors.
  *  Policies of Apportion need no STARPU_SCHED_LIB here. `conf` may be NULL. Programs that call starpu_init themselves
  *  set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. */
-int apportion_init(struct starpu_conf *conf);
+int apportion_init(struct starpu_conf* conf);
 
 /** Ends StarPU if apportion_init started it. Loads must have been destroyed. */
 void apportion_shutdown(void);
 
 /** Creates a load. NULL: invalid options, or no worker of the context can run the codelet; see apportion_error(). */
-struct apportion_load *apportion_load_create(const struct apportion_load_options *options);
+struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
 /** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs. */
-int apportion_load_submit(struct apportion_load *load);
+int apportion_load_submit(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory (but those of APPORTION_KEEP). Returns 0 or
  *  the error that ended the load. */
-int apportion_load_wait(struct apportion_load *load);
+int apportion_load_wait(struct apportion_load* load);
 
 /** Brings data given with APPORTION_KEEP home and forgets the block handles. Not while the load runs. */
-int apportion_load_release(struct apportion_load *load);
+int apportion_load_release(struct apportion_load* load);
 
 /** Waits, releases and frees the load. NULL is allowed. */
-void apportion_load_destroy(struct apportion_load *load);
+void apportion_load_destroy(struct apportion_load* load);
 
 /** The report of the last finished run as a JSON object; valid until the load is submitted or destroyed. Also appended
  *  to the file that APPORTION_REPORT names, one line a run. */
-const char *apportion_load_report(struct apportion_load *load);
+const char* apportion_load_report(struct apportion_load* load);
 
 /** Seconds from submission to completion of the last finished run. */
-double apportion_load_seconds(struct apportion_load *load);
+double apportion_load_seconds(struct apportion_load* load);
 
 /** Name of the scheduler that decides for the load: a policy of Apportion or StarPU's. */
-const char *apportion_load_policy(struct apportion_load *load);
+const char* apportion_load_policy(struct apportion_load* load);
 
 /** Last error of the calling thread: one sentence, never NULL. */
-const char *apportion_error(void);
+const char* apportion_error(void);
 
 /** With STARPU_R, STARPU_W or STARPU_RW: the block's data stay on its device between submissions of the load while its
  *  boundaries stay, because nothing else touches them in between. */
 #define APPORTION_KEEP (1 << 24)
 
 /** Handles for the block's own data: `data` is the application's memory of just this range in main memory. Registered
- *  here, brought home and unregistered by the engine. `mode` is that of the task's access, or'ed with APPORTION_KEEP. */
-starpu_data_handle_t apportion_block_vector(struct apportion_block *block, int mode, void *data, size_t elements,
+ *  here, brought home and unregistered by the engine. `mode` is that of the task's access, or'ed with APPORTION_KEEP.
+ */
+starpu_data_handle_t apportion_block_vector(struct apportion_block* block, int mode, void* data, size_t elements,
                                             size_t element_size);
 /** nx elements contiguous, ny rows, ld elements from row to row (StarPU's matrix interface). */
-starpu_data_handle_t apportion_block_matrix(struct apportion_block *block, int mode, void *data, size_t ld, size_t nx,
+starpu_data_handle_t apportion_block_matrix(struct apportion_block* block, int mode, void* data, size_t ld, size_t nx,
                                             size_t ny, size_t element_size);
 /** StarPU's block interface: nx contiguous, ldy elements from row to row, ldz from plane to plane. */
-starpu_data_handle_t apportion_block_volume(struct apportion_block *block, int mode, void *data, size_t ldy, size_t ldz,
+starpu_data_handle_t apportion_block_volume(struct apportion_block* block, int mode, void* data, size_t ldy, size_t ldz,
                                             size_t nx, size_t ny, size_t nz, size_t element_size);
 
 #ifdef __cplusplus

@@ -73,9 +73,10 @@ apportion_load::~apportion_load() {
 void apportion_load::check_options() const {
     auto refuse = [](const std::string& sentence) { throw UserError(EINVAL, "apportion_load_create: " + sentence); };
     if (options_.size != sizeof options_)
-        refuse(fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
-                           "compile against this version's header",
-                           options_.size, sizeof options_));
+        refuse(
+            fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
+                        "compile against this version's header",
+                        options_.size, sizeof options_));
     if (!options_.codelet) refuse("options.codelet is NULL; give the codelet of one block");
     if (!options_.fill) refuse("options.fill is NULL; give the function that fills a block's task");
     if (options_.units > static_cast<std::uint64_t>(apportion::kNoLimit / 4))
@@ -106,8 +107,8 @@ void apportion_load::submit() {
     if (!busy) running_ = true;
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
     if (busy)
-        throw UserError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted again",
-                                           name_));
+        throw UserError(
+            EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted again", name_));
     unregister_retired();
     const int run = record_.run + 1;
     record_ = {};
@@ -117,8 +118,7 @@ void apportion_load::submit() {
     record_.granularity = description_.granularity;
     record_.run = run;
     for (const apportion::Worker& worker : workers_)
-        record_.processors.push_back(
-            {worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
+        record_.processors.push_back({worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
     report_json_.clear();
     reported_ = false;
     completing_ = false;

@@ -128,15 +128,15 @@ struct apportion_load {
     std::vector<apportion::Block> previous_blocks_;
     std::map<Units, apportion::BlockData> kept_;  ///< by first unit: data that stayed on devices
     Evacuations evacuations_;
-    std::vector<starpu_data_handle_t> retired_;   ///< home; StarPU wants an application thread to unregister them
+    std::vector<starpu_data_handle_t> retired_;  ///< home; StarPU wants an application thread to unregister them
     std::string report_json_;
 
     // The run.
     mutable starpu_pthread_mutex_t mutex_;
     starpu_pthread_cond_t finished_;
-    bool running_ = false;    ///< submitted and not completed
+    bool running_ = false;     ///< submitted and not completed
     bool completing_ = false;  ///< the last block is done
-    bool reported_ = true;    ///< the last run's report is written
+    bool reported_ = true;     ///< the last run's report is written
     int error_ = 0;
     std::string error_sentence_;
     double begin_us_ = 0;

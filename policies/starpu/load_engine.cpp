@@ -170,8 +170,8 @@ void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
         outbox.tasks.insert(outbox.tasks.end(), tasks.begin(), tasks.end());
         return;
     }
-    fail(refused, fmt::format("load '{}': the application's fill function refused units {} to {}: {}", name_, block.first,
-                              block.first + block.units - 1, std::strerror(-refused)));
+    fail(refused, fmt::format("load '{}': the application's fill function refused units {} to {}: {}", name_,
+                              block.first, block.first + block.units - 1, std::strerror(-refused)));
     for (starpu_task* task : tasks) {
         task->destroy = 0;
         starpu_task_destroy(task);
@@ -280,9 +280,9 @@ void apportion_load::send(const Outbox& outbox) {
         task->destroy = 0;
         starpu_task_destroy(task);
         locked([&](Outbox&) {
-            fail(refused, fmt::format("load '{}': StarPU refused the task of units {} to {}: {}", name_,
-                                      running->block.first, running->block.first + running->block.units - 1,
-                                      std::strerror(-refused)));
+            fail(refused,
+                 fmt::format("load '{}': StarPU refused the task of units {} to {}: {}", name_, running->block.first,
+                             running->block.first + running->block.units - 1, std::strerror(-refused)));
             if (--running->parts_left == 0) block_done(*running);
         });
     }

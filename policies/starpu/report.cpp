@@ -109,28 +109,27 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         busy_s += t.busy_s;
         speed += t.best_speed;
     }
-    Json report{{"load", run.load},
-                {"policy", run.policy},
-                {"units", run.units},
-                {"granularity", run.granularity},
-                {"run", run.run},
-                {"blocks", run.blocks.size()},
-                {"makespan_seconds", run.makespan_s},
-                {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
-                // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
-                {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
-                {"processors", processors_json(run, totals, policy)},
-                {"distributions", distributions_json(run, policy)},
-                {"solver",
-                 {{"solves", policy.solves},
-                  {"fallbacks", policy.solver_fallbacks},
-                  {"seconds", policy.solver_seconds}}},
-                {"rebalances", policy.rebalances},
-                {"discarded_samples", policy.discarded_samples},
-                {"probing_seconds", policy.probing_seconds},
-                {"policy_stalls", run.policy_stalls},
-                {"note", policy.note},
-                {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
+    Json report{
+        {"load", run.load},
+        {"policy", run.policy},
+        {"units", run.units},
+        {"granularity", run.granularity},
+        {"run", run.run},
+        {"blocks", run.blocks.size()},
+        {"makespan_seconds", run.makespan_s},
+        {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
+        // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
+        {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
+        {"processors", processors_json(run, totals, policy)},
+        {"distributions", distributions_json(run, policy)},
+        {"solver",
+         {{"solves", policy.solves}, {"fallbacks", policy.solver_fallbacks}, {"seconds", policy.solver_seconds}}},
+        {"rebalances", policy.rebalances},
+        {"discarded_samples", policy.discarded_samples},
+        {"probing_seconds", policy.probing_seconds},
+        {"policy_stalls", run.policy_stalls},
+        {"note", policy.note},
+        {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
     if (trace) report["trace"] = trace_json(run);
     return report.dump();
 }

@@ -60,8 +60,9 @@ std::string own_path() {
 bool library_knows(const std::string& library, const std::string& name) {
     void* handle = dlopen(library.c_str(), RTLD_NOW);
     if (!handle)
-        throw UserError(ENOENT, fmt::format("STARPU_SCHED_LIB={} does not load: {}; name the path of a scheduling library",
-                                            library, dlerror()));
+        throw UserError(
+            ENOENT, fmt::format("STARPU_SCHED_LIB={} does not load: {}; name the path of a scheduling library", library,
+                                dlerror()));
     using Look = starpu_sched_policy* (*)(const char*);
     auto look = reinterpret_cast<Look>(dlsym(handle, "starpu_get_sched_lib_policy"));
     const bool known = look && look(name.c_str());
@@ -104,7 +105,8 @@ void start(starpu_conf* conf) {
     }
     const int status = starpu_init(conf);
     if (status == -ENODEV)
-        throw UserError(ENODEV, "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
+        throw UserError(ENODEV,
+                        "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
     if (status != 0) throw UserError(-status, fmt::format("starpu_init failed: {}", std::strerror(-status)));
     started_here = true;
 }
@@ -114,9 +116,10 @@ void check_running_scheduler() {
     const starpu_sched_policy* running = starpu_sched_get_sched_policy_in_ctx(0);
     const std::string name = running && running->policy_name ? running->policy_name : "none";
     if (!wanted.empty() && wanted != name)
-        throw UserError(EINVAL, fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
-                                            "path of libapportion.so, or call apportion_init instead of starpu_init",
-                                            wanted, name));
+        throw UserError(EINVAL,
+                        fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
+                                    "path of libapportion.so, or call apportion_init instead of starpu_init",
+                                    wanted, name));
 }
 
 }  // namespace

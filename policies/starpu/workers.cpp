@@ -35,10 +35,14 @@ bool can_run(unsigned worker, starpu_codelet& codelet) {
 
 const char* kind_name(starpu_worker_archtype type) {
     switch (type) {
-        case STARPU_CPU_WORKER: return "CPU";
-        case STARPU_CUDA_WORKER: return "CUDA";
-        case STARPU_OPENCL_WORKER: return "OpenCL";
-        default: return "other";
+        case STARPU_CPU_WORKER:
+            return "CPU";
+        case STARPU_CUDA_WORKER:
+            return "CUDA";
+        case STARPU_OPENCL_WORKER:
+            return "OpenCL";
+        default:
+            return "other";
     }
 }
 
@@ -101,20 +105,21 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         char name[128];
         starpu_worker_get_name(worker.id, name, sizeof name);
         worker.processor.name = name;
-        worker.processor.kind = kinds.emplace(model_of(name, worker.kind), static_cast<int>(kinds.size())).first->second;
+        worker.processor.kind =
+            kinds.emplace(model_of(name, worker.kind), static_cast<int>(kinds.size())).first->second;
         worker.processor.own_memory = starpu_node_get_kind(worker.node) != STARPU_CPU_RAM;
         worker.processor.memory_units = memory_units(worker.node, workers_on_node[worker.node], need);
         worker.link = link_to(worker.node, need);
         if (worker.processor.memory_units < granularity)
-            throw UserError(ENOMEM,
-                            fmt::format("{} is too small: {:.1f} MiB of its memory can hold blocks, but the smallest "
-                                        "block ({} units) takes {:.1f} MiB; use smaller units, or leave the device out",
-                                        name,
-                                        static_cast<double>(worker.processor.memory_units) *
-                                            static_cast<double>(need.bytes_per_unit) / (1 << 20),
-                                        granularity,
-                                        static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit) /
-                                            (1 << 20)));
+            throw UserError(
+                ENOMEM,
+                fmt::format("{} is too small: {:.1f} MiB of its memory can hold blocks, but the smallest "
+                            "block ({} units) takes {:.1f} MiB; use smaller units, or leave the device out",
+                            name,
+                            static_cast<double>(worker.processor.memory_units) *
+                                static_cast<double>(need.bytes_per_unit) / (1 << 20),
+                            granularity,
+                            static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit) / (1 << 20)));
     }
     return workers;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// StarPU's workers as processors: which of a context can run a codelet, what their memory holds, how fast their link is.
+// StarPU's workers as processors: which of a context can run a codelet, what their memory holds, how fast their link
+// is.
 #pragma once
 
 #include <starpu.h>

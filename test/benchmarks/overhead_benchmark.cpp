@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     setenv("APPORTION_BLOCKS", std::to_string(count).c_str(), 1);  // as many blocks under StarPU's schedulers
-    starpu_profiling_status_set(STARPU_PROFILING_ENABLE);           // a load needs it: the same for both
+    starpu_profiling_status_set(STARPU_PROFILING_ENABLE);          // a load needs it: the same for both
     std::vector<double> plain, blocks;
     for (int k = 0; k < repetitions; ++k) {
         plain.push_back(plain_tasks(count));

@@ -249,7 +249,8 @@ TEST_CASE("loads run at the same time in two scheduling contexts") {
     REQUIRE(policy->policy_name == std::string(scheduler));
     unsigned context[2];
     for (int k = 0; k < 2; ++k)
-        context[k] = starpu_sched_ctx_create(&workers[k], 1, k ? "two" : "one", STARPU_SCHED_CTX_POLICY_STRUCT, policy, 0);
+        context[k] =
+            starpu_sched_ctx_create(&workers[k], 1, k ? "two" : "one", STARPU_SCHED_CTX_POLICY_STRUCT, policy, 0);
     Axpy one(9000), two(8000);
     auto options_one = one.options(), options_two = two.options();
     options_one.sched_ctx = static_cast<int>(context[0]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Results come back from another memory node: the kernel exists for OpenCL only, and PoCL's device on this machine's
-// cores (STARPU_OPENCL_ON_CPUS=1) is a StarPU worker with its own memory. Skipped (77) where StarPU finds no such worker.
+// cores (STARPU_OPENCL_ON_CPUS=1) is a StarPU worker with its own memory. Skipped (77) where StarPU finds no such
+// worker.
 #include <starpu_opencl.h>
 
 #include <cstdlib>
@@ -66,7 +67,8 @@ struct Scale {
     static int fill(starpu_task* task, apportion_block* block, void* arg) {
         auto& self = *static_cast<Scale*>(arg);
         task->handles[0] = apportion_block_vector(block, STARPU_R | self.modes, &self.x[block->first], block->units, 4);
-        task->handles[1] = apportion_block_vector(block, STARPU_RW | self.modes, &self.y[block->first], block->units, 4);
+        task->handles[1] =
+            apportion_block_vector(block, STARPU_RW | self.modes, &self.y[block->first], block->units, 4);
         return 0;
     }
     int wrong(int times) const {

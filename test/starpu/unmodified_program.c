@@ -10,24 +10,22 @@
 #define CHAINS 16
 #define LENGTH 50
 
-static void increment(void *buffers[], void *arg)
-{
+static void increment(void* buffers[], void* arg) {
     (void)arg;
-    *(int *)STARPU_VARIABLE_GET_PTR(buffers[0]) += 1;
+    *(int*)STARPU_VARIABLE_GET_PTR(buffers[0]) += 1;
 }
 
 static struct starpu_codelet codelet = {
     .cpu_funcs = {increment}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "increment"};
 
-static int run_chains(void)
-{
+static int run_chains(void) {
     int values[CHAINS] = {0}, wrong = 0;
     starpu_data_handle_t handles[CHAINS];
     for (int c = 0; c < CHAINS; c++)
         starpu_variable_data_register(&handles[c], STARPU_MAIN_RAM, (uintptr_t)&values[c], sizeof values[c]);
     for (int k = 0; k < LENGTH; k++)
         for (int c = 0; c < CHAINS; c++) {
-            struct starpu_task *task = starpu_task_create();
+            struct starpu_task* task = starpu_task_create();
             task->cl = &codelet;
             task->handles[0] = handles[c];
             task->priority = c % 3 - 1;
@@ -45,18 +43,16 @@ static int run_chains(void)
     return wrong;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char** argv) {
     if (argc != 2 || starpu_init(NULL) != 0) return 2;
-    const char *name = starpu_sched_get_sched_policy_in_ctx(0)->policy_name;
+    const char* name = starpu_sched_get_sched_policy_in_ctx(0)->policy_name;
     int failed = strcmp(name, argv[1]) != 0;
     if (failed) fprintf(stderr, "expected scheduler %s, StarPU runs %s\n", argv[1], name);
     failed |= run_chains();
 
     int worker = 0;
     unsigned initial = 0;
-    unsigned context =
-        starpu_sched_ctx_create(&worker, 1, "second", STARPU_SCHED_CTX_POLICY_NAME, argv[1], 0);
+    unsigned context = starpu_sched_ctx_create(&worker, 1, "second", STARPU_SCHED_CTX_POLICY_NAME, argv[1], 0);
     starpu_sched_ctx_set_context(&context);
     failed |= run_chains();
     starpu_sched_ctx_set_context(&initial);
