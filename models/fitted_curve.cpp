@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "models/fitted_curve.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace apportion {
+
+namespace {
+
+constexpr std::size_t kBasis = FittedCurve::kBasisSize;
+constexpr unsigned kConstant = 1u << 0;
+constexpr unsigned kLinear = 1u << 2;
+
+/// Basis function `i`, or its first or second derivative, at u > 0.
+double basis(std::size_t i, double u, int order) {
+    switch (i) {
+        case 0:
+            return order == 0 ? 1 : 0;
+        case 1:
+            return order == 0 ? std::log(u) : order == 1 ? 1 / u : -1 / (u * u);
+        case 2:
+            return order == 0 ? u : order == 1 ? 1 : 0;
+        case 3:
+            return order == 0 ? u * u : order == 1 ? 2 * u : 2;
+        case 4:
+            return order == 0 ? u * u * u : order == 1 ? 3 * u * u : 6 * u;
+        case 5:
+            return std::exp(u);
+        case 6:
+            return (u + order) * std::exp(u);
+        default:
+            return order == 0 ? u * std::log(u) : order == 1 ? std::log(u) + 1 : 1 / u;
+    }
+}
+
+constexpr const char* kBasisText[kBasis] = {"", " ln u", " u", " u^2", " u^3", " e^u", " u e^u", " u ln u"};
+
+struct Solution {
+    Eigen::VectorXd coefficients;
+    double relative_rss = std::numeric_limits<double>::infinity();
+};
+
+/// Least squares on the relative residuals, over the basis functions in `subset`.
+Solution solve(const std::vector<BlockTime>& samples, double scale, unsigned subset) {
+    const auto rows = static_cast<Eigen::Index>(samples.size());
+    Eigen::MatrixXd matrix(rows, std::popcount(subset));
+    for (Eigen::Index r = 0; r < rows; ++r) {
+        const BlockTime& sample = samples[static_cast<std::size_t>(r)];
+        Eigen::Index column = 0;
+        for (std::size_t i = 0; i < kBasis; ++i)
+            if (subset >> i & 1) matrix(r, column++) = basis(i, sample.units / scale, 0) / sample.seconds;
+    }
+    const Eigen::VectorXd ones = Eigen::VectorXd::Ones(rows);
+    Solution solution;
+    solution.coefficients = matrix.colPivHouseholderQr().solve(ones);
+    if (solution.coefficients.allFinite())
+        solution.relative_rss = (ones - matrix * solution.coefficients).squaredNorm();
+    return solution;
+}
+
+/// Corrected Akaike criterion. Residuals below a thousandth are no better than residuals of a thousandth: clocks and
+/// caches are not that exact, and without the floor noise-free data would buy any number of parameters.
+double criterion(double relative_rss, std::size_t samples, int parameters) {
+    constexpr double kFloor = 1e-6;
+    const double n = static_cast<double>(samples);
+    const double k = parameters + 1;  // the variance is estimated as well
+    return n * std::log(relative_rss / n + kFloor) + 2 * k + 2 * k * (k + 1) / std::max(n - k - 1, 1.0);
+}
+
+/// Sizes that differ enough to tell a slope from noise.
+std::size_t distinct_sizes(const std::vector<BlockTime>& samples) {
+    std::vector<double> sizes;
+    for (const BlockTime& sample : samples) sizes.push_back(sample.units);
+    std::sort(sizes.begin(), sizes.end());
+    std::size_t distinct = 1;
+    double last = sizes.front();
+    for (double size : sizes)
+        if (size >= FittedCurve::kClearlyLarger * last) {
+            ++distinct;
+            last = size;
+        }
+    return distinct;
+}
+
+double coefficient_of_determination(const FittedCurve& curve, const std::vector<BlockTime>& samples) {
+    double mean = 0, residual = 0, total = 0;
+    for (const BlockTime& sample : samples) mean += sample.seconds / static_cast<double>(samples.size());
+    for (const BlockTime& sample : samples) {
+        residual += std::pow(sample.seconds - curve.seconds(sample.units), 2);
+        total += std::pow(sample.seconds - mean, 2);
+    }
+    return total > 0 ? 1 - residual / total : residual > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, const FitOptions& options) {
+    std::vector<BlockTime> valid;
+    for (const BlockTime& sample : samples)
+        if (sample.units > 0 && sample.seconds > 0 && std::isfinite(sample.units) && std::isfinite(sample.seconds))
+            valid.push_back(sample);
+    if (valid.empty()) return std::nullopt;
+
+    FittedCurve shape;
+    auto by_units = [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; };
+    shape.smallest_ = std::min_element(valid.begin(), valid.end(), by_units)->units;
+    shape.scale_ = std::max_element(valid.begin(), valid.end(), by_units)->units;
+    shape.trusted_until_ = shape.scale_ * std::max(1.0, options.trusted_growth);
+    shape.samples_ = static_cast<int>(valid.size());
+
+    std::optional<FittedCurve> best;
+    double best_criterion = std::numeric_limits<double>::infinity();
+    auto consider = [&](unsigned subset, auto rank) {
+        const Solution solution = solve(valid, shape.scale_, subset);
+        const double value = rank(solution);
+        if (!(value < best_criterion)) return;
+        FittedCurve curve = shape;
+        Eigen::Index column = 0;
+        for (std::size_t i = 0; i < kBasis; ++i)
+            curve.coefficients_[i] = subset >> i & 1 ? solution.coefficients[column++] : 0;
+        if (subset == (kConstant | kLinear) && valid.size() <= 3 && (curve.coefficients_[0] < 0)) return;
+        curve.extend_by_lines();
+        if (!curve.increases()) return;
+        curve.error_ = std::sqrt(solution.relative_rss / static_cast<double>(valid.size()));
+        best = curve;
+        best_criterion = value;
+    };
+
+    const std::size_t sizes = distinct_sizes(valid);
+    const auto by_residual = [](const Solution& solution) { return solution.relative_rss; };
+    if (sizes >= 2) consider(kConstant | kLinear, by_residual);
+    constexpr std::size_t kFewSizes = 6;
+    constexpr double kGoodLine = 0.1;  // with few sizes, only what no line explains is worth a bent curve
+    if (sizes >= kFewSizes || (sizes >= 4 && !(best && best->error_ < kGoodLine))) {
+        best_criterion =
+            best ? criterion(best->error_ * best->error_ * static_cast<double>(valid.size()), valid.size(), 2)
+                 : std::numeric_limits<double>::infinity();
+        // At least one size must be left over to judge by.
+        const int most = std::min(options.largest_subset, static_cast<int>(sizes) - 2);
+        for (unsigned subset = 1; subset < 1u << kBasis; ++subset)
+            if (const int parameters = std::popcount(subset); parameters <= most)
+                consider(subset, [&](const Solution& solution) {
+                    return criterion(solution.relative_rss, valid.size(), parameters);
+                });
+    }
+    if (!best) consider(kLinear, by_residual);
+    if (best) best->r2_ = coefficient_of_determination(*best, valid);
+    return best;
+}
+
+double FittedCurve::raw(double units, int order) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < kBasis; ++i)
+        if (coefficients_[i] != 0) sum += coefficients_[i] * basis(i, units / scale_, order);
+    return order == 0 ? sum : order == 1 ? sum / scale_ : sum / (scale_ * scale_);
+}
+
+void FittedCurve::extend_by_lines() {
+    low_value_ = raw(smallest_, 0);
+    low_slope_ = std::min(raw(smallest_, 1), low_value_ / smallest_);  // F(0) >= 0
+    high_value_ = raw(trusted_until_, 0);
+    high_slope_ = raw(trusted_until_, 1);
+}
+
+bool FittedCurve::increases() const {
+    constexpr int kPoints = 32;
+    for (int i = 0; i <= kPoints; ++i) {
+        const double x = smallest_ + (trusted_until_ - smallest_) * i / kPoints;
+        if (!(raw(x, 0) > 0) || !(raw(x, 1) >= 0)) return false;
+    }
+    return true;
+}
+
+double FittedCurve::seconds(double units) const {
+    if (units < smallest_) return low_value_ + low_slope_ * (units - smallest_);
+    if (units > trusted_until_) return high_value_ + high_slope_ * (units - trusted_until_);
+    return raw(units, 0);
+}
+
+double FittedCurve::derivative(double units) const {
+    if (units < smallest_) return low_slope_;
+    if (units > trusted_until_) return high_slope_;
+    return raw(units, 1);
+}
+
+double FittedCurve::second_derivative(double units) const {
+    return units < smallest_ || units > trusted_until_ ? 0 : raw(units, 2);
+}
+
+std::string FittedCurve::formula() const {
+    std::string text;
+    bool scaled = false;
+    for (std::size_t i = 0; i < kBasis; ++i) {
+        double c = coefficients_[i];
+        if (c == 0) continue;
+        const char* name = kBasisText[i];
+        if (i == 2) {
+            c /= scale_;  // a line reads best in units
+            name = " x";
+        } else if (i > 0) {
+            scaled = true;
+        }
+        if (text.empty()) {
+            text = fmt::format("{:.4g}{}", c, name);
+        } else {
+            text += fmt::format(" {} {:.4g}{}", c < 0 ? '-' : '+', std::abs(c), name);
+        }
+    }
+    if (scaled) text += fmt::format(", u = x / {:.0f}", scale_);
+    return text;
+}
+
+}  // namespace apportion

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// G(x) = a1 x + a2: seconds that the data of a block of x units travel; a1 is the inverse bandwidth, a2 the latency
+// (PLB-HeC, section III.B, eq. 2). Least squares with a1, a2 >= 0 on relative residuals, updated sample by sample.
+#pragma once
+
+#include <string>
+
+namespace apportion {
+
+class TransferLine {
+  public:
+    TransferLine() = default;
+    /// What is believed before anything is measured; counts as nothing once a sample exists.
+    TransferLine(double latency_s, double seconds_per_unit) : latency_s_(latency_s), slope_s_(seconds_per_unit) {}
+
+    /// Samples with units <= 0, or times that are negative or not finite, are skipped.
+    void add(double units, double seconds);
+
+    double seconds(double units) const { return latency_s_ + slope_s_ * units; }
+    double latency_s() const { return latency_s_; }
+    double seconds_per_unit() const { return slope_s_; }
+    int samples() const { return samples_; }
+    std::string formula() const;
+
+  private:
+    void solve();
+
+    double latency_s_ = 0;
+    double slope_s_ = 0;
+    int samples_ = 0;
+    double w_ = 0, wx_ = 0, wxx_ = 0, wt_ = 0, wxt_ = 0;  ///< weighted moments
+};
+
+}  // namespace apportion

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The equal-finish problem of PLB-HeC (section III.C, eqs 3-5): shares x_g >= 0 with sum n such that all processors
+// that get something finish at the same time T. Solved here without assumptions on smoothness: T -> sum of the largest
+// shares that finish by T never falls, so its root is bracketed and refined; likewise each share within its own
+// bracket.
+//
+// Beyond the paper: a processor that could not finish anything by T is left out, a processor may be busy until some
+// moment, a share may be bounded, and identical processors are one entry with a count.
+// Good for any non-decreasing time functions; a jump (one more block) makes a share stay flat over some T.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+namespace apportion {
+
+/// E(x): seconds a processor needs for a share of x > 0 units, non-decreasing. Derivatives where they exist.
+class ShareTime {
+  public:
+    virtual ~ShareTime() = default;
+    virtual double seconds(double units) const = 0;
+    virtual double derivative(double units) const = 0;
+    virtual double second_derivative(double units) const = 0;
+};
+
+/// A share above the memory of a device runs as k blocks of equal size: E(x) = k E_block(x / k), k = ceil(x / cap).
+class BlockwiseTime final : public ShareTime {
+  public:
+    BlockwiseTime(const ShareTime& block, double largest_block_units) : block_(block), cap_(largest_block_units) {}
+    double blocks(double units) const;
+    double seconds(double units) const override;
+    double derivative(double units) const override;
+    double second_derivative(double units) const override;
+
+  private:
+    const ShareTime& block_;
+    double cap_;
+};
+
+struct EqualFinishProcessor {
+    const ShareTime* time = nullptr;  ///< not owned
+    double busy_until_s = 0;
+    double maximum_units = std::numeric_limits<double>::infinity();  ///< of one processor
+    int count = 1;                                                   ///< identical processors
+};
+
+struct EqualFinishProblem {
+    double units = 0;
+    std::vector<EqualFinishProcessor> processors;
+};
+
+struct EqualFinishPlan {
+    std::vector<double> shares_units;  ///< per entry, of one processor; 0: left out. Sum times count = units.
+    double finish_s = 0;               ///< T
+    bool feasible = true;              ///< false: the bounds do not admit n; shares are then at their bounds
+    int evaluations = 0;               ///< of time functions and derivatives
+};
+
+/// O(processors x steps of T x steps of x); both converge superlinearly where E is smooth.
+EqualFinishPlan equal_finish(const EqualFinishProblem& problem);
+
+}  // namespace apportion

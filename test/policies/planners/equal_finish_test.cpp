@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/planners/equal_finish.hpp"
+
+#include <cmath>
+#include <memory>
+#include <random>
+
+#include "policies/planners/equal_finish_ipopt.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+/// fixed + slope x + bend x^power
+class PowerTime final : public ShareTime {
+  public:
+    PowerTime(double fixed, double slope, double bend = 0, double power = 2)
+        : fixed_(fixed), slope_(slope), bend_(bend), power_(power) {}
+    double seconds(double x) const override { return fixed_ + slope_ * x + bend_ * std::pow(x, power_); }
+    double derivative(double x) const override { return slope_ + bend_ * power_ * std::pow(x, power_ - 1); }
+    double second_derivative(double x) const override {
+        return bend_ * power_ * (power_ - 1) * std::pow(x, power_ - 2);
+    }
+
+  private:
+    double fixed_, slope_, bend_, power_;
+};
+
+double sum_of(const EqualFinishProblem& problem, const EqualFinishPlan& plan) {
+    double sum = 0;
+    for (std::size_t g = 0; g < plan.shares_units.size(); ++g)
+        sum += plan.shares_units[g] * problem.processors[g].count;
+    return sum;
+}
+
+struct RandomProblem {
+    std::vector<std::unique_ptr<PowerTime>> times;
+    EqualFinishProblem problem;
+};
+
+RandomProblem random_problem(unsigned seed, std::size_t processors) {
+    std::mt19937 random(seed);
+    std::lognormal_distribution<> spread(0, 1);
+    std::uniform_real_distribution<> power(0.7, 2.5);
+    RandomProblem result;
+    for (std::size_t g = 0; g < processors; ++g) {
+        const double k = power(random);
+        result.times.push_back(std::make_unique<PowerTime>(0.1 * spread(random), 1e-3 * spread(random),
+                                                           1e-1 * std::pow(1e-3, k) * spread(random), k));
+        result.problem.processors.push_back({result.times.back().get(), 0.2 * spread(random)});
+    }
+    result.problem.units = 1000 * static_cast<double>(processors);
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("shares of proportional processors are as their speeds") {
+    PowerTime fast(0, 1), slow(0, 4);
+    EqualFinishProblem problem{1000, {{&fast}, {&slow}}};
+    const EqualFinishPlan plan = equal_finish(problem);
+    CHECK(plan.shares_units[0] == Approx(800));
+    CHECK(plan.shares_units[1] == Approx(200));
+    CHECK(plan.finish_s == Approx(800));
+}
+
+TEST_CASE("lines with fixed costs and busy processors finish together as the closed form says") {
+    PowerTime a(3, 0.01), b(0.5, 0.05), c(0, 0.2);
+    EqualFinishProblem problem{5000, {{&a, 1}, {&b, 0}, {&c, 7}}};
+    // Sum of (T - busy - fixed) / slope = n
+    const double speeds = 1 / 0.01 + 1 / 0.05 + 1 / 0.2;
+    const double finish_s = (5000 + 4 / 0.01 + 0.5 / 0.05 + 7 / 0.2) / speeds;
+    const EqualFinishPlan plan = equal_finish(problem);
+    CHECK(plan.finish_s == Approx(finish_s));
+    CHECK(plan.shares_units[0] == Approx((finish_s - 4) / 0.01));
+    CHECK(plan.shares_units[1] == Approx((finish_s - 0.5) / 0.05));
+    CHECK(plan.shares_units[2] == Approx((finish_s - 7) / 0.2));
+}
+
+TEST_CASE("a processor that cannot finish anything in time is left out") {
+    PowerTime fast(0, 1e-3), late(100, 1e-3);
+    EqualFinishProblem problem{1000, {{&fast}, {&late}, {&fast, 50}}};
+    for (const EqualFinishPlan& plan : {equal_finish(problem), EqualFinishIpopt().solve(problem)}) {
+        CHECK(plan.shares_units[0] == Approx(1000));
+        CHECK(plan.shares_units[1] == 0);
+        CHECK(plan.shares_units[2] == 0);
+        CHECK(plan.finish_s == Approx(1));
+    }
+}
+
+TEST_CASE("bounds hold, and too tight ones are reported") {
+    PowerTime fast(0, 1e-3), slow(0, 1e-2);
+    EqualFinishProblem problem{1000, {{&fast, 0, 300}, {&slow}}};
+    EqualFinishPlan plan = equal_finish(problem);
+    CHECK(plan.feasible);
+    CHECK(plan.shares_units[0] == Approx(300));
+    CHECK(plan.shares_units[1] == Approx(700));
+    problem.processors[1].maximum_units = 600;
+    plan = equal_finish(problem);
+    CHECK_FALSE(plan.feasible);
+    CHECK(sum_of(problem, plan) == Approx(900));
+}
+
+TEST_CASE("identical processors may be one entry") {
+    PowerTime core(0, 2e-2), device(1, 1e-3);
+    EqualFinishProblem grouped{10000, {{&device}, {&core, 0, 1e9, 9}}};
+    EqualFinishProblem single{10000, {{&device}}};
+    for (int i = 0; i < 9; ++i) single.processors.push_back({&core});
+    const EqualFinishPlan a = equal_finish(grouped), b = equal_finish(single);
+    CHECK(a.finish_s == Approx(b.finish_s));
+    CHECK(a.shares_units[1] == Approx(b.shares_units[5]));
+    CHECK(sum_of(grouped, a) == Approx(10000));
+}
+
+TEST_CASE("no distribution on a grid finishes earlier") {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        RandomProblem random = random_problem(seed, 3);
+        random.problem.units = 200;
+        const EqualFinishPlan plan = equal_finish(random.problem);
+        double best_s = 1e300;
+        for (int i = 0; i <= 200; ++i)
+            for (int j = 0; i + j <= 200; ++j) {
+                const double shares[] = {double(i), double(j), double(200 - i - j)};
+                double finish_s = 0;
+                for (int g = 0; g < 3; ++g)
+                    if (shares[g] > 0)
+                        finish_s = std::max(
+                            finish_s, random.problem.processors[g].busy_until_s + random.times[g]->seconds(shares[g]));
+                best_s = std::min(best_s, finish_s);
+            }
+        CHECK(plan.finish_s <= best_s * (1 + 1e-9));
+        CHECK(plan.finish_s >= best_s * 0.95);  // the grid is fine enough
+    }
+}
+
+TEST_CASE("a share above the memory pays for each of its blocks") {
+    PowerTime block(3, 0.01);
+    BlockwiseTime time(block, 1000);
+    CHECK(time.blocks(1000) == 1);
+    CHECK(time.blocks(1001) == 2);
+    CHECK(time.seconds(1000) == Approx(13));
+    CHECK(time.seconds(2500) == Approx(9 + 25));
+    PowerTime other(0, 0.02);
+    EqualFinishProblem problem{4000, {{&time}, {&other}}};
+    const EqualFinishPlan plan = equal_finish(problem);
+    CHECK(sum_of(problem, plan) == Approx(4000));
+    CHECK(time.seconds(plan.shares_units[0]) <= plan.finish_s * (1 + 1e-6));
+    CHECK(other.seconds(plan.shares_units[1]) == Approx(plan.finish_s));
+}
+
+TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
+    for (const auto start : {EqualFinishIpopt::Start::bisection, EqualFinishIpopt::Start::equal_shares}) {
+        EqualFinishIpopt ipopt;
+        for (std::size_t processors : {2u, 3u, 8u, 18u, 64u})
+            for (unsigned seed = 1; seed <= 10; ++seed) {
+                INFO("processors " << processors << ", seed " << seed);
+                const RandomProblem random = random_problem(seed, processors);
+                const EqualFinishPlan bisection = equal_finish(random.problem);
+                const EqualFinishPlan plan = ipopt.solve(random.problem, start);
+                CHECK(plan.finish_s == Approx(bisection.finish_s).epsilon(1e-6));
+                for (std::size_t g = 0; g < processors; ++g)
+                    CHECK(plan.shares_units[g] == Approx(bisection.shares_units[g]).epsilon(1e-4).margin(1e-2));
+                CHECK(sum_of(random.problem, plan) == Approx(random.problem.units));
+            }
+        CHECK(ipopt.statistics().solves == 50);
+        if (start == EqualFinishIpopt::Start::bisection) {
+            CHECK(ipopt.statistics().fallbacks == 0);
+            CHECK(ipopt.statistics().iterations <= 50 * 3);
+        } else {
+            CHECK(ipopt.statistics().fallbacks <= 2);
+            CHECK(ipopt.statistics().iterations >= 50 * 3);  // it does work
+            CHECK(ipopt.statistics().iterations <= 50 * 30);
+        }
+    }
+}
+
+TEST_CASE("where IPOPT cannot work the bisection's answer stands and is counted") {
+    class Broken final : public ShareTime {
+      public:
+        explicit Broken(double slope) : slope_(slope) {}
+        double seconds(double x) const override { return slope_ * x; }
+        double derivative(double) const override { return slope_; }
+        double second_derivative(double) const override { return std::nan(""); }
+
+      private:
+        double slope_;
+    };
+    Broken fast(1e-3), slow(4e-3);
+    EqualFinishProblem problem{1000, {{&fast}, {&slow}}};
+    EqualFinishIpopt ipopt;
+    const EqualFinishPlan plan = ipopt.solve(problem, EqualFinishIpopt::Start::equal_shares);
+    CHECK(plan.shares_units[0] == Approx(800));
+    CHECK(plan.finish_s == Approx(0.8));
+    CHECK(ipopt.statistics().solves == 1);
+    CHECK(ipopt.statistics().fallbacks == 1);
+}
+
+TEST_CASE("nothing to distribute and nobody to distribute to are no errors") {
+    PowerTime time(1, 1);
+    CHECK(equal_finish({0, {{&time}}}).finish_s == 0);
+    CHECK(equal_finish({0, {}}).feasible);
+    CHECK_FALSE(equal_finish({10, {}}).feasible);
+    CHECK(EqualFinishIpopt().solve({10, {{&time}}}).finish_s == Approx(11));
+}
+
+TEST_CASE("the bisection evaluates time functions a bounded number of times") {
+    for (std::size_t processors : {8u, 64u})
+        for (unsigned seed = 1; seed <= 20; ++seed) {
+            const EqualFinishPlan plan = equal_finish(random_problem(seed, processors).problem);
+            CHECK(plan.evaluations <= 200 * static_cast<int>(processors));
+        }
+}
