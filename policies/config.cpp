@@ -52,9 +52,7 @@ std::string check_plb_hec(const std::string& value) {
 std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number of at least 1";
 }
-std::string check_switch(const std::string& value) {
-    return value == "0" || value == "1" ? "" : "it must be 0 or 1";
-}
+std::string check_switch(const std::string& value) { return value == "0" || value == "1" ? "" : "it must be 0 or 1"; }
 std::string check_handicap(const std::string& value) {
     return parse_handicap(value) ? "" : "it must be a list like 1=4,3=2 of different workers and factors of at least 1";
 }
@@ -70,6 +68,7 @@ const EnvironmentVariable kVariables[] = {
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
      check_handicap},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_file},
+    {"APPORTION_PLATFORM_SEED", "seed of the simulated noise", "integer >= 1", "the platform file's", check_positive},
 };
 
 /// Read by the set-up scripts, not by the library.

@@ -33,8 +33,8 @@ class Equal final : public Policy {
     }
 
   private:
-    /// An equal part of what a lost processor gave back or will never ask for; its remains are taken from it. Processors
-    /// that run always have a block in flight while they have units left.
+    /// An equal part of what a lost processor gave back or will never ask for; its remains are taken from it.
+    /// Processors that run always have a block in flight while they have units left.
     Units abandoned(const Progress& progress) {
         const auto part = [this](Units units) {
             const Units granules = (units + granularity_ - 1) / granularity_;

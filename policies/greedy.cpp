@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// greedy: a block of the initial size to whoever is idle (PLB-HeC, section IV: the baseline of its comparisons). Balances
-// to within one block of the slowest processor; every block pays its fixed costs, and a good size must be guessed.
+// greedy: a block of the initial size to whoever is idle (PLB-HeC, section IV: the baseline of its comparisons).
+// Balances to within one block of the slowest processor; every block pays its fixed costs, and a good size must be
+// guessed.
 #include "policies/policy.hpp"
 
 namespace apportion {

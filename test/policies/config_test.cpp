@@ -55,10 +55,17 @@ TEST_CASE("well-formed values are understood") {
 TEST_CASE("a malformed value is named with what is allowed") {
     unset_all();
     const std::pair<const char*, const char*> wrong[] = {
-        {"APPORTION_PLB_HEC", "best"},    {"APPORTION_INITIAL_BLOCK", "0"},   {"APPORTION_INITIAL_BLOCK", "8k"},
-        {"APPORTION_BLOCKS", "-4"},       {"APPORTION_TRACE", "yes"},         {"APPORTION_HANDICAP", "1"},
-        {"APPORTION_HANDICAP", "1=0"},    {"APPORTION_HANDICAP", "1=2,1=3"},  {"APPORTION_HANDICAP", "-1=2"},
-        {"APPORTION_HANDICAP", "1=2;2=3"}, {"APPORTION_BLOCKS", "99999999999999999999"},
+        {"APPORTION_PLB_HEC", "best"},
+        {"APPORTION_INITIAL_BLOCK", "0"},
+        {"APPORTION_INITIAL_BLOCK", "8k"},
+        {"APPORTION_BLOCKS", "-4"},
+        {"APPORTION_TRACE", "yes"},
+        {"APPORTION_HANDICAP", "1"},
+        {"APPORTION_HANDICAP", "1=0"},
+        {"APPORTION_HANDICAP", "1=2,1=3"},
+        {"APPORTION_HANDICAP", "-1=2"},
+        {"APPORTION_HANDICAP", "1=2;2=3"},
+        {"APPORTION_BLOCKS", "99999999999999999999"},
     };
     for (auto [name, value] : wrong) {
         Setting setting(name, value);

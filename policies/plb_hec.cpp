@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// plb-hec, improved: how big the next block of a processor is, from time functions learnt while the load runs
+// (after Sant'Ana, Camargo, Cordeiro: PLB-HeC, section III; as published: plb_hec_published.cpp).
+//
+// No phases and no barriers. A processor without a sample gets one probe; from then on every block is the first of the
+// blocks that the equal-finish plan for everything left gives it, with all blocks in flight accounted for. So probes
+// are work, a better model corrects the next block, and the last blocks shrink until all finish together.
+//
+// Two balances decide how many blocks a share becomes. Each block pays its fixed costs again (launch, filling the
+// device, streaming what does not fit), but the last one alone is as late as its prediction is wrong. And while a
+// processor has run blocks of one size only, nobody knows its fixed costs: its own next block is sized as if it had
+// none, which is safe, and the plan for the others as if a device had much of it, which keeps the common finish from
+// being overrated.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "policies/block_replay.hpp"
+#include "policies/config.hpp"
+#include "policies/planners/equal_finish_ipopt.hpp"
+#include "policies/plb_hec_models.hpp"
+#include "policies/plb_hec_pipeline.hpp"
+#include "policies/plb_hec_published.hpp"
+
+namespace apportion {
+
+namespace {
+
+struct PlbHecOptions {
+    double device_probe = 6;         ///< first block of a device, in initial blocks: its blocks have fixed costs ...
+    double device_probe_part = 0.1;  ///< ... and at most this part of an equal share, unless one initial block is more
+    double first_growth = 24;        ///< second block at most this multiple of the first
+    double growth = 6;               ///< later blocks at most this multiple of the largest measured
+    double first_part = 0.6;         ///< of its share that a processor gets next while one size is known, no device
+    double assumed_fixed = 0.8;      ///< of a device's first block, while one size is known
+    double assumed_progress = 1.5;   ///< a block of an unmeasured size takes that much longer than it already did
+    double overdue = 1.25;           ///< a block that runs that much longer than predicted slows its processor down
+    double prediction_error = 0.05;  ///< of the duration of a block within the measured range
+    double extrapolation_error = 0.05;  ///< more for every doubling beyond it
+    double block_overhead_s = 5e-5;     ///< of the runtime, which kernel times do not contain
+    double negligible = 0.001;          ///< of the makespan: no smaller error is worth one more block
+    double most_parts = 4;              ///< a share that could be one block becomes at most so many
+    double large_part = 0.85;           ///< of a share of several blocks, at most, in the next one
+    double worthwhile_s = 0.5;          ///< distributions that predict less are left to the bisection, without IPOPT
+};
+
+class PlbHecImproved final : public Policy {
+  public:
+    void begin(const LoadDescription& load) override {
+        load_ = load;
+        report_ = {};
+        solver_.reset_statistics();
+        last_end_s_.assign(load.processors.size(), 0);
+        asked_.assign(load.processors.size(), 0);
+        finished_ = 0;
+        all_measured_ = models_.begin(load);
+        replay_.begin(load, all_measured_);
+        if (replay_.active()) report_.note = "blocks of the previous run repeated";
+        decision_ = all_measured_ ? "models of the previous run" : "first fit";
+    }
+
+    Units next_block(int processor, double now_s, const Progress& progress) override {
+        asked_[index(processor)] = finished_;
+        if (const auto repeated = replay_.next(processor, progress)) return *repeated;
+        const bool idle = progress.in_flight(processor).empty();
+        if (!models_.curve(processor)) return idle ? probe_units(processor) : 0;
+        if (!idle && !models_.sizes_differ(processor)) return 0;
+
+        plan(now_s, progress);
+        const double share = plan_.shares_units[index(processor)];
+        if (share <= 0 || (share * 2 < granule() && !best_for_a_granule(processor))) return 0;
+        double block = models_.sizes_differ(processor) ? planned_block(processor, share, idle, progress)
+                                                       : second_block(processor, share, now_s);
+        if (share - block < granule()) block = share;
+        return block > 0 ? round_to_granularity(block, load_.granularity) : 0;
+    }
+
+    void block_finished(const FinishedBlock& block) override {
+        ++finished_;
+        last_end_s_[index(block.processor)] = block.end_s;
+        replay_.finished(block);
+        if (models_.add(block) == SampleVerdict::changed) {
+            replay_.stop();
+            ++report_.rebalances;
+            decision_ = "rebalance";
+        }
+        if (!all_measured_ && models_.complete()) {
+            all_measured_ = true;
+            report_.probing_seconds = block.end_s;
+        }
+    }
+
+    void block_returned(int processor, Units units, double seconds) override {
+        models_.add_return(processor, units, seconds);
+    }
+
+    PolicyReport report() const override {
+        PolicyReport report = report_;
+        models_.report(report);
+        report.solves = solver_.statistics().solves;
+        report.solver_fallbacks = solver_.statistics().fallbacks;
+        report.solver_seconds = solver_.statistics().seconds;
+        return report;
+    }
+
+  private:
+    static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }
+    const Processor& at(int processor) const { return load_.processors[index(processor)]; }
+
+    double granule() const { return static_cast<double>(load_.granularity); }
+
+    Units probe_units(int processor) const {
+        const double initial = static_cast<double>(load_.initial_block);
+        const double equal_share = static_cast<double>(load_.units) / static_cast<double>(load_.processors.size());
+        const double most = std::max(initial, options_.device_probe_part * equal_share);
+        const double probe = at(processor).own_memory ? std::min(options_.device_probe * initial, most) : initial;
+        return round_to_granularity(probe, load_.granularity);
+    }
+
+    /// Idle, and not asked although a block has finished: the processor is lost.
+    bool lost(int processor, const Progress& progress) const {
+        return progress.in_flight(processor).empty() && asked_[index(processor)] + 1 < finished_;
+    }
+
+    PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
+    void plan(double now_s, const Progress& progress);
+    bool best_for_a_granule(int processor) const;
+    double second_block(int processor, double share, double now_s) const;
+    double planned_block(int processor, double share, bool idle, const Progress& progress) const;
+
+    PlbHecOptions options_;
+    LoadDescription load_;
+    PlbHecModels models_{PlbHecModels::Options{}};
+    BlockReplay replay_;
+    EqualFinishIpopt solver_;
+    std::vector<PipelineTime> times_;  ///< per processor, as planned with
+    EqualFinishProblem problem_;
+    EqualFinishPlan plan_;
+    PolicyReport report_;
+    std::vector<double> last_end_s_;
+    std::int64_t finished_ = 0;        ///< blocks
+    std::vector<std::int64_t> asked_;  ///< value of finished_ when the processor was last asked
+    bool all_measured_ = false;
+    const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
+};
+
+/// What the processor's remaining share would take, from all that is known now.
+PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const {
+    const TransferLine& in = models_.in(processor);
+    double running_s = 0, running_units = 0;
+    if (!in_flight.empty()) {
+        running_units = static_cast<double>(in_flight.front().units);
+        running_s =
+            now_s - std::max(last_end_s_[index(processor)], in_flight.front().given_s + in.seconds(running_units));
+    }
+    const FittedCurve* curve = models_.curve(processor);
+    if (curve && models_.sizes_differ(processor)) {
+        PipelineTime time(*curve, in, models_.out(processor), at(processor));
+        if (running_units > 0 && running_s > options_.overdue * curve->seconds(running_units))
+            time.slow_down(running_s / curve->seconds(running_units));
+        return time;
+    }
+    // One size is known, or none but a probe that is not done.
+    double units = 1, seconds = 1e9;
+    if (curve) {
+        units = curve->largest_measured();
+        seconds = curve->seconds(units);
+    } else if (!in_flight.empty()) {
+        units = running_units;
+        seconds = std::max(options_.assumed_progress * (now_s - in_flight.front().given_s), 1e-9);
+    }
+    const double fixed_s = at(processor).own_memory ? options_.assumed_fixed * seconds : 0;
+    double slope_s = (seconds - fixed_s) / units;
+    if (running_units > units)
+        slope_s = std::max(slope_s, (options_.assumed_progress * running_s - fixed_s) / running_units);
+    return PipelineTime(fixed_s, slope_s, at(processor));
+}
+
+/// The equal-finish plan for everything not handed out.
+void PlbHecImproved::plan(double now_s, const Progress& progress) {
+    const int count = static_cast<int>(load_.processors.size());
+    times_.clear();
+    times_.reserve(load_.processors.size());
+    problem_.processors.clear();
+    problem_.units = static_cast<double>(progress.remaining());
+    for (int p = 0; p < count; ++p) {
+        const auto in_flight = progress.in_flight(p);
+        PipelineTime& time = times_.emplace_back(time_of(p, now_s, in_flight));
+        double busy_until_s = last_end_s_[index(p)];
+        for (const BlockInFlight& block : in_flight) busy_until_s = time.end_of(block, busy_until_s, now_s);
+        time.follow(!in_flight.empty());
+        EqualFinishProcessor& entry = problem_.processors.emplace_back();
+        entry.time = &time;
+        entry.busy_until_s = std::max(busy_until_s, now_s);
+        if (lost(p, progress)) entry.maximum_units = 0;
+    }
+    plan_ = equal_finish(problem_);
+    if (!all_measured_ || !decision_) return;
+    if (plan_.finish_s - now_s >= options_.worthwhile_s) {
+        for (int p = 0; p < count; ++p) times_[index(p)].fix_blocks(plan_.shares_units[index(p)]);
+        plan_ = solver_.solve(problem_);
+        for (PipelineTime& time : times_) time.release_blocks();
+    }
+    report_.distributions.push_back({now_s, decision_, plan_.shares_units, plan_.finish_s});
+    decision_ = nullptr;
+}
+
+/// Whether nobody would be done earlier with the smallest block there is.
+bool PlbHecImproved::best_for_a_granule(int processor) const {
+    const auto end_s = [this](const EqualFinishProcessor& entry) {
+        return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(granule())
+                                       : std::numeric_limits<double>::infinity();
+    };
+    const double own_s = end_s(problem_.processors[index(processor)]);
+    return std::all_of(problem_.processors.begin(), problem_.processors.end(),
+                       [&](const EqualFinishProcessor& other) { return own_s <= end_s(other); });
+}
+
+/// After blocks of one size: what the processor would do until the common finish if it had no fixed costs.
+double PlbHecImproved::second_block(int processor, double share, double now_s) const {
+    const FittedCurve& curve = *models_.curve(processor);
+    const double measured = curve.largest_measured();
+    double block = share * options_.first_part;
+    if (at(processor).own_memory) {
+        const double proportional = measured * (plan_.finish_s - now_s) / curve.seconds(measured);
+        block = std::min(share, std::max(measured, proportional));
+    }
+    return std::min(block, measured * options_.first_growth);
+}
+
+/// The first of the blocks that a share becomes; 0: better when the block in flight is done.
+double PlbHecImproved::planned_block(int processor, double share, bool idle, const Progress& progress) const {
+    const FittedCurve& curve = *models_.curve(processor);
+    const PipelineTime& time = times_[index(processor)];
+    const PipelineTime::Blocks blocks = time.blocks(share);
+    double block = share / blocks.count;
+    const double block_s = time.kernel_seconds(block);
+    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
+    const double error_s = block_s * (std::max(options_.prediction_error, curve.relative_error()) +
+                                      options_.extrapolation_error * doublings);
+    if (blocks.count == 1) {
+        // k blocks cost k c + error / k.
+        const double fixed_s = std::max(2 * time.kernel_seconds(block / 2) - block_s, options_.block_overhead_s);
+        const double parts = error_s > options_.negligible * plan_.finish_s ? std::sqrt(error_s / fixed_s) : 1;
+        constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
+        if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
+    } else if (!blocks.overlapped) {
+        // Large ones first: the last one corrects what the others were wrong by.
+        block = std::min(blocks.largest, std::max(block, share * options_.large_part));
+    }
+    block = std::min(block, curve.largest_measured() * options_.growth);
+    if (!idle) {
+        // Early only to hide a transfer, and if that is worth more than to know better.
+        const bool fits = static_cast<double>(progress.room(processor)) >= block;
+        const bool last = blocks.count == 1 && error_s > models_.in(processor).seconds(block);
+        if (!blocks.overlapped || !fits || last) return 0;
+    }
+    return block;
+}
+
+}  // namespace
+
+extern const char* const describe_plb_hec;
+const char* const describe_plb_hec =
+    "time functions learnt while running, next block by the equal-finish plan (APPORTION_PLB_HEC=improved|published)";
+
+std::unique_ptr<Policy> make_plb_hec() {
+    if (plb_hec_option() == PlbHecVariant::published) return make_plb_hec_published();
+    return std::make_unique<PlbHecImproved>();
+}
+
+}  // namespace apportion

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What plb-hec knows about the processors: measured blocks, the fitted curve F of the kernel and the lines of the
+// transfers, in and out. Kept from one run of a load to the next while the processors stay the same.
+//
+// Two things the paper does not have, and that its published variant switches off:
+//  - processors of one kind share their samples while these agree within the threshold of rebalancing, so that nine
+//    cores learn in one round what each would learn in nine;
+//  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
+//    when the next one of the processor says the same, it was a change: the older samples of the processor go, and it
+//    no longer shares those of its kind.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "models/fitted_curve.hpp"
+#include "models/transfer.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// What became of a measured block.
+enum class SampleVerdict { used, spike, changed };
+
+class PlbHecModels {
+  public:
+    struct Options {
+        bool pooled = true;        ///< processors of one kind share samples
+        bool robust = true;        ///< spikes are set aside
+        double agreement = 0.10;   ///< relative deviation that counts as the same speed (III.D)
+        std::size_t history = 64;  ///< samples kept per processor
+        FitOptions fit{};
+    };
+
+    explicit PlbHecModels(const Options& options) : options_(options) {}
+
+    /// Keeps everything when the processors are the same as before; returns whether all have a curve then.
+    bool begin(const LoadDescription& load);
+
+    SampleVerdict add(const FinishedBlock& block);
+    void add_return(int processor, Units units, double seconds);
+
+    /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.
+    const FittedCurve* curve(int processor) const;
+    /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest.
+    bool sizes_differ(int processor) const;
+    bool complete() const;  ///< every processor has a curve
+
+    const TransferLine& in(int processor) const { return at(processor).in; }
+    const TransferLine& out(int processor) const { return at(processor).out; }
+
+    int discarded() const { return discarded_; }
+    void report(PolicyReport& report) const;
+
+  private:
+    /// Samples of one processor or of those of a kind that agree.
+    struct Group {
+        std::optional<FittedCurve> curve;
+        std::size_t fitted_with = 0;  ///< samples there were at the last fit
+    };
+    struct Entry {
+        Processor processor;
+        std::deque<BlockTime> samples;
+        std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
+        bool pooled = false;               ///< shares with others of its kind that are pooled
+        double last_start_s = 0;
+        TransferLine in, out;
+        Group own;
+    };
+
+    Entry& at(int processor) { return entries_[static_cast<std::size_t>(processor)]; }
+    const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
+    void add_transfer(Entry& entry, const FinishedBlock& block);
+    bool agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
+    bool deviates(const FittedCurve& curve, const BlockTime& sample) const;
+    bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
+    std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve) const;
+    void refit(Entry& entry);
+
+    Options options_;
+    std::vector<Entry> entries_;
+    std::map<int, Group> kinds_;
+    int discarded_ = 0;
+};
+
+}  // namespace apportion

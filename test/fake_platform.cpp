@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test/fake_platform.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "policies/block_flow.hpp"
+
+namespace apportion::test {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Counts calls on their way to the policy under test.
+class Counted final : public Policy {
+  public:
+    Counted(Policy& policy, int& asked) : policy_(policy), asked_(asked) {}
+    void begin(const LoadDescription& load) override { policy_.begin(load); }
+    Units next_block(int processor, double now_s, const Progress& progress) override {
+        ++asked_;
+        return policy_.next_block(processor, now_s, progress);
+    }
+    void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
+
+  private:
+    Policy& policy_;
+    int& asked_;
+};
+
+struct Transfer {
+    std::int64_t block = 0;
+    int worker = 0;
+    bool in = true;
+    double latency_left_s = 0;
+    double bytes_left = 0;
+};
+
+struct Lane {
+    std::deque<std::int64_t> waiting;  ///< given, data not yet on their way
+    std::deque<std::int64_t> ready;    ///< data arrived, kernel not started
+    std::int64_t running = -1;
+    double running_end_s = kNever;
+    bool receiving = false;
+    Units resident = 0;
+    int started = 0;
+    bool lost = false;
+    std::mt19937 random;
+};
+
+class Simulation {
+  public:
+    Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load)
+        : platform_(platform), policy_(policy), counted_(policy, result_.asked), flow_(load, counted_) {
+        lanes_.resize(platform.workers.size());
+        for (std::size_t w = 0; w < lanes_.size(); ++w)
+            lanes_[w].random.seed(platform.seed + 977 * static_cast<unsigned>(w));
+    }
+
+    FakeRun run() {
+        accept(flow_.start(0));
+        while (advance()) continue;
+        result_.stalls = flow_.stalls();
+        result_.done = flow_.done() && transfers_.empty();
+        return std::move(result_);
+    }
+
+  private:
+    const FakeWorker& worker(int w) const { return platform_.workers[static_cast<std::size_t>(w)]; }
+    Lane& lane(int w) { return lanes_[static_cast<std::size_t>(w)]; }
+    double rate(const Transfer& transfer) const;
+    double seconds_left(const Transfer& transfer) const;
+    void accept(const std::vector<Block>& blocks);
+    void start_what_can(int w);
+    void kernel_ended(int w);
+    void transfer_ended(const Transfer& transfer);
+    void lose(int w);
+    bool advance();
+
+    const FakePlatform& platform_;
+    Policy& policy_;
+    FakeRun result_;
+    Counted counted_;
+    BlockFlow flow_;
+    std::vector<Lane> lanes_;
+    std::vector<Transfer> transfers_;
+    std::map<std::int64_t, FakeBlock> blocks_;
+    double now_s_ = 0;
+};
+
+double Simulation::rate(const Transfer& transfer) const {
+    int sharing = 0;
+    for (const Transfer& other : transfers_)
+        sharing += other.latency_left_s <= 0 && other.in == transfer.in &&
+                   worker(other.worker).link == worker(transfer.worker).link;
+    return platform_.links[static_cast<std::size_t>(worker(transfer.worker).link)].bytes_per_s / std::max(1, sharing);
+}
+
+double Simulation::seconds_left(const Transfer& transfer) const {
+    return transfer.latency_left_s > 0 ? transfer.latency_left_s : transfer.bytes_left / rate(transfer);
+}
+
+void Simulation::accept(const std::vector<Block>& blocks) {
+    for (const Block& block : blocks) {
+        blocks_[block.id] = {block.id, block.processor, block.first, block.units, now_s_, 0, 0, 0};
+        lane(block.processor).waiting.push_back(block.id);
+    }
+    for (const Block& block : blocks) start_what_can(block.processor);
+}
+
+void Simulation::start_what_can(int w) {
+    Lane& l = lane(w);
+    while (!l.waiting.empty() && !l.receiving) {
+        const FakeBlock& block = blocks_[l.waiting.front()];
+        if (l.resident > 0 && l.resident + block.units > worker(w).physical_units) break;
+        l.waiting.pop_front();
+        l.resident += block.units;
+        if (worker(w).link < 0) {
+            l.ready.push_back(block.id);
+        } else {
+            l.receiving = true;
+            transfers_.push_back({block.id, w, true, worker(w).latency_s,
+                                  platform_.bytes_in_per_unit * static_cast<double>(block.units)});
+        }
+    }
+    if (l.running < 0 && !l.ready.empty()) {
+        l.running = l.ready.front();
+        l.ready.pop_front();
+        FakeBlock& block = blocks_[l.running];
+        block.start_s = now_s_;
+        double seconds = worker(w).seconds(static_cast<double>(block.units));
+        if (worker(w).noise > 0) seconds *= std::exp(std::normal_distribution<>(0, worker(w).noise)(l.random));
+        for (auto [number, factor] : worker(w).spikes)
+            if (number == l.started) seconds *= factor;
+        if (worker(w).drift_at_s >= 0 && now_s_ >= worker(w).drift_at_s) seconds *= worker(w).drift_factor;
+        ++l.started;
+        l.running_end_s = now_s_ + seconds;
+    }
+}
+
+void Simulation::kernel_ended(int w) {
+    Lane& l = lane(w);
+    FakeBlock& block = blocks_[l.running];
+    block.end_s = now_s_;
+    l.running = -1;
+    l.running_end_s = kNever;
+    const FakeBlock done = block;
+    if (worker(w).link >= 0)
+        transfers_.push_back(
+            {done.id, w, false, worker(w).latency_s, platform_.bytes_out_per_unit * static_cast<double>(done.units)});
+    else
+        transfer_ended({done.id, w, false, 0, 0});
+    std::vector<Block> next = flow_.finished(done.id, done.start_s, done.end_s, done.end_s - done.start_s, now_s_);
+    accept(next);
+    start_what_can(w);
+}
+
+void Simulation::transfer_ended(const Transfer& transfer) {
+    Lane& l = lane(transfer.worker);
+    FakeBlock& block = blocks_[transfer.block];
+    if (transfer.in) {
+        l.receiving = false;
+        l.ready.push_back(block.id);
+    } else {
+        l.resident -= block.units;
+        block.returned_s = now_s_;
+        result_.makespan_s = now_s_;
+        result_.blocks.push_back(block);
+        if (worker(transfer.worker).link >= 0)
+            policy_.block_returned(transfer.worker, block.units, now_s_ - block.end_s);
+        blocks_.erase(transfer.block);
+    }
+    start_what_can(transfer.worker);
+}
+
+/// What is computed or travels home is kept; everything else of the worker is given back.
+void Simulation::lose(int w) {
+    Lane& l = lane(w);
+    l.lost = true;
+    flow_.fence(w);
+    for (const BlockInFlight block : std::vector(flow_.in_flight(w).begin(), flow_.in_flight(w).end())) {
+        flow_.give_back(block.id);
+        blocks_.erase(block.id);
+    }
+    std::erase_if(transfers_, [w](const Transfer& transfer) { return transfer.worker == w && transfer.in; });
+    l.waiting.clear();
+    l.ready.clear();
+    l.running = -1;
+    l.running_end_s = kNever;
+    accept(flow_.ask_all(now_s_));
+}
+
+/// One event. False when nothing moves any more.
+bool Simulation::advance() {
+    double step_s = kNever;
+    for (const Transfer& transfer : transfers_) step_s = std::min(step_s, seconds_left(transfer));
+    for (std::size_t w = 0; w < lanes_.size(); ++w) {
+        step_s = std::min(step_s, lanes_[w].running_end_s - now_s_);
+        const double lost_at_s = platform_.workers[w].lost_at_s;
+        if (lost_at_s >= 0 && !lanes_[w].lost && !flow_.done()) step_s = std::min(step_s, lost_at_s - now_s_);
+    }
+    if (step_s == kNever) return false;
+    step_s = std::max(step_s, 0.0);
+    std::vector<double> rates;
+    for (const Transfer& transfer : transfers_) rates.push_back(rate(transfer));
+    std::vector<Transfer> ended;
+    constexpr double kTogether_s = 1e-12;
+    for (std::size_t i = 0; i < transfers_.size(); ++i) {
+        Transfer& transfer = transfers_[i];
+        const bool due = seconds_left(transfer) <= step_s + kTogether_s;
+        if (transfer.latency_left_s > 0) {
+            transfer.latency_left_s = due ? 0 : transfer.latency_left_s - step_s;
+        } else {
+            transfer.bytes_left = due ? 0 : transfer.bytes_left - rates[i] * step_s;
+            if (due) ended.push_back(transfer);
+        }
+    }
+    now_s_ += step_s;
+    std::erase_if(transfers_, [](const Transfer& t) { return t.latency_left_s <= 0 && t.bytes_left <= 0; });
+    for (const Transfer& transfer : ended) transfer_ended(transfer);
+    for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {
+        if (lane(w).running_end_s <= now_s_ + kTogether_s) kernel_ended(w);
+        if (worker(w).lost_at_s >= 0 && !lane(w).lost && worker(w).lost_at_s <= now_s_ && !flow_.done()) lose(w);
+    }
+    return true;
+}
+
+}  // namespace
+
+LoadDescription FakePlatform::load(Units units, Units granularity, Units initial_block) const {
+    LoadDescription load;
+    load.units = units;
+    load.granularity = granularity;
+    load.initial_block =
+        initial_block > 0 ? initial_block : default_initial_block(units, granularity, static_cast<int>(workers.size()));
+    for (const FakeWorker& worker : workers)
+        load.processors.push_back({worker.name, worker.kind, worker.link >= 0, worker.memory_units});
+    if (links_known)
+        for (const FakeWorker& worker : workers) {
+            const double bytes = bytes_in_per_unit + bytes_out_per_unit;
+            load.links.push_back(
+                worker.link < 0
+                    ? LoadDescription::Link{}
+                    : LoadDescription::Link{2 * worker.latency_s,
+                                            bytes / links[static_cast<std::size_t>(worker.link)].bytes_per_s});
+        }
+    return load;
+}
+
+double FakePlatform::lower_bound_s(Units units) const {
+    double sum = 0;
+    for (const FakeWorker& worker : workers) {
+        const double most = static_cast<double>(std::min(units, worker.memory_units));
+        double best = 0;
+        for (double x = most; x >= 1; x /= 1.01) best = std::max(best, x / worker.seconds(x));
+        sum += best;
+    }
+    return static_cast<double>(units) / sum;
+}
+
+Units FakeRun::units_of(int processor) const {
+    Units sum = 0;
+    for (const FakeBlock& block : blocks)
+        if (block.processor == processor) sum += block.units;
+    return sum;
+}
+
+double FakeRun::end_of(int processor) const {
+    double end_s = 0;
+    for (const FakeBlock& block : blocks)
+        if (block.processor == processor) end_s = std::max(end_s, block.end_s);
+    return end_s;
+}
+
+FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load) {
+    return Simulation(platform, policy, load).run();
+}
+
+FakePlatform plain_platform(const std::vector<double>& speeds, double fixed_s) {
+    FakePlatform platform;
+    for (std::size_t g = 0; g < speeds.size(); ++g) {
+        FakeWorker worker;
+        worker.name = "worker " + std::to_string(g);
+        worker.kind = static_cast<int>(g);
+        worker.seconds = [speed = speeds[g], fixed_s](double units) { return fixed_s + units / speed; };
+        platform.workers.push_back(worker);
+    }
+    return platform;
+}
+
+// Rates are vendor peaks times what libraries reached (sgemm); the machines are those of PLB-HeC's Table I. A block of
+// x columns of B and C takes 30 us + stream + 2 n^2 x / rate (1 + half / x); a GPU whose usable memory (75 %) cannot
+// hold A streams it once per block at 5 GB/s. Four bytes per element travel in (B) and out (C).
+FakePlatform plb_hec_machines(const std::string& machines, Units order) {
+    struct Device {
+        char machine;
+        const char* name;
+        int count;
+        bool gpu;
+        double gflops, half_units, latency_us, memory_gb;
+    };
+    static const Device kDevices[] = {
+        {'A', "E5-2690 v2 core", 9, false, 40, 8, 0, 0}, {'A', "Tesla K20c", 1, true, 2600, 512, 10, 5.0},
+        {'B', "i7-920", 1, false, 54, 32, 60, 6.0},      {'B', "GTX 295", 2, true, 350, 256, 70, 0.896},
+        {'C', "i7-4930K", 1, false, 184, 32, 60, 24.0},  {'C', "GTX 680", 2, true, 1300, 512, 70, 2.0},
+        {'D', "i7-3930K", 1, false, 215, 32, 60, 24.0},  {'D', "GTX Titan", 1, true, 3300, 512, 70, 6.0},
+    };
+    constexpr double kMainMemory = 6.0e9, kNetwork = 1.17e9, kStream = 5e9, kUsable = 0.75;
+    FakePlatform platform;
+    const auto n = static_cast<double>(order);
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 4 * n;
+    int kind = 0;
+    for (const Device& device : kDevices) {
+        if (machines.find(device.machine) == std::string::npos) continue;
+        const int link = device.machine - 'A';
+        while (static_cast<int>(platform.links.size()) <= link)
+            platform.links.push_back({platform.links.empty() ? kMainMemory : kNetwork});
+        const double a_bytes = 4 * n * n, memory = device.memory_gb * 1e9;
+        const bool holds_a = memory * kUsable >= a_bytes;
+        const double stream_s = device.gpu && !holds_a ? a_bytes / kStream : 0;
+        for (int i = 0; i < device.count; ++i) {
+            FakeWorker worker;
+            worker.name = std::string(1, device.machine) + ": " + device.name + " " + std::to_string(i);
+            worker.kind = kind;
+            worker.seconds = [=](double x) {
+                return 30e-6 + stream_s + 2 * n * n * x / (device.gflops * 1e9) * (1 + device.half_units / x);
+            };
+            if (device.memory_gb > 0) {
+                worker.link = link;
+                worker.latency_s = device.latency_us * 1e-6;
+                worker.memory_units = static_cast<Units>((memory * kUsable - (holds_a ? a_bytes : 0)) / (8 * n));
+                worker.physical_units = static_cast<Units>((memory - (holds_a ? a_bytes : 0)) / (8 * n));
+            }
+            platform.workers.push_back(worker);
+        }
+        ++kind;
+    }
+    return platform;
+}
+
+}  // namespace apportion::test

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A machine for tests: workers are time functions, links are bandwidths, the clock is virtual. Drives a BlockFlow as
+// the load engine does: a block is given, its data travel (while the worker may still compute the block before), its
+// kernel runs, finished() brings the next blocks, its results travel home, block_returned() is told.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion::test {
+
+struct FakeWorker {
+    std::string name;
+    int kind = 0;
+    std::function<double(double units)> seconds;  ///< kernel time of a block
+    int link = -1;                                ///< -1: computes in main memory
+    double latency_s = 0;                         ///< of its transfers
+    Units memory_units = kNoLimit;                ///< what policies may use
+    Units physical_units = kNoLimit;              ///< what really fits: data stay until they are home
+
+    double noise = 0;  ///< standard deviation of the logarithm of a factor on each block's time
+    std::vector<std::pair<int, double>> spikes{};  ///< (number of the block on this worker, factor)
+    double drift_at_s = -1, drift_factor = 1;      ///< blocks that start later take that much longer
+    double lost_at_s = -1;                         ///< dies: its blocks come back
+};
+
+/// Full duplex; transfers of one direction share the bandwidth equally.
+struct FakeLink {
+    double bytes_per_s = 0;
+};
+
+struct FakePlatform {
+    std::vector<FakeWorker> workers;
+    std::vector<FakeLink> links;
+    double bytes_in_per_unit = 0;
+    double bytes_out_per_unit = 0;
+    unsigned seed = 1;
+    bool links_known = false;  ///< LoadDescription::links is filled in
+
+    /// The load as policies see it; initial_block 0: the engine's default, units / (64 workers).
+    LoadDescription load(Units units, Units granularity = 1, Units initial_block = 0) const;
+
+    /// n / sum of the best speeds over block sizes that fit: no schedule is faster.
+    double lower_bound_s(Units units) const;
+};
+
+struct FakeBlock {
+    std::int64_t id = 0;
+    int processor = 0;
+    Units first = 0;
+    Units units = 0;
+    double given_s = 0, start_s = 0, end_s = 0, returned_s = 0;
+};
+
+struct FakeRun {
+    double makespan_s = 0;          ///< last result home
+    std::vector<FakeBlock> blocks;  ///< computed ones, in the order in which they ended
+    int asked = 0;                  ///< calls of next_block
+    int stalls = 0;
+    bool done = false;
+
+    Units units_of(int processor) const;
+    double end_of(int processor) const;
+};
+
+FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load);
+
+/// Workers without links: processor g needs fixed_s + units / speeds[g].
+FakePlatform plain_platform(const std::vector<double>& speeds, double fixed_s = 0);
+
+/// PLB-HeC's machines A, AB, ABC or ABCD with SGEMM of order n, one unit a column (test/fake_platform.cpp has the
+/// numbers and where they come from).
+FakePlatform plb_hec_machines(const std::string& machines, Units order);
+
+}  // namespace apportion::test

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What every registered policy must do, whatever it decides.
+#include <set>
+#include <string>
+
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+using namespace apportion::test;
+
+namespace {
+
+/// Each unit exactly once; blocks positive, multiples of the granularity except where the last units are.
+void check_cover(const FakeRun& result, Units units, Units granularity) {
+    REQUIRE(result.done);
+    std::set<std::pair<Units, Units>> ranges;
+    for (const FakeBlock& block : result.blocks) {
+        REQUIRE(block.units > 0);
+        if (block.first + block.units != units) REQUIRE(block.units % granularity == 0);
+        REQUIRE(block.first % granularity == 0);
+        REQUIRE(ranges.emplace(block.first, block.units).second);
+    }
+    Units next = 0;
+    for (auto [first, count] : ranges) {
+        REQUIRE(first == next);
+        next = first + count;
+    }
+    REQUIRE(next == units);
+}
+
+std::vector<double> speeds_of(int processors) {
+    std::vector<double> speeds;
+    for (int p = 0; p < processors; ++p) speeds.push_back(1000.0 * (1 + p % 3));
+    return speeds;
+}
+
+/// CPU workers, two devices with their own memory behind one link, fixed costs per block.
+FakePlatform mixed_platform() {
+    FakePlatform platform = plain_platform({100, 100, 100}, 1e-4);
+    for (FakeWorker& worker : platform.workers) worker.kind = 0;
+    platform.links.push_back({1e6});
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 10;
+    for (int d = 0; d < 2; ++d) {
+        FakeWorker device;
+        device.name = "device " + std::to_string(d);
+        device.kind = 1 + d;
+        device.link = 0;
+        device.latency_s = 1e-4;
+        device.memory_units = 500;
+        device.physical_units = 700;
+        device.seconds = [d](double units) { return 2e-3 + units / (2000.0 * (d + 1)); };
+        platform.workers.push_back(device);
+    }
+    return platform;
+}
+
+bool same_blocks(const FakeRun& a, const FakeRun& b) {
+    return std::equal(a.blocks.begin(), a.blocks.end(), b.blocks.begin(), b.blocks.end(),
+                      [](const FakeBlock& x, const FakeBlock& y) {
+                          return x.processor == y.processor && x.first == y.first && x.units == y.units;
+                      });
+}
+
+}  // namespace
+
+TEST_CASE("names and descriptions of policies are unique and not empty") {
+    std::set<std::string> names, descriptions;
+    for (const PolicyEntry& entry : registered_policies()) {
+        CHECK_FALSE(std::string(entry.name).empty());
+        CHECK_FALSE(std::string(entry.description).empty());
+        CHECK(names.insert(entry.name).second);
+        CHECK(descriptions.insert(entry.description).second);
+        CHECK(find_policy(entry.name) == &entry);
+    }
+    CHECK(names.size() >= 3);
+    CHECK(find_policy("no such policy") == nullptr);
+}
+
+TEST_CASE("every policy hands out each unit exactly once at every size") {
+    for (const PolicyEntry& entry : registered_policies())
+        for (Units units : {0, 1, 3, 7, 16, 99, 1000, 1'000'000})
+            for (int processors : {1, 2, 7})
+                for (Units granularity : {1, 8}) {
+                    INFO(entry.name << ": " << units << " units, " << processors << " processors, granularity "
+                                    << granularity);
+                    const FakePlatform platform = plain_platform(speeds_of(processors), 1e-5);
+                    const auto policy = entry.make();
+                    check_cover(run(platform, *policy, platform.load(units, granularity)), units, granularity);
+                }
+}
+
+TEST_CASE("every policy copes with links, memories and identical processors") {
+    const FakePlatform platform = mixed_platform();
+    for (const PolicyEntry& entry : registered_policies())
+        for (Units units : {1, 7, 99, 1000, 30'000})
+            for (Units granularity : {1, 8}) {
+                INFO(entry.name << ": " << units << " units, granularity " << granularity);
+                const auto policy = entry.make();
+                const FakeRun result = run(platform, *policy, platform.load(units, granularity));
+                check_cover(result, units, granularity);
+                for (const FakeBlock& block : result.blocks)
+                    if (block.processor >= 3) CHECK(block.units <= 500);
+                CHECK(result.stalls == 0);
+            }
+}
+
+TEST_CASE("equal times give equal blocks") {
+    FakePlatform platform = mixed_platform();
+    for (FakeWorker& worker : platform.workers) worker.noise = 0.03;
+    for (const PolicyEntry& entry : registered_policies()) {
+        INFO(entry.name);
+        const auto first = entry.make(), second = entry.make();
+        CHECK(same_blocks(run(platform, *first, platform.load(20'000)), run(platform, *second, platform.load(20'000))));
+    }
+}
+
+TEST_CASE("every policy finishes with one processor a hundred times slower") {
+    for (const PolicyEntry& entry : registered_policies()) {
+        INFO(entry.name);
+        const FakePlatform platform = plain_platform({1000, 10, 1000, 1000});
+        const auto policy = entry.make();
+        check_cover(run(platform, *policy, platform.load(10'000)), 10'000, 1);
+    }
+}
+
+TEST_CASE("every policy finishes under noise, spikes and drift") {
+    for (const PolicyEntry& entry : registered_policies())
+        for (unsigned seed = 1; seed <= 5; ++seed) {
+            INFO(entry.name << ", seed " << seed);
+            FakePlatform platform = mixed_platform();
+            platform.seed = seed;
+            for (FakeWorker& worker : platform.workers) worker.noise = 0.1;
+            platform.workers[0].spikes = {{0, 10}, {3, 5}};
+            platform.workers[4].drift_at_s = 1;
+            platform.workers[4].drift_factor = 3;
+            const auto policy = entry.make();
+            check_cover(run(platform, *policy, platform.load(20'000)), 20'000, 1);
+        }
+}
+
+TEST_CASE("every policy finishes when a processor stalls") {
+    for (const PolicyEntry& entry : registered_policies())
+        for (int block : {0, 1, 3}) {
+            INFO(entry.name << ", block " << block);
+            FakePlatform platform = mixed_platform();
+            platform.workers[3].spikes = {{block, 1000}};
+            const auto policy = entry.make();
+            check_cover(run(platform, *policy, platform.load(20'000)), 20'000, 1);
+        }
+}
+
+TEST_CASE("every policy finishes when a processor is lost at any time") {
+    for (const PolicyEntry& entry : registered_policies())
+        for (double lost_at_s : {0.0, 0.01, 0.3, 2.0, 4.0})
+            for (std::size_t lost : {0u, 4u}) {
+                INFO(entry.name << ", worker " << lost << " lost at " << lost_at_s);
+                FakePlatform platform = mixed_platform();
+                platform.workers[lost].lost_at_s = lost_at_s;
+                const auto policy = entry.make();
+                check_cover(run(platform, *policy, platform.load(20'000)), 20'000, 1);
+            }
+}
+
+TEST_CASE("a policy can run a load again, and another one after it") {
+    const FakePlatform platform = mixed_platform(), other = plain_platform({50, 500});
+    for (const PolicyEntry& entry : registered_policies()) {
+        INFO(entry.name);
+        const auto policy = entry.make();
+        check_cover(run(platform, *policy, platform.load(20'000)), 20'000, 1);
+        check_cover(run(platform, *policy, platform.load(20'000)), 20'000, 1);
+        check_cover(run(other, *policy, other.load(777)), 777, 1);
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <cmath>
+#include <map>
+
+#include "policies/plb_hec_models.hpp"
+#include "policies/plb_hec_published.hpp"
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+using namespace apportion::test;
+
+namespace {
+
+std::unique_ptr<Policy> improved() { return find_policy("plb-hec")->make(); }
+
+double ideal_s(const std::vector<double>& speeds, Units units) {
+    double sum = 0;
+    for (double speed : speeds) sum += speed;
+    return static_cast<double>(units) / sum;
+}
+
+double greedy_best_s(const FakePlatform& platform, Units units) {
+    double best_s = 1e300;
+    for (double block = 1; block <= static_cast<double>(units); block *= 1.19) {
+        const auto greedy = find_policy("greedy")->make();
+        const Units size = static_cast<Units>(std::lround(block));
+        best_s = std::min(best_s, run(platform, *greedy, platform.load(units, 1, size)).makespan_s);
+    }
+    return best_s;
+}
+
+FinishedBlock finished(int processor, Units units, double seconds, double start_s = 0) {
+    return {0, processor, 0, units, start_s, 0, start_s, start_s + seconds, seconds};
+}
+
+LoadDescription load_of(const std::vector<Processor>& processors) {
+    LoadDescription load;
+    load.units = 1000;
+    load.processors = processors;
+    return load;
+}
+
+}  // namespace
+
+TEST_CASE("shares of plb-hec are as the speeds and the makespan is near the ideal") {
+    const std::vector<double> speeds = {4000, 1000};
+    const FakePlatform platform = plain_platform(speeds, 1e-4);
+    for (const bool published : {false, true}) {
+        INFO((published ? "published" : "improved"));
+        const auto policy = published ? make_plb_hec_published() : improved();
+        const FakeRun result = run(platform, *policy, platform.load(100'000));
+        const double ratio = static_cast<double>(result.units_of(0)) / static_cast<double>(result.units_of(1));
+        CHECK(ratio == Approx(4).epsilon(0.1));
+        CHECK(result.makespan_s < (published ? 1.3 : 1.02) * ideal_s(speeds, 100'000));
+    }
+}
+
+TEST_CASE("published plb-hec probes with 1, 2, 4 and 8 initial blocks, scaled by speed, behind barriers") {
+    const FakePlatform platform = plain_platform({4000, 1000});
+    const auto policy = make_plb_hec_published();
+    const FakeRun result = run(platform, *policy, platform.load(100'000, 1, 100));
+    std::map<int, std::vector<FakeBlock>> blocks;
+    for (const FakeBlock& block : result.blocks) blocks[block.processor].push_back(block);
+    const Units fast[] = {100, 200, 400, 800}, slow[] = {100, 50, 100, 200};
+    for (std::size_t round = 0; round < 4; ++round) {
+        CHECK(blocks[0][round].units == fast[round]);
+        CHECK(blocks[1][round].units == slow[round]);
+        if (round > 0) {
+            const double both_done_s = std::max(blocks[0][round - 1].end_s, blocks[1][round - 1].end_s);
+            CHECK(blocks[0][round].start_s >= both_done_s);
+            CHECK(blocks[1][round].start_s >= both_done_s);
+        }
+    }
+    const PolicyReport report = policy->report();
+    CHECK(report.solves >= 1);
+    CHECK(report.solver_fallbacks == 0);
+    CHECK(report.distributions.at(0).reason == "first fit");
+    CHECK(report.models.at(0).r2 > 0.7);
+    CHECK(report.rebalances == 0);
+}
+
+TEST_CASE("published plb-hec probes with a fifth of the units when no curve fits") {
+    FakePlatform platform = plain_platform({1000, 1000});
+    for (FakeWorker& worker : platform.workers)
+        for (int block = 0; block < 100; block += 2) worker.spikes.push_back({block, std::exp2(10 - block)});
+    const auto policy = make_plb_hec_published();
+    CHECK(run(platform, *policy, platform.load(100'000, 1, 10)).done);
+    const PolicyReport report = policy->report();
+    REQUIRE_FALSE(report.distributions.empty());
+    double left = 0;
+    for (double share : report.distributions[0].shares_units) left += share;
+    CHECK(100'000 - left == Approx(20'000).epsilon(0.001));
+}
+
+TEST_CASE("published plb-hec synchronises and solves again when a processor becomes slower") {
+    FakePlatform platform = plain_platform({1000, 1000});
+    platform.workers[1].drift_at_s = 20;
+    platform.workers[1].drift_factor = 2;
+    const auto policy = make_plb_hec_published();
+    CHECK(run(platform, *policy, platform.load(200'000, 1, 50)).done);
+    CHECK(policy->report().rebalances >= 1);
+    CHECK(policy->report().solves >= 2);
+}
+
+TEST_CASE("on PLB-HeC's machines plb-hec is near the lower bound and ahead of every greedy") {
+    const FakePlatform platform = plb_hec_machines("ABCD", 65536);
+    const auto policy = improved();
+    const LoadDescription load = platform.load(65536);
+    const FakeRun result = run(platform, *policy, load);
+    CHECK(result.makespan_s <= 1.25 * platform.lower_bound_s(65536));
+    const auto greedy = find_policy("greedy")->make();
+    CHECK(run(platform, *greedy, load).makespan_s >= 2.2 * result.makespan_s);
+    const auto published = make_plb_hec_published();
+    CHECK(run(platform, *published, load).makespan_s > result.makespan_s);
+}
+
+TEST_CASE("plb-hec is never more than 3 % behind the best greedy on any of PLB-HeC's machines and sizes") {
+    for (const char* machines : {"A", "AB", "ABC", "ABCD"})
+        for (Units order : {4096, 8192, 16384, 32768, 65536}) {
+            INFO(machines << " " << order);
+            const FakePlatform platform = plb_hec_machines(machines, order);
+            const auto policy = improved();
+            const double makespan_s = run(platform, *policy, platform.load(order)).makespan_s;
+            CHECK(makespan_s <= 1.03 * greedy_best_s(platform, order));
+        }
+}
+
+TEST_CASE("plb-hec asks IPOPT a bounded number of times") {
+    const FakePlatform platform = plb_hec_machines("ABCD", 65536);
+    const auto policy = improved();
+    run(platform, *policy, platform.load(65536));
+    CHECK(policy->report().solves >= 1);
+    CHECK(policy->report().solves <= 5);
+    CHECK(policy->report().solver_fallbacks == 0);
+}
+
+TEST_CASE("plb-hec sets a spike aside and keeps its shares") {
+    const std::vector<double> speeds = {1000, 1000};
+    FakePlatform platform = plain_platform(speeds, 1e-3);
+    const auto undisturbed = improved();
+    const double without_s = run(platform, *undisturbed, platform.load(100'000)).makespan_s;
+    CHECK(undisturbed->report().discarded_samples == 0);
+    platform.workers[0].spikes = {{3, 1.5}};
+    const auto policy = improved();
+    const FakeRun result = run(platform, *policy, platform.load(100'000));
+    CHECK(policy->report().rebalances == 0);
+    CHECK(result.makespan_s < 1.25 * without_s);
+}
+
+TEST_CASE("plb-hec follows a real change of speed") {
+    const std::vector<double> speeds = {1000, 1000};
+    FakePlatform platform = plain_platform(speeds, 1e-3);
+    platform.workers[1].drift_at_s = 5;
+    platform.workers[1].drift_factor = 4;
+    const auto policy = improved();
+    const FakeRun result = run(platform, *policy, platform.load(200'000, 1, 500));
+    CHECK(result.done);
+    const double last = std::max(result.end_of(0), result.end_of(1));
+    const double first = std::min(result.end_of(0), result.end_of(1));
+    CHECK(last - first < 0.05 * last);
+}
+
+TEST_CASE("plb-hec keeps its models when the load runs again") {
+    const FakePlatform platform = plb_hec_machines("ABCD", 65536);
+    const auto policy = improved();
+    const double first_s = run(platform, *policy, platform.load(65536)).makespan_s;
+    const double second_s = run(platform, *policy, platform.load(65536)).makespan_s;
+    CHECK(second_s < first_s);
+    CHECK(policy->report().distributions.at(0).reason == "models of the previous run");
+}
+
+TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
+    FakePlatform platform = plain_platform({100, 5000}, 0.01);
+    platform.links.push_back({1e6});
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 50;
+    platform.workers[1].link = 0;
+    platform.workers[1].memory_units = 300;
+    const auto policy = improved();
+    const FakeRun result = run(platform, *policy, platform.load(20'000));
+    CHECK(result.done);
+    for (const FakeBlock& block : result.blocks) {
+        Units together = 0;
+        for (const FakeBlock& other : result.blocks)
+            if (block.processor == 1 && other.processor == 1 && other.given_s <= block.given_s &&
+                other.end_s > block.given_s)
+                together += other.units;
+        CHECK(together <= 300);
+    }
+}
+
+TEST_CASE("processors of one kind share a model while they agree") {
+    PlbHecModels models{PlbHecModels::Options{}};
+    models.begin(load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}}));
+    models.add(finished(0, 10, 1.0));
+    REQUIRE(models.curve(1));  // thought alike until measured
+    models.add(finished(1, 10, 1.02));
+    models.add(finished(2, 10, 4.0));
+    CHECK(models.curve(0) == models.curve(1));
+    CHECK(models.curve(2) != models.curve(0));
+    CHECK(models.curve(0)->seconds(20) == Approx(2).epsilon(0.05));
+    CHECK(models.curve(2)->seconds(20) == Approx(8));
+}
+
+TEST_CASE("one slow block is a spike, two in a row are a change") {
+    PlbHecModels models{PlbHecModels::Options{}};
+    models.begin(load_of({{"core 0", 0}}));
+    for (Units units : {10, 20, 40, 80})
+        CHECK(models.add(finished(0, units, 0.1 * double(units))) == SampleVerdict::used);
+    CHECK(models.add(finished(0, 30, 6.0)) == SampleVerdict::spike);
+    CHECK(models.discarded() == 1);
+    CHECK(models.curve(0)->seconds(30) == Approx(3));
+    CHECK(models.add(finished(0, 35, 3.5)) == SampleVerdict::used);
+    CHECK(models.add(finished(0, 30, 6.0)) == SampleVerdict::spike);
+    CHECK(models.add(finished(0, 50, 10.0)) == SampleVerdict::changed);
+    CHECK(models.curve(0)->seconds(40) == Approx(8));
+    CHECK(models.discarded() == 1);
+}
+
+TEST_CASE("a first block that was slow is set aside once the others agree without it") {
+    PlbHecModels models{PlbHecModels::Options{}};
+    models.begin(load_of({{"core 0", 0}}));
+    models.add(finished(0, 10, 10.0));
+    for (Units units : {20, 80, 200}) models.add(finished(0, units, 1 + 0.1 * double(units)));
+    CHECK(models.discarded() == 1);
+    CHECK(models.curve(0)->seconds(100) == Approx(11));
+    CHECK(models.curve(0)->samples() == 3);
+}
