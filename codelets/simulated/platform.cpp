@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/simulated/platform.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+
+namespace apportion::simulated {
+
+namespace {
+
+using Units = std::int64_t;
+
+const TrueTime& kernel_of(const Device& device, const std::string& kernel) {
+    const auto found = device.kernels.find(kernel);
+    if (found == device.kernels.end())
+        throw std::invalid_argument("device \"" + device.name + "\" has no time function for kernel \"" + kernel +
+                                    "\"");
+    return found->second;
+}
+
+double usable_bytes(const Device& device) { return kUsableMemory * device.memory_bytes; }
+
+/// Whether the data that all blocks share stay on the device.
+bool resident_fits(const Device& device, double resident_bytes) {
+    return device.memory_bytes == 0 || resident_bytes < usable_bytes(device);
+}
+
+double interpolated(const std::vector<std::pair<double, double>>& table, double units) {
+    const auto& [first_units, first_s] = table.front();
+    const auto& [last_units, last_s] = table.back();
+    if (units <= first_units) return first_s * units / first_units;
+    if (units >= last_units) return last_s * units / last_units;
+    const auto right = std::upper_bound(table.begin(), table.end(), units,
+                                        [](double x, const auto& point) { return x < point.first; });
+    const auto left = right - 1;
+    return left->second + (right->second - left->second) * (units - left->first) / (right->first - left->first);
+}
+
+double ripple(const TrueTime& time, double units) {
+    if (time.ripple_height == 0) return 1;
+    const double phase = units / static_cast<double>(time.ripple_period);
+    return 1 + time.ripple_height * 2 * std::abs(phase - std::floor(phase + 0.5));
+}
+
+/// Sizes of 1 ... most between which the speed without ripple is monotone: the formula's speed only grows, a table's
+/// time is linear from point to point.
+std::vector<Units> turning_points(const TrueTime& time, Units most) {
+    std::vector<Units> points{1, most};
+    for (const auto& point : time.table) {
+        const auto units = static_cast<Units>(point.first);
+        for (Units x : {units, units + 1})
+            if (x >= 1 && x <= most) points.push_back(x);
+    }
+    std::sort(points.begin(), points.end());
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    return points;
+}
+
+/// max x / t(x) over x = 1 ... most. With a ripple, sizes that differ by whole periods have the same factor, so in a
+/// monotone piece the best one is less than a period away from one of the ends.
+template <typename Seconds>
+double best_speed(const TrueTime& time, Units most, const Seconds& seconds) {
+    const Units window = time.ripple_height > 0 ? time.ripple_period : 1;
+    const std::vector<Units> points = turning_points(time, most);
+    double best = 0;
+    const auto look_at = [&](Units from, Units to) {
+        for (Units x = std::max<Units>(from, 1); x <= std::min(to, most); ++x)
+            best = std::max(best, static_cast<double>(x) / seconds(static_cast<double>(x)));
+    };
+    for (Units point : points) look_at(point - window + 1, point + window - 1);
+    return best;
+}
+
+std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
+    std::uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+/// In (0, 1].
+double uniform(std::uint64_t& state) { return (static_cast<double>(next_random(state) >> 11) + 1) * 0x1p-53; }
+
+double normal(std::uint64_t& state) {
+    const double radius = std::sqrt(-2 * std::log(uniform(state)));
+    return radius * std::cos(2 * std::numbers::pi * uniform(state));
+}
+
+}  // namespace
+
+double Monomial::operator()(const KernelSize& size) const {
+    return factor * std::pow(size.m, m) * std::pow(size.n, n) * std::pow(size.k, k);
+}
+
+int Platform::count(DeviceKind kind) const {
+    int sum = 0;
+    for (const Device& device : devices)
+        if (device.kind == kind) sum += device.count;
+    return sum;
+}
+
+const Device& Platform::device(DeviceKind kind, int index) const {
+    for (const Device& device : devices) {
+        if (device.kind != kind) continue;
+        if (index < device.count) return device;
+        index -= device.count;
+    }
+    throw std::out_of_range("platform " + name + " has fewer devices of that kind");
+}
+
+const KernelNeeds& needs_of(const Platform& platform, const std::string& kernel) {
+    const auto found = platform.kernels.find(kernel);
+    if (found == platform.kernels.end())
+        throw std::invalid_argument("platform " + platform.name + " does not describe kernel \"" + kernel + "\"");
+    return found->second;
+}
+
+double true_seconds(const Platform& platform, const Device& device, const std::string& kernel, const KernelSize& size,
+                    double units) {
+    const KernelNeeds& needs = needs_of(platform, kernel);
+    const TrueTime& time = kernel_of(device, kernel);
+    if (!time.table.empty()) return interpolated(time.table, units) * ripple(time, units);
+    const double resident = needs.resident_bytes(size);
+    const double stream_s =
+        time.stream_bytes_per_s > 0 && !resident_fits(device, resident) ? resident / time.stream_bytes_per_s : 0;
+    const double compute_s = needs.work(size) * (units + time.half_saturation) / time.rate;
+    return (time.base_s + stream_s + compute_s) * ripple(time, units);
+}
+
+std::optional<Units> memory_units(const Platform& platform, const Device& device, const std::string& kernel,
+                                  const KernelSize& size) {
+    const KernelNeeds& needs = needs_of(platform, kernel);
+    const double unit_bytes = needs.bytes_in(size) + needs.bytes_out(size);
+    if (device.memory_bytes == 0 || unit_bytes <= 0) return std::nullopt;
+    double room = usable_bytes(device);
+    const double resident = needs.resident_bytes(size);
+    if (resident_fits(device, resident)) room -= resident;
+    return static_cast<Units>(room / unit_bytes);
+}
+
+double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units) {
+    double speed = 0;
+    for (const Device& device : platform.devices) {
+        const auto time = device.kernels.find(kernel);
+        if (time == device.kernels.end()) continue;
+        const Units most = std::min(units, memory_units(platform, device, kernel, size).value_or(units));
+        if (most < 1) continue;
+        speed += device.count * best_speed(time->second, most,
+                                           [&](double x) { return true_seconds(platform, device, kernel, size, x); });
+    }
+    return speed > 0 ? static_cast<double>(units) / speed : std::numeric_limits<double>::infinity();
+}
+
+Execution::Execution(const Platform& platform, const Device& device, int stream)
+    : state_(platform.seed), noise_(platform.noise), device_(device) {
+    // Distant states for neighbouring seeds and streams.
+    state_ = next_random(state_) + static_cast<std::uint64_t>(stream);
+    state_ = next_random(state_);
+}
+
+double Execution::next_seconds(double true_s, double start_s) {
+    if (noise_ > 0) true_s *= std::exp(noise_ * normal(state_));
+    const double before_s = std::clamp(device_.drift_from_s - start_s, 0.0, true_s);
+    const double seconds = before_s + (true_s - before_s) * device_.drift_factor;
+    return device_.lost_at_s && start_s + seconds > *device_.lost_at_s ? kNever_s : seconds;
+}
+
+}  // namespace apportion::simulated

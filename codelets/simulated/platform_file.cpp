@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/simulated/platform_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "codelets/simulated/toml_table.hpp"
+
+namespace apportion::simulated {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kMostDevices = 1024;
+constexpr std::int64_t kLargestSeed = 1'000'000'000;
+constexpr std::int64_t kLongestRipple = 1'000'000;
+
+std::optional<double> to_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+std::vector<std::pair<double, double>> read_table(const fs::path& file) {
+    std::ifstream in(file);
+    std::string line;
+    const auto next = [&] {
+        if (!std::getline(in, line)) return false;
+        if (!line.empty() && line.back() == '\r') line.pop_back();
+        return true;
+    };
+    if (!next()) throw PlatformError(fmt::format("{}:1: cannot be read, or is empty", file.string()));
+    if (line != "units,seconds")
+        throw PlatformError(fmt::format("{}:1: the first line must be the heading units,seconds", file.string()));
+    std::vector<std::pair<double, double>> table;
+    for (int number = 2; next(); ++number) {
+        if (line.empty()) continue;
+        const std::size_t comma = std::min(line.find(','), line.size());
+        const auto units = to_number(std::string_view(line).substr(0, comma));
+        const auto seconds = to_number(std::string_view(line).substr(std::min(comma + 1, line.size())));
+        const auto fail = [&](const char* problem) {
+            throw PlatformError(fmt::format("{}:{}: {}", file.string(), number, problem));
+        };
+        if (!units || !seconds) fail("this must be two numbers, units,seconds");
+        if (*units < 1 || *units != std::floor(*units) || *units > 1e15) fail("units must be a whole number from 1 on");
+        if (*seconds <= 0) fail("seconds must be greater than 0");
+        if (!table.empty() && *units <= table.back().first) fail("units must grow from line to line; sort the lines");
+        table.emplace_back(*units, *seconds);
+    }
+    if (table.empty()) throw PlatformError(fmt::format("{}:2: there is no line with units,seconds", file.string()));
+    return table;
+}
+
+Monomial read_monomial(TomlTable& kernel, const char* key) {
+    Monomial monomial;
+    auto table = kernel.table(key, key);
+    if (!table) return monomial;
+    monomial.factor = table->positive("factor");
+    monomial.m = table->not_negative("m", 0);
+    monomial.n = table->not_negative("n", 0);
+    monomial.k = table->not_negative("k", 0);
+    table->finish();
+    return monomial;
+}
+
+class PlatformReader {
+  public:
+    Platform read(const fs::path& file);
+
+  private:
+    void read_file(const fs::path& file, bool included);
+    void read_needs(const std::string& name, TomlTable table);
+    void read_link(TomlTable table);
+    void read_device(TomlTable table, const fs::path& folder);
+    TrueTime read_time(TomlTable& table, const fs::path& folder);
+    std::string link_names() const;
+
+    Platform platform_;
+    std::set<fs::path> seen_;
+};
+
+Platform PlatformReader::read(const fs::path& file) {
+    read_file(file, false);
+    platform_.file = fs::absolute(file);
+    if (platform_.devices.empty())
+        throw PlatformError(fmt::format("{}:1: the platform has no device; add [[device]]", file.string()));
+    std::stable_sort(platform_.devices.begin(), platform_.devices.end(),
+                     [](const Device& a, const Device& b) { return a.kind < b.kind; });
+    return std::move(platform_);
+}
+
+void PlatformReader::read_file(const fs::path& file, bool included) {
+    std::error_code ignored;
+    if (!seen_.insert(fs::weakly_canonical(file, ignored)).second) return;
+    const std::string name = file.string();
+    std::ifstream in(file);
+    if (!in || fs::is_directory(file, ignored))
+        throw PlatformError(fmt::format("{}:1: this platform file cannot be read; check its path and rights", name));
+    const std::string content{std::istreambuf_iterator<char>(in), {}};
+    toml::table root;
+    try {
+        root = toml::parse(content, name);
+    } catch (const toml::parse_error& error) {
+        throw PlatformError(
+            fmt::format("{}:{}: this is no TOML: {}", name, error.source().begin.line, error.description()));
+    }
+    TomlTable table(root, name, "a platform file");
+    table.for_each_text("include", [&](const std::string& part) { read_file(file.parent_path() / part, true); });
+    const std::string own_name = table.text("name", file.stem().string());
+    const std::string description = table.text("description", "no description");
+    const std::int64_t seed = table.whole("seed", 1, kLargestSeed, 1);
+    const double noise = table.not_negative("noise", 0);
+    if (!included) {
+        platform_.name = own_name;
+        platform_.description = description;
+        platform_.seed = static_cast<std::uint64_t>(seed);
+        platform_.noise = noise;
+    } else {
+        for (const char* key : {"name", "seed", "noise"})
+            if (table.has(key))
+                table.fail(key, fmt::format("an included part has no {}; only whole platforms do", key));
+    }
+    table.for_each_named("kernel", [&](const std::string& kernel, TomlTable t) { read_needs(kernel, std::move(t)); });
+    table.for_each_table("link", "a link", [&](TomlTable t) { read_link(std::move(t)); });
+    table.for_each_table("device", "a device", [&](TomlTable t) { read_device(std::move(t), file.parent_path()); });
+    table.finish();
+}
+
+void PlatformReader::read_needs(const std::string& name, TomlTable table) {
+    KernelNeeds needs;
+    needs.work = read_monomial(table, "work");
+    needs.bytes_in = read_monomial(table, "bytes_in");
+    needs.bytes_out = read_monomial(table, "bytes_out");
+    needs.resident_bytes = read_monomial(table, "resident_bytes");
+    if (needs.work.factor == 0) needs.work.factor = 1;
+    table.finish();
+    if (!platform_.kernels.emplace(name, needs).second)
+        table.fail(nullptr, fmt::format("kernel {} is described twice; remove one", name));
+}
+
+void PlatformReader::read_link(TomlTable table) {
+    Link link;
+    link.name = table.text("name");
+    link.bytes_per_s = table.positive("bytes_per_s");
+    link.latency_s = table.not_negative("latency_s", 0);
+    link.shared = table.yes_no("shared", true);
+    link.full_duplex = table.yes_no("full_duplex", true);
+    table.finish();
+    for (const Link& other : platform_.links)
+        if (other.name == link.name) table.fail("name", fmt::format("there are two links {}; rename one", link.name));
+    platform_.links.push_back(std::move(link));
+}
+
+std::string PlatformReader::link_names() const {
+    std::vector<std::string> names;
+    for (const Link& link : platform_.links) names.push_back(link.name);
+    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
+    Device device;
+    device.name = table.text("name");
+    const std::string kind = table.text("kind");
+    if (kind != "cpu" && kind != "cuda") table.fail("kind", fmt::format("kind is {}, but must be cpu or cuda", kind));
+    device.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+    device.count = static_cast<int>(table.whole("count", 1, kMostDevices, 1));
+    if (device.kind == DeviceKind::cuda) {
+        const std::string link = table.text("link");
+        const auto found =
+            std::find_if(platform_.links.begin(), platform_.links.end(), [&](const Link& l) { return l.name == link; });
+        if (found == platform_.links.end())
+            table.fail("link", fmt::format("there is no link {}; the links are: {}", link, link_names()));
+        device.link = static_cast<int>(found - platform_.links.begin());
+        device.latency_s = table.not_negative("latency_s", found->latency_s);
+        device.memory_bytes = table.positive("memory_bytes");
+    } else {
+        for (const char* key : {"link", "latency_s", "memory_bytes"})
+            if (table.has(key)) table.fail(key, fmt::format("a cpu works in main memory and has no {}", key));
+    }
+    if (auto drift = table.table("drift", "a drift")) {
+        device.drift_factor = drift->positive("factor");
+        device.drift_from_s = drift->not_negative("from_s", 0);
+        drift->finish();
+    }
+    if (table.has("lost_at_s")) device.lost_at_s = table.not_negative("lost_at_s", 0);
+    table.for_each_named("kernel", [&](const std::string& name, TomlTable kernel) {
+        if (!platform_.kernels.contains(name))
+            kernel.fail(nullptr, fmt::format("kernel {} is not described; add [kernel.{}] to the platform or to an "
+                                             "included file",
+                                             name, name));
+        device.kernels.emplace(name, read_time(kernel, folder));
+    });
+    table.finish();
+    platform_.devices.push_back(std::move(device));
+}
+
+TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
+    TrueTime time;
+    if (const std::string file = table.text("table", ""); !file.empty()) {
+        for (const char* key : {"base_s", "rate", "seconds_per_work", "half_saturation", "stream_bytes_per_s"})
+            if (table.has(key)) table.fail(key, fmt::format("a table replaces the formula; remove {}", key));
+        time.table = read_table(folder / file);
+    } else {
+        time.base_s = table.not_negative("base_s", 0);
+        if (table.has("seconds_per_work") && table.has("rate"))
+            table.fail("seconds_per_work", "rate and seconds_per_work exclude each other; remove one");
+        time.rate = table.has("seconds_per_work") ? 1 / table.positive("seconds_per_work") : table.positive("rate");
+        time.half_saturation = table.not_negative("half_saturation", 0);
+        time.stream_bytes_per_s = table.not_negative("stream_bytes_per_s", 0);
+    }
+    if (auto ripple = table.table("ripple", "a ripple")) {
+        time.ripple_height = ripple->positive("height");
+        time.ripple_period = ripple->whole("period", 2, kLongestRipple, 2);
+        ripple->finish();
+    }
+    table.finish();
+    return time;
+}
+
+}  // namespace
+
+std::vector<fs::path> platform_folders() { return {APPORTION_PLATFORMS_SOURCE, APPORTION_PLATFORMS_INSTALLED}; }
+
+std::vector<std::string> bundled_platforms() {
+    std::set<std::string> names;
+    for (const fs::path& folder : platform_folders()) {
+        std::error_code missing;
+        for (const auto& entry : fs::directory_iterator(folder, missing))
+            if (entry.path().extension() == ".toml") names.insert(entry.path().stem().string());
+    }
+    return {names.begin(), names.end()};
+}
+
+Platform load_platform(const std::string& name_or_path) {
+    for (const fs::path& folder : platform_folders()) {
+        const fs::path file = folder / (name_or_path + ".toml");
+        if (name_or_path.find('/') == std::string::npos && fs::exists(file)) return PlatformReader().read(file);
+    }
+    if (!fs::exists(name_or_path))
+        throw PlatformError(fmt::format("there is no platform {}; give a file or one of the bundled platforms: {}",
+                                        name_or_path, fmt::join(bundled_platforms(), ", ")));
+    return PlatformReader().read(name_or_path);
+}
+
+}  // namespace apportion::simulated

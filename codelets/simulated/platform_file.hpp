@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Reads platform files (TOML). All keys of the format:
+//
+//     include = ["parts/node.toml"]  # read first, relative to this file, once: their links, devices, kernels are added
+//     name = "two-nodes"             # default: the file's name without .toml
+//     description = "one line"
+//     seed = 1                       # of the noise; default 1
+//     noise = 0.03                   # standard deviation of the log-normal factor on each block's time; default 0
+//
+//     [kernel.matmul]                # what one unit asks of any device: factor * m^a * n^b * k^c
+//     work = { factor = 2, m = 1, k = 1 }
+//     bytes_in = { factor = 4, k = 1 }
+//     bytes_out = { factor = 4, m = 1 }
+//     resident_bytes = { factor = 4, m = 1, k = 1 }     # default: none
+//
+//     [[link]]                       # to main memory
+//     name = "ethernet"
+//     bytes_per_s = 1.17e9
+//     latency_s = 60e-6
+//     shared = true                  # default; false: each of its devices has its own
+//     full_duplex = true             # default
+//
+//     [[device]]
+//     name = "Tesla K20c"
+//     kind = "cuda"                  # or "cpu": a core that works in main memory, without link and memory
+//     count = 1                      # identical ones; default 1
+//     link = "pcie"
+//     latency_s = 10e-6              # default: the link's
+//     memory_bytes = 5.0e9
+//     drift = { factor = 3, from_s = 10 }               # default: none
+//     lost_at_s = 20                                    # default: never
+//
+//     [device.kernel.matmul]
+//     base_s = 30e-6                 # these four: see TrueTime; default 0, but a rate is required
+//     rate = 2600e9                  # work per second; or seconds_per_work, its reciprocal
+//     half_saturation = 512
+//     stream_bytes_per_s = 5e9
+//     table = "k20c.csv"             # or, instead of the four: lines "units,seconds" under just that heading
+//     ripple = { height = 0.2, period = 64 }            # default: none
+//
+// The reader is strict: unknown keys, wrong types and impossible numbers are errors.
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "codelets/simulated/platform.hpp"
+
+namespace apportion::simulated {
+
+/// A platform that cannot be used: one sentence, "FILE:LINE: problem; what to do".
+class PlatformError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The platform of that name, if one is bundled, or of that file. Throws PlatformError.
+Platform load_platform(const std::string& name_or_path);
+
+/// Where bundled platforms are looked for, in this order: the build's source tree, the installation.
+std::vector<std::filesystem::path> platform_folders();
+
+/// Names of all bundled platforms, sorted: the .toml files in those folders. Parts of platforms lie in subfolders.
+std::vector<std::string> bundled_platforms();
+
+}  // namespace apportion::simulated

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The simulated flavour's performance model: lets StarPU's workers take the time of the platform that the environment
+// variable APPORTION_PLATFORM names. CPU worker i is the i-th cpu device of the platform, CUDA worker of device d its
+// d-th cuda device. A scheduler that asks for a time gets the exact one, without noise and drift; when StarPU asks in
+// order to execute a task, it gets what the machine will really need.
+//
+// APPORTION_PLATFORM_SEED replaces the platform's seed of the noise. Compiled in the simulated flavour only. Use the
+// model for one kernel and size at a time.
+#pragma once
+
+#include <starpu.h>
+
+#include <cstdint>
+#include <string>
+
+#include "codelets/simulated/platform.hpp"
+
+namespace apportion::simulated {
+
+/// Units of a block from its task.
+using UnitsOf = std::uint64_t (*)(const starpu_task* task);
+
+/// Makes `codelet` a simulated one: a STARPU_PER_WORKER performance model of this kernel, and pretended
+/// implementations for the kinds of device that have the kernel. Call it before tasks of the codelet are submitted,
+/// again when the size changes. Throws PlatformError when there is no platform or it does not describe the kernel.
+void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of);
+
+}  // namespace apportion::simulated

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Strict reading of one table of a TOML file: typed values with their limits, and an error for every key that nobody
+// asked for. Messages begin with FILE:LINE.
+#pragma once
+
+#include <toml++/toml.h>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace apportion::simulated {
+
+class TomlTable {
+  public:
+    /// `what` names the table in messages, e.g. "a device". The table must outlive this.
+    TomlTable(const toml::table& table, std::string file, std::string what);
+
+    std::string text(const char* key);  ///< required, not empty
+    std::string text(const char* key, const std::string& otherwise);
+    double positive(const char* key);
+    double positive(const char* key, double otherwise);
+    double not_negative(const char* key, double otherwise);
+    std::int64_t whole(const char* key, std::int64_t smallest, std::int64_t largest, std::int64_t otherwise);
+    bool yes_no(const char* key, bool otherwise);
+    bool has(const char* key) const { return table_.contains(key); }
+
+    /// A table under `key`, if there is one; `what` names it.
+    std::optional<TomlTable> table(const char* key, const std::string& what);
+    /// Calls `read` for each table of the array of tables under `key`.
+    void for_each_table(const char* key, const std::string& what, const std::function<void(TomlTable)>& read);
+    /// Calls `read` for each named table under the table `key`.
+    void for_each_named(const char* key, const std::function<void(const std::string& name, TomlTable)>& read);
+    /// Calls `read` for each text of the list under `key`.
+    void for_each_text(const char* key, const std::function<void(const std::string&)>& read);
+
+    /// Every key must have been asked for by now.
+    void finish() const;
+
+    /// Throws PlatformError with the place of `key`, or of the table without it.
+    [[noreturn]] void fail(const char* key, const std::string& problem) const;
+
+  private:
+    const toml::node* find(const char* key);
+    double number(const char* key);
+    [[noreturn]] void fail_at(const toml::node& node, const std::string& problem) const;
+
+    const toml::table& table_;
+    std::string file_;
+    std::string what_;
+    std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace apportion::simulated

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/simulated/platform_file.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "test/catch.hpp"
+
+using namespace apportion::simulated;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+  public:
+    Folder() : path_(fs::temp_directory_path() / ("platform_file_test." + std::to_string(::getpid()))) {
+        fs::create_directories(path_);
+    }
+    ~Folder() { fs::remove_all(path_); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    std::string write(const std::string& name, const std::string& content) const {
+        std::ofstream(path_ / name) << content;
+        return (path_ / name).string();
+    }
+
+  private:
+    fs::path path_;
+};
+
+/// The message without the folder's path.
+std::string complaint(const std::string& file) {
+    try {
+        load_platform(file);
+    } catch (const PlatformError& error) {
+        const std::string text = error.what();
+        return text.substr(text.rfind('/', text.find(':')) + 1);
+    }
+    return "none";
+}
+
+const std::string kGood = R"([kernel.k]
+work = { factor = 2, n = 1 }
+[[link]]
+name = "bus"
+bytes_per_s = 1e9
+[[device]]
+name = "gpu"
+kind = "cuda"
+link = "bus"
+memory_bytes = 1e9
+[device.kernel.k]
+rate = 1e9
+)";
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    const auto at = text.find(what);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE("all keys of a platform file are read") {
+    const Folder folder;
+    folder.write("times.csv", "units,seconds\n10,1\n20,1.5\n");
+    const std::string file = folder.write("machine.toml", R"(
+description = "a test"
+seed = 7
+noise = 0.1
+[kernel.k]
+work = { factor = 2, m = 1, n = 2, k = 3 }
+bytes_in = { factor = 4 }
+[[link]]
+name = "bus"
+bytes_per_s = 1e9
+latency_s = 1e-5
+shared = false
+full_duplex = false
+[[device]]
+name = "gpu"
+kind = "cuda"
+link = "bus"
+memory_bytes = 2e9
+drift = { factor = 3, from_s = 10 }
+lost_at_s = 20
+[device.kernel.k]
+table = "times.csv"
+ripple = { height = 0.25, period = 32 }
+[[device]]
+name = "core"
+kind = "cpu"
+count = 4
+[device.kernel.k]
+seconds_per_work = 0.5
+base_s = 1
+half_saturation = 8
+stream_bytes_per_s = 3e9
+)");
+    const Platform p = load_platform(file);
+    CHECK(p.name == "machine");
+    CHECK(p.description == "a test");
+    CHECK(p.seed == 7);
+    CHECK(p.noise == 0.1);
+    CHECK(p.kernels.at("k").work({.m = 5, .n = 3, .k = 2}) == Approx(2 * 5 * 9 * 8));
+    CHECK(p.kernels.at("k").bytes_in({}) == 4);
+    CHECK_FALSE(p.links.at(0).shared);
+    CHECK_FALSE(p.links.at(0).full_duplex);
+    REQUIRE(p.devices.size() == 2);
+    const Device& core = p.device(DeviceKind::cpu, 3);  // cpu devices come first
+    CHECK(core.kernels.at("k").rate == 2);
+    CHECK(core.kernels.at("k").base_s == 1);
+    CHECK(core.kernels.at("k").half_saturation == 8);
+    CHECK(core.kernels.at("k").stream_bytes_per_s == 3e9);
+    const Device& gpu = p.device(DeviceKind::cuda, 0);
+    CHECK(gpu.latency_s == 1e-5);  // the link's
+    CHECK(gpu.drift_factor == 3);
+    CHECK(gpu.lost_at_s == 20.0);
+    CHECK(gpu.kernels.at("k").table.size() == 2);
+    CHECK(gpu.kernels.at("k").ripple_period == 32);
+}
+
+TEST_CASE("included files add their devices once, in order") {
+    const Folder folder;
+    folder.write("part.toml", kGood);
+    folder.write("again.toml", "include = [\"part.toml\"]\n[[device]]\nname = \"core\"\nkind = \"cpu\"\n");
+    const Platform p = load_platform(folder.write("all.toml", "include = [\"again.toml\", \"part.toml\"]\n"));
+    CHECK(p.name == "all");
+    CHECK(p.count(DeviceKind::cuda) == 1);
+    CHECK(p.count(DeviceKind::cpu) == 1);
+}
+
+TEST_CASE("a mistake in a platform file is reported with file, line and what to do") {
+    const Folder folder;
+    const auto after = [&](const std::string& content) { return complaint(folder.write("bad.toml", content)); };
+    const auto with = [&](const std::string& what, const std::string& by) { return after(replaced(kGood, what, by)); };
+
+    CHECK(after("seed = 1\nname = \n").starts_with("bad.toml:2: this is no TOML: "));
+    CHECK(after("[[link]]\nname = \"l\"\n") == "bad.toml:1: a link lacks bytes_per_s; add bytes_per_s = NUMBER");
+    CHECK(after("speed = 3\n").starts_with("bad.toml:1: a platform file has no key speed; its keys are "));
+    CHECK(after("description = \"empty\"\n") == "bad.toml:1: the platform has no device; add [[device]]");
+    CHECK(after("noise = -1\n") == "bad.toml:1: noise is -1, but must not be negative");
+    CHECK(after("seed = 0\n").starts_with("bad.toml:1: seed must be a whole number from 1 to "));
+    CHECK(after("device = 3\n") == "bad.toml:1: write [[device]] for each device");
+    CHECK(with("rate = 1e9", "rate = 0") == "bad.toml:12: rate is 0, but must be greater than 0");
+    CHECK(with("rate = 1e9", "rate = inf") == "bad.toml:12: rate must be a finite number");
+    CHECK(with("rate = 1e9", "rate = \"fast\"") == "bad.toml:12: rate must be a finite number");
+    CHECK(with("rate = 1e9", "base_s = 1") == "bad.toml:11: kernel k lacks rate; add rate = NUMBER");
+    CHECK(with("rate = 1e9", "rat = 1e9").starts_with("bad.toml:11: kernel k lacks rate"));
+    CHECK(
+        with("rate = 1e9", "rate = 1\nspeed = 1").starts_with("bad.toml:13: kernel k has no key speed; its keys are"));
+    CHECK(with("\"cuda\"", "\"gpu\"") == "bad.toml:8: kind is gpu, but must be cpu or cuda");
+    CHECK(with("\"cuda\"", "\"cpu\"") == "bad.toml:9: a cpu works in main memory and has no link");
+    CHECK(with("link = \"bus\"", "link = \"net\"") == "bad.toml:9: there is no link net; the links are: bus");
+    CHECK(with("memory_bytes = 1e9", "count = 1.5").find("count must be a whole number from 1 to") !=
+          std::string::npos);
+    CHECK(with("device.kernel.k", "device.kernel.z") ==
+          "bad.toml:11: kernel z is not described; add [kernel.z] to the platform or to an included file");
+    CHECK(with("rate = 1e9", "table = \"none.csv\"").starts_with("none.csv:1: cannot be read"));
+    folder.write("part.toml", "[kernel.k]\nwork = { factor = 1 }\nname = \"x\"\n");
+    CHECK(after("include = [\"part.toml\"]\n").starts_with("part.toml:3: kernel k has no key name"));
+    folder.write("part.toml", "seed = 3\n");
+    CHECK(after("include = [\"part.toml\"]\n") == "part.toml:1: an included part has no seed; only whole platforms do");
+    CHECK(after("include = [\"missing.toml\"]\n").starts_with("missing.toml:1: this platform file cannot be read"));
+    CHECK(complaint("no-such-platform").starts_with("there is no platform no-such-platform; give a file or one of"));
+}
+
+TEST_CASE("a mistake in a table of times is reported with file and line") {
+    const Folder folder;
+    const std::string file = folder.write("m.toml", replaced(kGood, "rate = 1e9", "table = \"t.csv\""));
+    const auto with = [&](const std::string& table) {
+        folder.write("t.csv", table);
+        return complaint(file);
+    };
+    CHECK(with("units;seconds\n") == "t.csv:1: the first line must be the heading units,seconds");
+    CHECK(with("units,seconds\n") == "t.csv:2: there is no line with units,seconds");
+    CHECK(with("units,seconds\n1,2\nx,3\n") == "t.csv:3: this must be two numbers, units,seconds");
+    CHECK(with("units,seconds\n1,0\n") == "t.csv:2: seconds must be greater than 0");
+    CHECK(with("units,seconds\n1.5,1\n") == "t.csv:2: units must be a whole number from 1 on");
+    CHECK(with("units,seconds\n8,1\n4,1\n") == "t.csv:3: units must grow from line to line; sort the lines");
+    CHECK(with("units,seconds\r\n8,1\r\n") == "none");
+}
+
+TEST_CASE("every bundled platform can be read") {
+    const auto names = bundled_platforms();
+    CHECK(names.size() >= 4);
+    for (const std::string& name : names) CHECK_FALSE(load_platform(name).devices.empty());
+}

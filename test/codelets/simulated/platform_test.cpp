@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/simulated/platform.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "codelets/simulated/platform_file.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion::simulated;
+
+namespace {
+
+const Device& device_named(const Platform& platform, const std::string& name) {
+    for (const Device& device : platform.devices)
+        if (device.name == name) return device;
+    FAIL("no device " << name);
+    return platform.devices.front();
+}
+
+/// One cpu device with a kernel "k", work n, for sizes given in n only.
+Platform one_device(const TrueTime& time, int count = 1) {
+    Platform platform;
+    platform.kernels["k"].work = {1, 0, 1, 0};
+    Device device;
+    device.count = count;
+    device.kernels["k"] = time;
+    platform.devices.push_back(device);
+    return platform;
+}
+
+double seconds(const Platform& platform, double units) {
+    return true_seconds(platform, platform.devices[0], "k", {.m = 0, .n = 1, .k = 0}, units);
+}
+
+double bound(const Platform& platform, std::int64_t units) {
+    return lower_bound_seconds(platform, "k", {.m = 0, .n = 1, .k = 0}, units);
+}
+
+/// The bound by looking at every size, for one device.
+double bound_by_search(const Platform& platform, std::int64_t units) {
+    double speed = 0;
+    for (std::int64_t x = 1; x <= units; ++x) {
+        const auto size = static_cast<double>(x);
+        speed = std::max(speed, size / seconds(platform, size));
+    }
+    return static_cast<double>(units) / speed;
+}
+
+}  // namespace
+
+TEST_CASE("the bundled machines have the rates, memories and links that were agreed on") {
+    const Platform p = load_platform("plbhec-abcd");
+    CHECK(p.count(DeviceKind::cpu) == 9);
+    CHECK(p.count(DeviceKind::cuda) == 9);
+    CHECK(p.noise == 0);
+    REQUIRE(p.links.size() == 4);
+    CHECK(p.links[0].bytes_per_s == 6.0e9);
+    CHECK(p.links[3].bytes_per_s == 1.17e9);
+
+    const double n = 65536;
+    const KernelSize size{.m = n, .n = n, .k = n};
+    const double x = 1000;
+    const auto plain = [&](double gflops, double h) { return 30e-6 + 2 * n * n * x / (gflops * 1e9) * (1 + h / x); };
+    const double stream_s = 4 * n * n / 5e9;
+    const auto t = [&](const char* name) { return true_seconds(p, device_named(p, name), "matmul", size, x); };
+    CHECK(t("E5-2690 v2 core") == Approx(plain(40, 8)));
+    CHECK(t("Tesla K20c") == Approx(stream_s + plain(2600, 512)));  // 17 GB of A do not fit 3.75 GB
+    CHECK(t("i7-920, 3 cores") == Approx(plain(54, 32)));
+    CHECK(t("GTX 295") == Approx(stream_s + plain(350, 256)));
+    CHECK(t("i7-4930K, 4 cores") == Approx(plain(184, 32)));
+    CHECK(t("GTX 680") == Approx(stream_s + plain(1300, 512)));
+    CHECK(t("i7-3930K, 5 cores") == Approx(plain(215, 32)));
+    CHECK(t("GTX Titan") == Approx(stream_s + plain(3300, 512)));
+}
+
+TEST_CASE("the other kernels of the bundled machines follow their formulas") {
+    const Platform p = load_platform("plbhec-ab");
+    const Device& gpu = device_named(p, "GTX 295");
+    const Device& core = device_named(p, "E5-2690 v2 core");
+    const KernelSize options{.m = 0, .n = 1e6, .k = 0};
+    CHECK(true_seconds(p, gpu, "black_scholes", options, 5000) == Approx(30e-6 + 5000 / 90e3 * (1 + 2048 / 5000.0)));
+    CHECK(true_seconds(p, core, "black_scholes", options, 50) == Approx(30e-6 + 50 / 4e3 * (1 + 16 / 50.0)));
+    CHECK(memory_units(p, gpu, "black_scholes", options) == static_cast<std::int64_t>(0.75 * 0.896e9 / 48));
+    const KernelSize genes{.m = 0, .n = 20'000, .k = 0};
+    CHECK(true_seconds(p, gpu, "grn", genes, 10) == Approx(30e-6 + 10 * 0.030 * 0.04 * (1 + 64 / 10.0)));
+    CHECK(true_seconds(p, core, "grn", genes, 10) == Approx(30e-6 + 10 * 0.50 * 0.04 * (1 + 1 / 10.0)));
+}
+
+TEST_CASE("resident data that fit leave less room for blocks, and those that do not cost time") {
+    const Platform p = load_platform("plbhec-a");
+    const Device& gpu = device_named(p, "Tesla K20c");
+    const auto room = [&](double n) { return memory_units(p, gpu, "matmul", {.m = n, .n = n, .k = n}); };
+    CHECK(room(16384) == static_cast<std::int64_t>((0.75 * 5e9 - 4 * 16384.0 * 16384.0) / (8 * 16384.0)));
+    CHECK(room(65536) == static_cast<std::int64_t>(0.75 * 5e9 / (8 * 65536.0)));
+    CHECK_FALSE(memory_units(p, device_named(p, "E5-2690 v2 core"), "matmul", {.m = 9, .n = 9, .k = 9}).has_value());
+}
+
+TEST_CASE("the lower bound adds the best speeds of all devices") {
+    TrueTime time;
+    time.base_s = 1;
+    time.rate = 10;
+    CHECK(bound(one_device(time), 90) == Approx(10));  // 90 units in one block: 1 + 9 s
+    CHECK(bound(one_device(time, 4), 90) == Approx(2.5));
+    Platform nothing = one_device(time);
+    nothing.devices[0].kernels.clear();
+    CHECK(bound(nothing, 90) == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("the lower bound regards only blocks that fit the device") {
+    TrueTime time;
+    time.base_s = 1;
+    time.rate = 10;
+    Platform p = one_device(time);
+    p.kernels["k"].bytes_in = {30, 0, 0, 0};
+    p.devices[0].memory_bytes = 400;  // 300 usable: 10 units
+    CHECK(bound(p, 100) == Approx(100 / (10 / 2.0)));
+}
+
+TEST_CASE("the lower bound finds the best size under a ripple and in a table") {
+    TrueTime time;
+    time.base_s = 0.5;
+    time.rate = 7;
+    time.half_saturation = 3;
+    time.ripple_height = 0.4;
+    time.ripple_period = 16;
+    for (std::int64_t units : {1, 15, 16, 17, 100, 250}) {
+        const Platform p = one_device(time);
+        CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
+    }
+    time.table = {{5, 1}, {20, 2}, {40, 5}, {90, 9}};
+    for (std::int64_t units : {1, 6, 25, 60, 200}) {
+        const Platform p = one_device(time);
+        CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
+    }
+}
+
+TEST_CASE("a table is interpolated, and its ends have constant speed") {
+    TrueTime time;
+    time.table = {{10, 1}, {20, 3}};
+    const Platform p = one_device(time);
+    CHECK(seconds(p, 5) == Approx(0.5));
+    CHECK(seconds(p, 10) == Approx(1));
+    CHECK(seconds(p, 15) == Approx(2));
+    CHECK(seconds(p, 40) == Approx(6));
+}
+
+TEST_CASE("a ripple slows sizes between the multiples of its period") {
+    TrueTime time;
+    time.rate = 1;
+    time.ripple_height = 0.5;
+    time.ripple_period = 8;
+    const Platform p = one_device(time);
+    CHECK(seconds(p, 16) == Approx(16));
+    CHECK(seconds(p, 20) == Approx(20 * 1.5));
+    CHECK(seconds(p, 18) == Approx(18 * 1.25));
+}
+
+TEST_CASE("noise is log-normal with the given deviation and depends on seed and device") {
+    TrueTime time;
+    time.rate = 1;
+    Platform p = one_device(time);
+    p.noise = 0.03;
+    const auto draw = [&](std::uint64_t seed, int stream) {
+        p.seed = seed;
+        Execution execution(p, p.devices[0], stream);
+        std::vector<double> logs;
+        for (int i = 0; i < 20'000; ++i) logs.push_back(std::log(execution.next_seconds(2, 0) / 2));
+        return logs;
+    };
+    const auto logs = draw(1, 0);
+    double sum = 0, squares = 0;
+    for (double x : logs) sum += x, squares += x * x;
+    const double mean = sum / 20'000;
+    CHECK(std::abs(mean) < 0.001);
+    CHECK(std::sqrt(squares / 20'000 - mean * mean) == Approx(0.03).epsilon(0.03));
+    CHECK(draw(1, 0) == logs);
+    CHECK(draw(2, 0) != logs);
+    CHECK(draw(1, 1) != logs);
+}
+
+TEST_CASE("drift slows what is left of a block from its moment on") {
+    TrueTime time;
+    time.rate = 1;
+    Platform p = one_device(time);
+    p.devices[0].drift_factor = 3;
+    p.devices[0].drift_from_s = 10;
+    Execution execution(p, p.devices[0], 0);
+    CHECK(execution.next_seconds(4, 2) == Approx(4));
+    CHECK(execution.next_seconds(4, 8) == Approx(2 + 2 * 3));
+    CHECK(execution.next_seconds(4, 11) == Approx(12));
+}
+
+TEST_CASE("a lost device finishes no block any more") {
+    TrueTime time;
+    time.rate = 1;
+    Platform p = one_device(time);
+    p.devices[0].lost_at_s = 10;
+    Execution execution(p, p.devices[0], 0);
+    CHECK(execution.next_seconds(4, 6) == Approx(4));
+    CHECK(execution.next_seconds(4, 7) == kNever_s);
+    CHECK(execution.next_seconds(4, 70) == kNever_s);
+}
