@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "apps/app.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "codelets/handicap.hpp"
+
+namespace apportion {
+
+namespace {
+
+struct LoadDeleter {
+    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
+};
+
+/// STARPU_SCHED=help has printed its list.
+struct NothingToRun {};
+
+double time_peer(const Peer& peer) {
+    // The time after which the peer's idle threads sleep instead of spinning on the workers' cores.
+    constexpr auto kSettle = std::chrono::milliseconds(100);
+    starpu_pause();
+    const double begin_us = starpu_timing_now();
+    peer.run();
+    const double seconds = (starpu_timing_now() - begin_us) * 1e-6;
+    std::this_thread::sleep_for(kSettle);
+    starpu_resume();
+    return seconds;
+}
+
+void keep_worst(std::optional<Verification>& worst, const Verification& verification) {
+    if (!worst || worst->max_error < verification.max_error || (worst->correct && !verification.correct))
+        worst = verification;
+}
+
+std::size_t median_index(const std::vector<double>& values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
+    return order[(order.size() - 1) / 2];
+}
+
+double gflops(double operations, double seconds) { return seconds > 0 ? operations / seconds * 1e-9 : 0; }
+
+nlohmann::ordered_json outcome_json(const Outcome& outcome, double operations, nlohmann::ordered_json json) {
+    const double seconds = median(outcome.seconds);
+    json["policy"] = outcome.policy;
+    json["seconds"] = seconds;
+    json["gflops"] = gflops(operations, seconds);
+    json["runs"] = outcome.seconds;
+    json["verified"] = nullptr;
+    json["max_error"] = nullptr;
+    if (outcome.verification) {
+        json["verified"] = outcome.verification->correct;
+        json["max_error"] = outcome.verification->max_error;
+        json["tolerance"] = outcome.verification->tolerance;
+    }
+    if (!outcome.peer_seconds.empty()) {
+        const double peer_s = median(outcome.peer_seconds);
+        json["peer"] = {{"name", outcome.peer_name},
+                        {"seconds", peer_s},
+                        {"gflops", gflops(operations, peer_s)},
+                        {"runs", outcome.peer_seconds},
+                        {"speed_ratio", peer_s / seconds}};
+    }
+    json["report"] = outcome.report;
+    return json;
+}
+
+void print_processors(const nlohmann::ordered_json& report) {
+    double units = 0;
+    for (const auto& processor : report.at("processors")) units += processor.at("units").get<double>();
+    fmt::print("  {:<32} {:>10} {:>8} {:>7} {:>8}\n", "processor", "units", "share", "blocks", "idle");
+    for (const auto& processor : report.at("processors"))
+        fmt::print("  {:<32} {:>10} {:>6.1f} % {:>7} {:>6.1f} %\n", processor.at("name").get<std::string>(),
+                   processor.at("units").get<std::int64_t>(), 100 * processor.at("units").get<double>() / units,
+                   processor.at("blocks").get<std::int64_t>(), processor.at("idle_percent").get<double>());
+}
+
+void print_table(const Outcome& outcome, double operations, const std::string& title) {
+    const double seconds = median(outcome.seconds);
+    fmt::print("{}\n", title);
+    fmt::print("  {:<12} {:.4g} s  {:.4g} GFLOP/s", outcome.policy, seconds, gflops(operations, seconds));
+    if (outcome.seconds.size() > 1)
+        fmt::print("  (median of {}; first {:.4g} s)", outcome.seconds.size(), outcome.seconds.front());
+    fmt::print("\n");
+    if (!outcome.peer_seconds.empty()) {
+        const double peer_s = median(outcome.peer_seconds);
+        fmt::print("  {}: {:.4g} s  {:.4g} GFLOP/s; {} reaches {:.1f} % of its speed\n", outcome.peer_name, peer_s,
+                   gflops(operations, peer_s), outcome.policy, 100 * peer_s / seconds);
+    }
+    print_processors(outcome.report);
+    if (outcome.verification)
+        fmt::print("  verified: {} (largest error {:.2g}, tolerance {:.2g})\n",
+                   outcome.verification->correct ? "yes" : "NO", outcome.verification->max_error,
+                   outcome.verification->tolerance);
+    else
+        fmt::print("  verified: no, {}\n", kSimulated ? "a simulation computes nothing" : "as asked");
+}
+
+}  // namespace
+
+void add_app_options(CLI::App& cli, AppOptions& options) {
+    cli.add_flag("--json", options.json, "print one JSON object on standard output and nothing else there");
+    cli.add_option("--repeat", options.repeat, "submit the load R times and report the median")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("R");
+    cli.add_option("--seed", options.seed, "of generated data")->capture_default_str()->type_name("SEED");
+    cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
+}
+
+StarpuSession::StarpuSession() {
+    const int status = apportion_init(nullptr);
+    if (status == -ECANCELED) throw NothingToRun{};
+    if (status != 0) throw UsageError(apportion_error());
+    try {
+        apply_handicaps();
+    } catch (const std::exception& error) {
+        apportion_shutdown();
+        throw UsageError(error.what());
+    }
+}
+
+StarpuSession::~StarpuSession() { apportion_shutdown(); }
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer) {
+    const apportion_load_options load_description = load_options(workload);
+    const std::unique_ptr<apportion_load, LoadDeleter> load(apportion_load_create(&load_description));
+    if (!load) throw std::runtime_error(apportion_error());
+    warm_up(workload);
+
+    Outcome outcome;
+    std::vector<std::string> reports;
+    for (int run = 0; run < std::max(options.repeat, 1); ++run) {
+        if (peer) outcome.peer_seconds.push_back(time_peer(*peer));
+        workload.spoil_result();
+        if (apportion_load_submit(load.get()) != 0 || apportion_load_wait(load.get()) != 0)
+            throw std::runtime_error(apportion_error());
+        outcome.seconds.push_back(apportion_load_seconds(load.get()));
+        reports.emplace_back(apportion_load_report(load.get()));
+        if (options.verify && !kSimulated) keep_worst(outcome.verification, workload.verify());
+    }
+    outcome.policy = apportion_load_policy(load.get());
+    if (peer) outcome.peer_name = peer->name;
+    outcome.report = nlohmann::ordered_json::parse(reports[median_index(outcome.seconds)]);
+    return outcome;
+}
+
+int print_outcome(const Outcome& outcome, const AppOptions& options, double operations, nlohmann::ordered_json head,
+                  const std::string& title) {
+    if (options.json)
+        std::cout << outcome_json(outcome, operations, std::move(head)).dump() << '\n';
+    else
+        print_table(outcome, operations, title);
+    if (!outcome.verification || outcome.verification->correct) return 0;
+    std::cerr << fmt::format("{}: the result is wrong: an error of {:.2g} exceeds the tolerance of {:.2g}\n",
+                             head.value("app", ""), outcome.verification->max_error, outcome.verification->tolerance);
+    return 1;
+}
+
+int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& body) {
+    int status = 0;
+    auto complain = [&](const char* sentence, int code) {
+        std::cerr << cli.get_name() << ": " << sentence << '\n';
+        status = code;
+    };
+    try {
+        cli.parse(argc, argv);
+        status = body();
+    } catch (const CLI::Success& success) {
+        status = cli.exit(success);
+    } catch (const CLI::ParseError& error) {
+        complain(error.what(), 2);
+    } catch (const UsageError& error) {
+        complain(error.what(), 2);
+    } catch (const NothingToRun&) {
+        status = 0;
+    } catch (const std::exception& error) {
+        complain(error.what(), 1);
+    }
+    return status;
+}
+
+}  // namespace apportion

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the bundled applications have in common: options, starting StarPU, timing a workload as a load, verification,
+// and the report for people or as JSON. Exit codes: 0 fine, 1 the run or its verification failed, 2 the user has to
+// change something (options, files, environment). Errors are one sentence on standard error.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "codelets/codelet.hpp"
+
+namespace apportion {
+
+/// The simulated flavour of StarPU computes nothing, so there is nothing to verify or to write.
+#ifdef STARPU_SIMGRID
+inline constexpr bool kSimulated = true;
+#else
+inline constexpr bool kSimulated = false;
+#endif
+
+/// Something the user has to change: exit code 2.
+class UsageError : public std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+struct AppOptions {
+    bool json = false;
+    int repeat = 0;  ///< 0: not given
+    std::uint64_t seed = 1;
+    bool verify = true;
+};
+
+void add_app_options(CLI::App& cli, AppOptions& options);
+
+/// StarPU, running while this lives.
+class StarpuSession {
+  public:
+    StarpuSession();
+    ~StarpuSession();
+    StarpuSession(const StarpuSession&) = delete;
+    StarpuSession& operator=(const StarpuSession&) = delete;
+};
+
+/// Another way to the same result, timed in turn with the load.
+struct Peer {
+    std::string name;
+    std::function<void()> run;
+};
+
+struct Outcome {
+    std::string policy;
+    std::vector<double> seconds;  ///< of each run, in order
+    std::vector<double> peer_seconds;
+    std::string peer_name;
+    std::optional<Verification> verification;  ///< the worst of all runs
+    nlohmann::ordered_json report;             ///< the engine's, of the median run
+};
+
+double median(std::vector<double> values);
+
+/// Warms up, then runs the load options.repeat times (at least once), verifying each result.
+Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer = {});
+
+/// Prints the outcome; `head` begins the JSON object ("app", "size", ...), `title` the table. Returns the exit code.
+int print_outcome(const Outcome& outcome, const AppOptions& options, double operations, nlohmann::ordered_json head,
+                  const std::string& title);
+
+/// Parses the arguments and runs `body`, turning exceptions into sentences and exit codes.
+int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& body);
+
+}  // namespace apportion

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Multiplies two matrices under the scheduler that STARPU_SCHED names.
+#include "codelets/matmul.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <charconv>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "apps/app.hpp"
+#include "codelets/npy.hpp"
+
+namespace {
+
+using namespace apportion;
+
+constexpr int kPeerRuns = 5;
+
+struct MatmulOptions {
+    AppOptions common;
+    std::string size, a_file, b_file, out_file;
+    std::string type = "float";
+    bool blas_peer = false;
+};
+
+struct Sizes {
+    std::size_t m = 0, n = 0, k = 0;
+};
+
+Sizes parse_sizes(const std::string& text) {
+    std::vector<std::size_t> sizes;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data();; ++at) {
+        std::size_t value = 0;
+        const auto [next, error] = std::from_chars(at, end, value);
+        if (error != std::errc{} || value == 0 || (next != end && *next != ',') || sizes.size() == 3)
+            throw UsageError(fmt::format("--size {}: give one size or M,N,K, whole numbers from 1 on", text));
+        sizes.push_back(value);
+        at = next;
+        if (at == end) break;
+    }
+    if (sizes.size() == 2)
+        throw UsageError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
+    if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};
+    return {sizes[0], sizes[1], sizes[2]};
+}
+
+MatmulProblem read_problem(const std::string& a_file, const std::string& b_file) {
+    const NpyHeader a = read_npy_header(a_file);
+    const NpyHeader b = read_npy_header(b_file);
+    if (a.type != b.type)
+        throw UsageError(
+            fmt::format("{} and {} have different element types; use float32 or float64 for both", a_file, b_file));
+    if (a.columns != b.rows)
+        throw UsageError(
+            fmt::format("{} is {} x {} and {} is {} x {}: the columns of A must be as many as the rows of B", a_file,
+                        a.rows, a.columns, b_file, b.rows, b.columns));
+    require_free_memory(matrix_bytes(a.type, a.rows, a.columns) + matrix_bytes(b.type, b.rows, b.columns) +
+                            matrix_bytes(a.type, a.rows, b.columns),
+                        "the matrices");
+    if (kSimulated)
+        return {Matrix(a.type, a.rows, a.columns), Matrix(b.type, b.rows, b.columns),
+                Matrix(a.type, a.rows, b.columns)};
+    return {read_npy(a_file), read_npy(b_file), Matrix(a.type, a.rows, b.columns)};
+}
+
+MatmulProblem make_problem(const MatmulOptions& options) {
+    try {
+        if (!options.a_file.empty()) return read_problem(options.a_file, options.b_file);
+        const Sizes sizes = parse_sizes(options.size);
+        const ElementType type = options.type == "double" ? ElementType::float64 : ElementType::float32;
+        return random_matmul(type, sizes.m, sizes.n, sizes.k, options.common.seed);
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+void check(const MatmulOptions& options) {
+    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size M[,N,K], or --a and --b");
+    if (kSimulated && (options.blas_peer || !options.out_file.empty()))
+        throw UsageError("a simulation computes nothing: --out and --blas-peer need the real flavour");
+    if (options.out_file.empty()) return;
+    if (std::filesystem::exists(options.out_file) && !std::filesystem::is_regular_file(options.out_file))
+        throw UsageError(fmt::format("--out {}: exists and is not a regular file", options.out_file));
+    const auto folder = std::filesystem::absolute(options.out_file).parent_path();
+    if (!std::filesystem::is_directory(folder))
+        throw UsageError(fmt::format("--out {}: there is no folder {}", options.out_file, folder.string()));
+}
+
+int multiply(MatmulOptions options) {
+    check(options);
+    const auto shared = std::make_shared<MatmulProblem>(make_problem(options));
+    MatmulProblem& problem = *shared;
+    const std::size_t m = problem.c.rows(), n = problem.c.columns(), k = problem.b.rows();
+    const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+
+    Outcome outcome;
+    {
+        const StarpuSession session;
+        const auto workload = make_matmul(shared);
+        std::optional<Peer> peer;
+        if (options.blas_peer) {
+            if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
+            const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
+            peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
+                        [&problem, threads] { matmul_by_one_call(problem, threads); }};
+        }
+        outcome = run_load(*workload, options.common, peer);
+    }
+    const bool good = !outcome.verification || outcome.verification->correct;
+    if (good && !options.out_file.empty()) write_npy(options.out_file, problem.c);
+
+    const char* type = problem.c.type() == ElementType::float32 ? "float" : "double";
+    return print_outcome(outcome, options.common, operations, {{"app", "matmul"}, {"size", {m, n, k}}, {"type", type}},
+                         fmt::format("matmul, {} x {} times {} x {}, {}", m, k, k, n, type));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MatmulOptions options;
+    CLI::App cli("C = A B in blocks of columns whose sizes the scheduler named by STARPU_SCHED decides", "matmul");
+    auto* size =
+        cli.add_option("--size", options.size, "A is M x K, B is K x N; one number: all three")->type_name("M[,N,K]");
+    auto* type = cli.add_option("--type", options.type, "element type of generated matrices")
+                     ->check(CLI::IsMember({"float", "double"}))
+                     ->capture_default_str()
+                     ->type_name("float|double");
+    cli.add_flag_callback(
+           "--double", [&] { options.type = "double"; }, "the same as --type double")
+        ->excludes(type);
+    auto* a = cli.add_option("--a", options.a_file, "read A from a .npy file")->type_name("FILE")->excludes(size, type);
+    auto* b = cli.add_option("--b", options.b_file, "read B from a .npy file")->type_name("FILE")->needs(a);
+    a->needs(b);
+    cli.add_option("--out", options.out_file, "write C into a .npy file")->type_name("FILE");
+    cli.add_flag(
+        "--blas-peer", options.blas_peer,
+        "time one multi-threaded OpenBLAS call in turn with the load (5 times unless --repeat says otherwise)");
+    add_app_options(cli, options.common);
+    const int status = run_app(cli, argc, argv, [&] { return multiply(options); });
+    return status;
+}

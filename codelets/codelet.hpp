@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a bundled codelet offers to the applications and to `apportion profile`: a Workload, that is a divisible load
+// with its data and a check of its result. A workload only lists which data each range of units works on; filling the
+// tasks, running them on chosen workers and the performance model for StarPU's schedulers are shared by all.
+//
+// To add one, derive from Workload in NAME.cpp with a `std::unique_ptr<Workload> make_NAME(const WorkloadOptions&)`
+// and add NAME to the list in codelets/meson.build.
+#pragma once
+
+#include <starpu.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+
+namespace apportion {
+
+/// One of the data that a task works on, in the order of the codelet's modes.
+struct TaskData {
+    /// Registered by the workload, common to all blocks; null for the block's own data, described by the rest.
+    starpu_data_handle_t shared = nullptr;
+    int mode = 0;  ///< STARPU_R, ..., with APPORTION_KEEP where it may stay on its device
+    void* data = nullptr;
+    std::size_t ld = 0;  ///< elements from column to column; 0: a vector of `rows` elements
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::size_t element_size = 0;
+};
+
+struct TaskRange {
+    std::uint64_t first = 0;
+    std::uint64_t units = 0;
+    unsigned part = 0;
+    int worker = -1;  ///< -1 when StarPU will choose it
+};
+
+/// The part of apportion_load_options that the workload knows; name and meaning are the same.
+struct WorkloadShape {
+    const char* name = "";
+    std::uint64_t units = 0;
+    std::uint64_t granularity = 1;
+    unsigned parts = 1;
+    std::uint64_t bytes_per_unit = 0;
+    std::uint64_t bytes_shared = 0;
+    double operations_per_unit = 0;  ///< arithmetic operations; what the performance model measures work in
+
+    /// Operations of the task of one part of a block.
+    double task_operations(std::uint64_t block_units) const {
+        return operations_per_unit * static_cast<double>(block_units) / parts;
+    }
+};
+
+struct Verification {
+    bool correct = false;
+    double max_error = 0;  ///< relative to `tolerance`'s scale, as each workload explains
+    double tolerance = 0;
+};
+
+/// Constructed while StarPU runs and destroyed before it ends.
+class Workload {
+  public:
+    virtual ~Workload() = default;
+
+    const WorkloadShape& shape() const { return shape_; }
+    virtual starpu_codelet& codelet() = 0;
+
+    /// The data of one task, disjoint between ranges where they are written. Called from any thread, not twice at once.
+    virtual std::vector<TaskData> data(const TaskRange& range) = 0;
+
+    /// Spoils the result, so that a unit that is not computed is seen by verify().
+    virtual void spoil_result() = 0;
+
+    /// Compares the result with a reference that was computed differently. Not in the simulated flavour.
+    virtual Verification verify() = 0;
+
+  protected:
+    WorkloadShape shape_;
+};
+
+/// Whether the StarPU worker has an implementation of the codelet.
+bool can_run(unsigned worker, starpu_codelet& codelet);
+
+/// Options for apportion_load_create; they refer to `workload`.
+apportion_load_options load_options(Workload& workload);
+
+/// Runs units[w] units on each worker w at the same time, as plain tasks, and returns the kernels' seconds; 0 for no
+/// units. The sum must not exceed the workload's units. Throws std::runtime_error when StarPU refuses a task.
+std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units);
+
+/// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
+/// measured_cost() learns what the workers cost. Results are overwritten by the load itself. Takes a second or two;
+/// without effect in the simulated flavour, where costs are known.
+void warm_up(Workload& workload);
+
+/// Cost function [microseconds] for a STARPU_PER_WORKER model. StarPU's history models would need ten runs of every
+/// block size before dmda could use them, and its regressions several sizes in one load; dmda places all of a load's
+/// tasks before the first has finished. What warm_up() measured on each worker is interpolated instead, in the
+/// operations of the task, so that dmda decides well at once, for every size, and knows a handicapped worker. Before
+/// warm_up(): a nominal rate, the same for all.
+double measured_cost(starpu_task* task, unsigned worker, unsigned implementation);
+
+struct WorkloadOptions {
+    std::uint64_t size = 0;  ///< in each application's own measure, as `--size`
+    std::uint64_t seed = 1;
+};
+
+/// One line of the table of workloads, which meson generates from the list in codelets/meson.build.
+struct WorkloadEntry {
+    const char* name;
+    std::unique_ptr<Workload> (*make)(const WorkloadOptions& options);
+};
+
+std::span<const WorkloadEntry> bundled_workloads();
+
+}  // namespace apportion

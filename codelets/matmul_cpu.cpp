@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <cblas.h>
+#include <starpu.h>
+
+#include "codelets/handicap.hpp"
+#include "codelets/matmul.hpp"
+#include "codelets/matmul_kernels.hpp"
+
+namespace apportion {
+
+namespace {
+
+void gemm(int m, int n, int k, const float* a, int lda, const float* b, int ldb, float* c, int ldc) {
+    cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
+}
+
+void gemm(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
+}
+
+template <class T>
+void multiply_block(void* a, void* b, void* c) {
+    const int m = STARPU_MATRIX_GET_NX(c), n = STARPU_MATRIX_GET_NY(c), k = STARPU_MATRIX_GET_NX(b);
+    for (int repetition = repetitions(); repetition > 0; --repetition)
+        gemm(m, n, k, reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(a)), STARPU_MATRIX_GET_LD(a),
+             reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(b)), STARPU_MATRIX_GET_LD(b),
+             reinterpret_cast<T*>(STARPU_MATRIX_GET_PTR(c)), STARPU_MATRIX_GET_LD(c));
+}
+
+template <class T>
+void multiply_whole(MatmulProblem& p) {
+    gemm(p.c.rows(), p.c.columns(), p.b.rows(), static_cast<const T*>(p.a.at(0, 0)), p.a.ld(),
+         static_cast<const T*>(p.b.at(0, 0)), p.b.ld(), static_cast<T*>(p.c.at(0, 0)), p.c.ld());
+}
+
+}  // namespace
+
+void matmul_cpu(void* buffers[], void*) {
+    if (STARPU_MATRIX_GET_ELEMSIZE(buffers[0]) == sizeof(float))
+        multiply_block<float>(buffers[0], buffers[1], buffers[2]);
+    else
+        multiply_block<double>(buffers[0], buffers[1], buffers[2]);
+}
+
+void use_one_blas_thread() { openblas_set_num_threads(1); }
+
+void matmul_by_one_call(MatmulProblem& problem, int threads) {
+    openblas_set_num_threads(threads);
+    if (problem.c.type() == ElementType::float32)
+        multiply_whole<float>(problem);
+    else
+        multiply_whole<double>(problem);
+    use_one_blas_thread();
+}
+
+}  // namespace apportion

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Host code only: cuBLAS is called on StarPU's stream, so that no CUDA compiler is needed.
+#include <cublas_v2.h>
+#include <starpu.h>
+#include <starpu_cublas_v2.h>
+
+#include "codelets/matmul_kernels.hpp"
+
+namespace apportion {
+
+namespace {
+
+cublasStatus_t gemm(cublasHandle_t handle, int m, int n, int k, const float* a, int lda, const float* b, int ldb,
+                    float* c, int ldc) {
+    const float one = 1, zero = 0;
+    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a, lda, b, ldb, &zero, c, ldc);
+}
+
+cublasStatus_t gemm(cublasHandle_t handle, int m, int n, int k, const double* a, int lda, const double* b, int ldb,
+                    double* c, int ldc) {
+    const double one = 1, zero = 0;
+    return cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a, lda, b, ldb, &zero, c, ldc);
+}
+
+template <class T>
+void multiply_block(void* a, void* b, void* c) {
+    const int m = STARPU_MATRIX_GET_NX(c), n = STARPU_MATRIX_GET_NY(c), k = STARPU_MATRIX_GET_NX(b);
+    const cublasStatus_t status =
+        gemm(starpu_cublas_get_local_handle(), m, n, k, reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(a)),
+             STARPU_MATRIX_GET_LD(a), reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(b)), STARPU_MATRIX_GET_LD(b),
+             reinterpret_cast<T*>(STARPU_MATRIX_GET_PTR(c)), STARPU_MATRIX_GET_LD(c));
+    if (status != CUBLAS_STATUS_SUCCESS) STARPU_CUBLAS_REPORT_ERROR(status);
+}
+
+}  // namespace
+
+void matmul_cuda(void* buffers[], void*) {
+    if (STARPU_MATRIX_GET_ELEMSIZE(buffers[0]) == sizeof(float))
+        multiply_block<float>(buffers[0], buffers[1], buffers[2]);
+    else
+        multiply_block<double>(buffers[0], buffers[1], buffers[2]);
+}
+
+}  // namespace apportion

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A dense column-major matrix in main memory, of float or double: what the linear-algebra codelets and their apps
+// share. In the simulated flavour nothing is computed and a matrix is only a range of addresses, so that sizes far
+// beyond the machine's memory can be simulated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace apportion {
+
+enum class ElementType { float32, float64 };
+
+std::size_t element_size(ElementType type);
+
+class Matrix {
+  public:
+    /// Zeroed. Throws std::runtime_error when memory does not suffice.
+    Matrix(ElementType type, std::size_t rows, std::size_t columns);
+    ~Matrix();
+    Matrix(Matrix&& other) noexcept;
+    Matrix& operator=(Matrix&&) = delete;
+
+    ElementType type() const { return type_; }
+    std::size_t rows() const { return rows_; }
+    std::size_t columns() const { return columns_; }
+    /// Elements from column to column: padded where columns a power of two apart would share cache sets.
+    std::size_t ld() const { return ld_; }
+
+    void* at(std::size_t row, std::size_t column) {
+        return static_cast<char*>(data_) + (row + column * ld_) * element_size(type_);
+    }
+    const void* at(std::size_t row, std::size_t column) const { return const_cast<Matrix*>(this)->at(row, column); }
+
+    /// Makes the memory known to the devices, so that transfers are fast; StarPU must be running until unpin().
+    void pin();
+    void unpin();
+
+    /// Calls body(first element of a column as T*) for all columns.
+    template <class T, class Body>
+    void for_each_column(Body&& body) {
+        for (std::size_t j = 0; j < columns_; ++j) body(static_cast<T*>(at(0, j)), j);
+    }
+
+  private:
+    ElementType type_;
+    std::size_t rows_, columns_, ld_;
+    std::size_t bytes_ = 0;
+    void* data_ = nullptr;
+    bool pinned_ = false;
+};
+
+/// Every element uniform in [-1, 1), a function of seed, row and column only.
+void fill_random(Matrix& matrix, std::uint64_t seed);
+
+/// Every element not-a-number, so that a result that is never written is seen.
+void fill_nan(Matrix& matrix);
+
+/// Bytes that a matrix of these sizes takes; throws std::runtime_error when no memory could hold it.
+std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns);
+
+/// Throws std::runtime_error when this machine has less free memory. The simulated flavour has room for everything.
+void require_free_memory(std::size_t bytes, const std::string& what);
+
+}  // namespace apportion

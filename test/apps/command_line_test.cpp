@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The applications as programs: what they print, what they write and how they end. APPORTION_TEST_APPS is their folder.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "codelets/npy.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion;
+using nlohmann::json;
+
+namespace {
+
+struct Result {
+    int status = -1;
+    std::string out, err;
+};
+
+class Folder {
+  public:
+    Folder() : path_(std::filesystem::temp_directory_path() / ("apportion-apps-" + std::to_string(getpid()))) {
+        std::filesystem::create_directories(path_);
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    std::string file(const std::string& name) const { return path_ / name; }
+
+    /// Runs an application through the shell, `environment` being assignments.
+    Result run(const std::string& command, const std::string& environment = "") const {
+        const std::string line =
+            environment + " " + APPORTION_TEST_APPS "/" + command + " >" + file("out") + " 2>" + file("err");
+        const int status = std::system(line.c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
+    }
+
+  private:
+    std::string read(const std::string& name) const {
+        std::ifstream stream(file(name), std::ios::binary);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+
+    std::filesystem::path path_;
+};
+
+/// The run fails with this exit code and one sentence that contains `reason`, and prints nothing else.
+void check_refused(const Result& result, const std::string& reason, int status = 2) {
+    INFO(result.err);
+    CHECK(result.status == status);
+    CHECK(result.out.empty());
+    CHECK(result.err.find(reason) != std::string::npos);
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+}
+
+}  // namespace
+
+TEST_CASE("matmul --json prints one object that says what ran, how fast and whether it is right") {
+    const Folder folder;
+    const Result result = folder.run("matmul --size 70,90,50 --repeat 3 --json", "STARPU_SCHED=greedy");
+    REQUIRE(result.status == 0);
+    const json object = json::parse(result.out);
+    CHECK(object.at("app") == "matmul");
+    CHECK(object.at("size") == json({70, 90, 50}));
+    CHECK(object.at("type") == "float");
+    CHECK(object.at("policy") == "greedy");
+    CHECK(object.at("seconds") > 0.0);
+    CHECK(object.at("gflops").get<double>() == Approx(2e-9 * 70 * 90 * 50 / object.at("seconds").get<double>()));
+    CHECK(object.at("runs").size() == 3);
+    CHECK(object.at("verified") == true);
+    CHECK(object.at("max_error") <= object.at("tolerance"));
+    std::int64_t units = 0;
+    for (const json& processor : object.at("report").at("processors"))
+        units += processor.at("units").get<std::int64_t>();
+    CHECK(units == 90);
+}
+
+TEST_CASE("without verification matmul claims none") {
+    const Folder folder;
+    const Result result = folder.run("matmul --size 20 --no-verify --json");
+    REQUIRE(result.status == 0);
+    CHECK(json::parse(result.out).at("verified").is_null());
+    CHECK(json::parse(result.out).at("max_error").is_null());
+}
+
+TEST_CASE("matmul's table names the policy, the processors and the verification") {
+    const Folder folder;
+    const Result result = folder.run("matmul --size 64 --type double", "STARPU_SCHED=equal");
+    CHECK(result.status == 0);
+    for (const char* part : {"64 x 64", "double", "equal", "GFLOP/s", "CPU 0", "idle", "verified: yes"}) {
+        INFO(part);
+        CHECK(result.out.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
+    const Folder folder;
+    const Result result = folder.run("matmul --size 96 --blas-peer --json");
+    REQUIRE(result.status == 0);
+    const json object = json::parse(result.out);
+    CHECK(object.at("runs").size() == 5);
+    CHECK(object.at("peer").at("runs").size() == 5);
+    CHECK(object.at("peer").at("speed_ratio").get<double>() ==
+          Approx(object.at("peer").at("seconds").get<double>() / object.at("seconds").get<double>()));
+}
+
+TEST_CASE("matmul multiplies matrices from files into a file") {
+    const Folder folder;
+    Matrix a(ElementType::float64, 2, 3), b(ElementType::float64, 3, 2);
+    for (std::size_t i = 0; i < 2; ++i)
+        for (std::size_t l = 0; l < 3; ++l) {
+            *static_cast<double*>(a.at(i, l)) = static_cast<double>(1 + 3 * i + l);
+            *static_cast<double*>(b.at(l, i)) = static_cast<double>(7 + 2 * l + i);
+        }
+    write_npy(folder.file("a.npy"), a);
+    write_npy(folder.file("b.npy"), b);
+    const std::string files = "--a " + folder.file("a.npy") + " --b " + folder.file("b.npy");
+    REQUIRE(folder.run("matmul " + files + " --out " + folder.file("c.npy")).status == 0);
+    const Matrix c = read_npy(folder.file("c.npy"));
+    REQUIRE(c.rows() == 2);
+    REQUIRE(c.columns() == 2);
+    // [1 2 3; 4 5 6] [7 8; 9 10; 11 12] = [58 64; 139 154]
+    CHECK(*static_cast<const double*>(c.at(0, 0)) == 58);
+    CHECK(*static_cast<const double*>(c.at(0, 1)) == 64);
+    CHECK(*static_cast<const double*>(c.at(1, 0)) == 139);
+    CHECK(*static_cast<const double*>(c.at(1, 1)) == 154);
+
+    write_npy(folder.file("single.npy"), Matrix(ElementType::float32, 3, 2));
+    const std::string a_file = "matmul --a " + folder.file("a.npy") + " --b ";
+    check_refused(folder.run(a_file + folder.file("a.npy")), "columns of A must be as many as the rows of B");
+    check_refused(folder.run(a_file + folder.file("single.npy")), "different element types");
+    check_refused(folder.run(a_file + folder.file("none.npy")), "cannot open");
+    check_refused(folder.run(a_file + "/dev/null"), "is not a regular file");
+    check_refused(folder.run("matmul --a " + folder.file("a.npy")), "--a requires --b");
+    check_refused(folder.run("matmul --size 3 " + files), "excludes");
+    check_refused(folder.run("matmul " + files + " --out " + folder.file("none/c.npy")), "there is no folder");
+    check_refused(folder.run("matmul " + files + " --out /dev/null"), "is not a regular file");
+}
+
+TEST_CASE("a result does not depend on the policy or on handicaps") {
+    const Folder folder;
+    const std::string command = "matmul --size 80,77,50 --seed 5 --out " + folder.file("c.npy");
+    REQUIRE(folder.run(command, "STARPU_SCHED=equal").status == 0);
+    const Matrix expected = read_npy(folder.file("c.npy"));
+    for (const char* environment :
+         {"STARPU_SCHED=plb-hec", "STARPU_SCHED=dmda", "STARPU_SCHED=greedy APPORTION_HANDICAP=0=3"}) {
+        INFO(environment);
+        REQUIRE(folder.run(command, environment).status == 0);
+        const Matrix c = read_npy(folder.file("c.npy"));
+        double worst = 0;
+        for (std::size_t j = 0; j < c.columns(); ++j)
+            for (std::size_t i = 0; i < c.rows(); ++i)
+                worst = std::max(worst, std::abs(double{*static_cast<const float*>(c.at(i, j))} -
+                                                 double{*static_cast<const float*>(expected.at(i, j))}));
+        CHECK(worst < 1e-4);
+    }
+}
+
+TEST_CASE("sizes that make no product are refused") {
+    const Folder folder;
+    for (const char* size :
+         {"0", "-5", "5x", "1.5", "x", "''", "1,2", "1,2,3,4", "1,0,3", ",", "99999999999999999999"}) {
+        INFO(size);
+        check_refused(folder.run(std::string("matmul --size=") + size), "--size");
+    }
+    check_refused(folder.run("matmul"), "give --size");
+    check_refused(folder.run("matmul --size 3000000000"), "is too large");
+    check_refused(folder.run("matmul --size 2000000000"), "does not fit any address space");
+    check_refused(folder.run("matmul --size 10000000"), "choose a smaller size");
+}
+
+TEST_CASE("options and environment that make no sense are refused") {
+    const Folder folder;
+    check_refused(folder.run("matmul --size 8 --type half"), "--type");
+    check_refused(folder.run("matmul --size 8 --repeat 0"), "--repeat");
+    check_refused(folder.run("matmul --size 8 --bogus"), "--bogus");
+    check_refused(folder.run("matmul --size 8", "STARPU_SCHED=nonsense"), "nonsense is no known scheduler");
+    check_refused(folder.run("matmul --size 8", "STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0"), "no worker");
+    check_refused(folder.run("matmul --size 8", "APPORTION_HANDICAP=99=2"), "there is no worker 99");
+    check_refused(folder.run("hello_blocks", "STARPU_SCHED=nonsense"), "nonsense is no known scheduler");
+    check_refused(folder.run("hello_blocks --bogus"), "usage");
+}
+
+TEST_CASE("hello_blocks verifies itself under every kind of scheduler") {
+    const Folder folder;
+    for (const char* scheduler : {"equal", "greedy", "plb-hec", "eager", "lws"}) {
+        const Result result = folder.run("hello_blocks --json", std::string("STARPU_SCHED=") + scheduler);
+        REQUIRE(result.status == 0);
+        const json object = json::parse(result.out);
+        CHECK(object.at("app") == "hello_blocks");
+        CHECK(object.at("policy") == scheduler);
+        CHECK(object.at("verified") == true);
+        CHECK(object.at("report").at("units") == 1 << 20);
+    }
+    CHECK(folder.run("hello_blocks").out.find("verified: true") != std::string::npos);
+}

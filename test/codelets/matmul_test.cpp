@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The matmul workload inside StarPU, under the scheduler that STARPU_SCHED names.
+#include "codelets/matmul.hpp"
+
+#include <starpu.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+struct Sizes {
+    std::size_t m, n, k;
+};
+
+std::shared_ptr<MatmulProblem> problem_of(ElementType type, const Sizes& s) {
+    auto problem = std::make_shared<MatmulProblem>(random_matmul(type, s.m, s.n, s.k, 7));
+    fill_nan(problem->c);
+    return problem;
+}
+
+template <class T>
+double element(const Matrix& matrix, std::size_t i, std::size_t j) {
+    return *static_cast<const T*>(matrix.at(i, j));
+}
+
+/// The largest difference from three plain loops.
+template <class T>
+double distance_from_definition(const MatmulProblem& p) {
+    double worst = 0;
+    for (std::size_t j = 0; j < p.c.columns(); ++j)
+        for (std::size_t i = 0; i < p.c.rows(); ++i) {
+            double sum = 0;
+            for (std::size_t l = 0; l < p.b.rows(); ++l) sum += element<T>(p.a, i, l) * element<T>(p.b, l, j);
+            const double difference = std::abs(element<T>(p.c, i, j) - sum);
+            worst = difference <= worst ? worst : difference;  // keeps not-a-number
+        }
+    return worst;
+}
+
+double distance_from_definition(const MatmulProblem& p) {
+    return p.c.type() == ElementType::float32 ? distance_from_definition<float>(p)
+                                              : distance_from_definition<double>(p);
+}
+
+double rounding(const MatmulProblem& p) {
+    return static_cast<double>(p.b.rows()) * (p.c.type() == ElementType::float32 ? 1.2e-7 : 2.3e-16);
+}
+
+/// Runs the workload as a load, `times` times.
+void run(Workload& workload, int times = 1) {
+    const apportion_load_options options = load_options(workload);
+    apportion_load* load = apportion_load_create(&options);
+    INFO(apportion_error());
+    REQUIRE(load);
+    for (int i = 0; i < times; ++i) {
+        workload.spoil_result();
+        CHECK(apportion_load_submit(load) == 0);
+        CHECK(apportion_load_wait(load) == 0);
+        CHECK(workload.verify().correct);
+    }
+    apportion_load_destroy(load);
+}
+
+}  // namespace
+
+TEST_CASE("a load multiplies matrices of any shape and type as the definition says") {
+    for (ElementType type : {ElementType::float32, ElementType::float64})
+        for (const Sizes& sizes :
+             {Sizes{1, 1, 1}, Sizes{5, 1, 3}, Sizes{1, 40, 2}, Sizes{33, 129, 65}, Sizes{64, 100, 7}}) {
+            INFO(sizes.m << " x " << sizes.n << " x " << sizes.k);
+            const auto problem = problem_of(type, sizes);
+            const auto workload = make_matmul(problem);
+            run(*workload);
+            CHECK(distance_from_definition(*problem) <= rounding(*problem));
+        }
+}
+
+TEST_CASE("row panels cover the whole of A, also when a load is submitted again") {
+    for (unsigned panels : {2u, 3u, 37u}) {
+        const auto problem = problem_of(ElementType::float64, {37, 90, 20});
+        const auto workload = make_matmul(problem, panels);
+        CHECK(workload->shape().parts == panels);
+        run(*workload, 3);
+        CHECK(distance_from_definition(*problem) <= rounding(*problem));
+    }
+}
+
+TEST_CASE("a worker goes through the panels back and forth") {
+    const auto problem = problem_of(ElementType::float32, {30, 10, 5});
+    const auto workload = make_matmul(problem, 3);
+    const auto order = [&](std::uint64_t first) {
+        std::vector<starpu_data_handle_t> handles;
+        for (unsigned part = 0; part < 3; ++part) handles.push_back(workload->data({first, 2, part, 0}).front().shared);
+        return handles;
+    };
+    const auto there = order(0);
+    const auto back = order(2);
+    CHECK(std::vector(there.rbegin(), there.rend()) == back);
+    CHECK(order(4) == there);
+}
+
+TEST_CASE("the number of panels follows the smallest device memory") {
+    CHECK(row_panels(1000, 1 << 20, 0) == 1);
+    CHECK(row_panels(1000, 1 << 20, 4 << 20) == 1);
+    CHECK(row_panels(1000, (1 << 20) + 1, 4 << 20) == 3);
+    CHECK(row_panels(1000, 16 << 20, 4 << 20) == 32);
+    CHECK(row_panels(10, 16 << 20, 4 << 20) == 10);
+}
+
+TEST_CASE("work on chosen workers runs there and is timed") {
+    const auto problem = problem_of(ElementType::float32, {64, 60, 64});
+    const auto workload = make_matmul(problem);
+    std::vector<std::uint64_t> units(starpu_worker_get_count());
+    REQUIRE(units.size() >= 2);
+    REQUIRE(can_run(0, workload->codelet()));
+    REQUIRE(can_run(1, workload->codelet()));
+    units[0] = 40;
+    units[1] = 20;
+    const std::vector<double> seconds = run_on_workers(*workload, units);
+    CHECK(seconds[0] > 0);
+    CHECK(seconds[1] > 0);
+    CHECK(distance_from_definition(*problem) <= rounding(*problem));
+}
+
+TEST_CASE("after the warm-up StarPU's schedulers know the cost of every block size on every worker") {
+    const auto problem = problem_of(ElementType::float32, {256, 600, 256});
+    const auto workload = make_matmul(problem);
+    warm_up(*workload);
+    for (unsigned worker = 0; worker < starpu_worker_get_count(); ++worker) {
+        if (!can_run(worker, workload->codelet())) continue;
+        double before_us = 0;
+        for (std::uint64_t units : {1, 10, 100, 1000, 10000}) {
+            starpu_task* task = starpu_task_create();
+            task->cl = &workload->codelet();
+            task->flops = workload->shape().task_operations(units);
+            const double us = starpu_task_worker_expected_length(task, worker, 0, 0);
+            CHECK(us > before_us);
+            before_us = us;
+            task->destroy = 0;
+            starpu_task_destroy(task);
+        }
+    }
+}
+
+TEST_CASE("verification accepts OpenBLAS's own result") {
+    for (ElementType type : {ElementType::float32, ElementType::float64}) {
+        const auto problem = problem_of(type, {301, 99, 203});
+        matmul_by_one_call(*problem, 2);
+        CHECK(verify_matmul(*problem).correct);
+    }
+}
+
+TEST_CASE("verification notices one wrong column of many") {
+    const auto problem = problem_of(ElementType::float32, {64, 1000, 64});
+    matmul_by_one_call(*problem, 1);
+    REQUIRE(verify_matmul(*problem).correct);
+    const std::size_t j = 333;
+    const auto column = [&](std::size_t c) { return static_cast<float*>(problem->c.at(0, c)); };
+    std::vector<float> good(column(j), column(j) + 64);
+
+    SECTION("never computed") { std::fill_n(column(j), 64, std::nanf("")); }
+    SECTION("one element never computed") { column(j)[63] = std::nanf(""); }
+    SECTION("zero") { std::fill_n(column(j), 64, 0.0f); }
+    SECTION("another column's result") { std::copy_n(column(j + 1), 64, column(j)); }
+    SECTION("computed twice and added") {
+        for (std::size_t i = 0; i < 64; ++i) column(j)[i] *= 2;
+    }
+    SECTION("infinite") { column(j)[0] = INFINITY; }
+    CHECK_FALSE(verify_matmul(*problem).correct);
+    std::copy(good.begin(), good.end(), column(j));
+    CHECK(verify_matmul(*problem).correct);
+}
+
+TEST_CASE("impossible sizes are refused before memory is touched") {
+    CHECK_THROWS_AS(random_matmul(ElementType::float32, 1, 1, 4'000'000'000, 1), std::runtime_error);
+    CHECK_THROWS_AS(random_matmul(ElementType::float64, 2'000'000'000, 2'000'000'000, 1, 1), std::runtime_error);
+    CHECK_THROWS_AS(random_matmul(ElementType::float64, 10'000'000, 10'000'000, 1, 1), std::runtime_error);
+}
+
+TEST_CASE("before any measurement a cost is finite and grows with the work") {
+    starpu_task task;
+    starpu_task_init(&task);
+    task.flops = 1e6;
+    const double us = measured_cost(&task, STARPU_NMAXWORKERS, 0);
+    task.flops = 2e6;
+    CHECK(us > 0);
+    CHECK(measured_cost(&task, STARPU_NMAXWORKERS, 0) == Approx(2 * us));
+    starpu_task_clean(&task);
+}
+
+TEST_CASE("every bundled workload runs as a load and verifies") {
+    for (const WorkloadEntry& entry : bundled_workloads()) {
+        INFO(entry.name);
+        const auto workload = entry.make({.size = 50, .seed = 3});
+        CHECK(std::string(workload->shape().name) == entry.name);
+        CHECK(workload->shape().operations_per_unit > 0);
+        run(*workload, 2);
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/npy.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+/// A folder of this test, removed at the end.
+class Folder {
+  public:
+    Folder() : path_(std::filesystem::temp_directory_path() / ("apportion-npy-" + std::to_string(getpid()))) {
+        std::filesystem::create_directories(path_);
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    std::string file(const std::string& name) const { return path_ / name; }
+    std::size_t files() const {
+        return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+std::string dictionary(const std::string& descr, const std::string& order, const std::string& shape) {
+    return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+}
+
+std::string npy(int version, const std::string& header, const std::string& data) {
+    std::string bytes = "\x93NUMPY";
+    bytes += {static_cast<char>(version), '\0'};
+    for (int i = 0; i < (version == 1 ? 2 : 4); ++i) bytes += static_cast<char>(header.size() >> (8 * i));
+    return bytes + header + data;
+}
+
+template <class T>
+std::string bytes_of(std::initializer_list<T> values) {
+    std::string bytes(values.size() * sizeof(T), '\0');
+    std::memcpy(bytes.data(), values.begin(), bytes.size());
+    return bytes;
+}
+
+void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <class T>
+T element(const Matrix& matrix, std::size_t i, std::size_t j) {
+    return *static_cast<const T*>(matrix.at(i, j));
+}
+
+std::string complaint(const std::string& path) {
+    try {
+        read_npy(path);
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+const std::string kSix = bytes_of<float>({1, 2, 3, 4, 5, 6});
+
+}  // namespace
+
+TEST_CASE("C order, Fortran order and all header versions give the same matrix") {
+    const Folder folder;
+    const std::string path = folder.file("a.npy");
+    const std::string columns = bytes_of<float>({1, 4, 2, 5, 3, 6});
+    for (int version : {1, 2, 3})
+        for (bool fortran : {false, true}) {
+            write(path,
+                  npy(version, dictionary("<f4", fortran ? "True" : "False", "(2, 3)"), fortran ? columns : kSix));
+            const Matrix matrix = read_npy(path);
+            REQUIRE(matrix.rows() == 2);
+            REQUIRE(matrix.columns() == 3);
+            CHECK(matrix.type() == ElementType::float32);
+            for (std::size_t i = 0; i < 2; ++i)
+                for (std::size_t j = 0; j < 3; ++j)
+                    CHECK(element<float>(matrix, i, j) == static_cast<float>(3 * i + j + 1));
+        }
+}
+
+TEST_CASE("double-precision files are read, also with keys in another order and other spacing") {
+    const Folder folder;
+    const std::string path = folder.file("a.npy");
+    write(path,
+          npy(1, "{\"shape\":(1,2),\"fortran_order\":False,\"descr\":\"<f8\"}   \n", bytes_of<double>({0.5, -3})));
+    const Matrix matrix = read_npy(path);
+    CHECK(matrix.type() == ElementType::float64);
+    CHECK(element<double>(matrix, 0, 0) == 0.5);
+    CHECK(element<double>(matrix, 0, 1) == -3);
+}
+
+TEST_CASE("what is written has NumPy's layout") {
+    const Folder folder;
+    const std::string path = folder.file("c.npy");
+    Matrix matrix(ElementType::float32, 2, 1);
+    *static_cast<float*>(matrix.at(0, 0)) = 7;
+    *static_cast<float*>(matrix.at(1, 0)) = -2;
+    write_npy(path, matrix);
+    std::string header = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1), }";
+    header.append(128 - 10 - header.size() - 1, ' ');
+    CHECK(read(path) == npy(1, header + "\n", bytes_of<float>({7, -2})));
+}
+
+TEST_CASE("a written matrix is read back, whatever its padding, type and shape") {
+    const Folder folder;
+    const std::string path = folder.file("c.npy");
+    for (ElementType type : {ElementType::float32, ElementType::float64})
+        for (std::size_t rows : {1u, 3u, 1024u})
+            for (std::size_t columns : {1u, 5u}) {
+                Matrix matrix(type, rows, columns);
+                fill_random(matrix, 3);
+                write_npy(path, matrix);
+                const Matrix again = read_npy(path);
+                REQUIRE(again.type() == type);
+                REQUIRE(again.rows() == rows);
+                REQUIRE(again.columns() == columns);
+                bool equal = true;
+                for (std::size_t j = 0; j < columns; ++j)
+                    equal = equal && std::memcmp(again.at(0, j), matrix.at(0, j), rows * element_size(type)) == 0;
+                CHECK(equal);
+            }
+}
+
+TEST_CASE("rows in C order beyond one strip arrive in their places") {
+    const Folder folder;
+    const std::string path = folder.file("a.npy");
+    std::string data;
+    for (int i = 0; i < 131 * 2; ++i) data += bytes_of<double>({static_cast<double>(i)});
+    write(path, npy(1, dictionary("<f8", "False", "(131, 2)"), data));
+    const Matrix matrix = read_npy(path);
+    bool right = true;
+    for (std::size_t i = 0; i < 131; ++i)
+        for (std::size_t j = 0; j < 2; ++j)
+            right = right && element<double>(matrix, i, j) == static_cast<double>(2 * i + j);
+    CHECK(right);
+}
+
+TEST_CASE("files that are not exactly a matrix are refused with the reason") {
+    const Folder folder;
+    const std::string path = folder.file("bad.npy");
+    const auto refused = [&](const std::string& bytes, const std::string& reason) {
+        write(path, bytes);
+        INFO(reason);
+        const std::string sentence = complaint(path);
+        CHECK(sentence.starts_with(path + ": "));
+        CHECK(sentence.find(reason) != std::string::npos);
+    };
+    const std::string good = dictionary("<f4", "False", "(2, 3)");
+    refused("", "is not a .npy file");
+    refused("hello, world, this is text", "is not a .npy file");
+    refused(npy(4, good, kSix), "has .npy version 4");
+    refused(npy(1, good, kSix).substr(0, 30), "ends within its .npy header");
+    refused(npy(1, good, kSix.substr(1)), "is truncated");
+    refused(npy(1, good, kSix + "x"), "has 1 bytes behind the 24");
+    refused(npy(1, dictionary("<f4", "False", "(6,)"), kSix), "has 1 dimension;");
+    refused(npy(1, dictionary("<f4", "False", "()"), kSix), "has 0 dimensions;");
+    refused(npy(1, dictionary("<f4", "False", "(1, 2, 3)"), kSix), "has 3 dimensions;");
+    refused(npy(1, dictionary("<f4", "False", "(0, 3)"), ""), "is an empty matrix");
+    refused(npy(1, dictionary("<f4", "False", "(4294967296, 4294967296)"), kSix), "is truncated");
+    refused(npy(1, dictionary("<i4", "False", "(2, 3)"), kSix), "elements of type '<i4'");
+    refused(npy(1, dictionary(">f4", "False", "(2, 3)"), kSix), "elements of type '>f4'");
+    refused(npy(1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (2, 3), }\n", kSix),
+            "structured elements");
+    refused(npy(2, std::string(100000, ' '), kSix), "header of 100000 bytes");
+    for (const char* header : {"", "{", "{}", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': Maybe}",
+                               "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3)}",
+                               "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3)}",
+                               "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} more",
+                               "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}",
+                               "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'more': True}"})
+        refused(npy(1, header, kSix), "header is malformed");
+    CHECK(complaint(folder.file("missing.npy")).find("cannot open") != std::string::npos);
+    std::filesystem::create_directory(folder.file("folder.npy"));
+    CHECK(complaint(folder.file("folder.npy")).find("is not a regular file") != std::string::npos);
+}
+
+TEST_CASE("a file that cannot be written leaves nothing behind") {
+    const Folder folder;
+    std::filesystem::create_directory(folder.file("taken.npy"));
+    Matrix matrix(ElementType::float32, 2, 2);
+    CHECK_THROWS_AS(write_npy(folder.file("taken.npy"), matrix), std::runtime_error);
+    CHECK_THROWS_AS(write_npy(folder.file("missing/c.npy"), matrix), std::runtime_error);
+    CHECK(folder.files() == 1);
+}
