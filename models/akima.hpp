@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The functional performance model with Akima's spline (H. Akima, J. ACM 17, 1970) through the measured speeds
+// (FuPerMod, section 4, Fig. 1b): smooth, no restriction on the shape, and local, so that one odd point disturbs its
+// neighbours only. Gives the numerical planner the continuous derivative that it needs.
+//
+// Beyond the measured sizes the speed stays as it was at the end. Where a piece would undershoot to less than half of
+// its slower end (nearly a pole of t = x / s), the chord is taken instead. One point: a constant; two: a line.
+#pragma once
+
+#include "models/time_function.hpp"
+
+namespace apportion {
+
+class Akima final : public SpeedFunction {
+  public:
+    /// Nothing without a valid sample. O(m) for m sorted samples.
+    static std::optional<Akima> through(std::span<const BlockTime> samples);
+
+    double speed(double units) const override;
+    double speed_slope(double units) const override;
+    /// Nothing: t may fall.
+    std::optional<double> units_within(double) const override { return std::nullopt; }
+    MeasuredRange range() const override { return {pieces_.front().units, pieces_.back().units}; }
+
+  private:
+    /// s = value + u (slope + u (second + u third)) with u = x - units, up to the next piece. The last one is constant.
+    struct Piece {
+        double units, value, slope, second, third;
+    };
+    const Piece* piece(double units) const;
+
+    std::vector<Piece> pieces_;
+};
+
+}  // namespace apportion

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The profile file: measured time functions of one kernel on one machine, as comma-separated values.
+//
+//     # machine: node7
+//     processor,units,seconds,ci,repetitions
+//     CPU 0,64,0.00123,0.00002,12
+//     "CUDA 0 (Tesla K20c, 5 GB)",64,0.00017,0.000003,9
+//
+// Lines of any order; a name with a comma stands in quotes; blank lines and CRLF are accepted; a line with '#' is a
+// note. The columns ci (half width of the confidence interval [s]) and repetitions are optional. A size that is not
+// listed cannot be used by that processor: it was not measured, or fails there. Everything else is an error with file
+// and line.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace apportion {
+
+/// A file that cannot be used: one sentence with place, problem and what to do.
+class FileError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+struct ProfilePoint {
+    std::int64_t units = 0;        ///< > 0
+    double seconds = 0;            ///< > 0
+    double ci_s = 0;               ///< half width of the confidence interval; 0: not known
+    std::int64_t repetitions = 0;  ///< 0: not known
+};
+
+struct ProcessorProfile {
+    std::string name;
+    std::vector<ProfilePoint> points;  ///< by ascending units, no two alike
+};
+
+struct Profile {
+    std::vector<std::pair<std::string, std::string>>
+        notes;                                 ///< "# key: value", in order; a note without ':' has no key
+    std::vector<ProcessorProfile> processors;  ///< in order of their first line
+};
+
+/// Reads line by line: memory is that of the points. `name` is the file's name in messages. Throws FileError.
+Profile read_profile(std::istream& in, const std::string& name);
+Profile read_profile(const std::string& path);
+
+/// Writes all five columns; reading them gives the same numbers back.
+void write_profile(std::ostream& out, const Profile& profile);
+
+/// Writes beside the file first and renames, so that an older file is there until the new one is whole. Throws
+/// FileError.
+void save_profile(const std::string& path, const Profile& profile);
+
+}  // namespace apportion

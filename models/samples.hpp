@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// When a time is measured well enough, and what it is then: a measurement is repeated until the Student-t confidence
+// interval of its mean is within a precision (Khaleghzadeh et al., HPOPTA, section 1: 95 %, 2.5 %; FuPerMod, section
+// 4). Statistics only: whoever measures owns the clock.
+//
+// Beyond the papers: caps on repetitions and on time, and robustness. The first samples are warm-up. A sample far above
+// the median (page faults, clock ramp, another job) is a spike and left out of mean and interval, but only while spikes
+// are rare: a processor that is slow every third time is slow.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace apportion {
+
+struct SampleOptions {
+    double confidence = 0.95;  ///< of the interval
+    double precision = 0.025;  ///< largest half width of the interval, relative to the mean
+    int warm_up = 1;           ///< first samples, not used
+    int least = 3;             ///< used samples before the interval is believed; >= 2
+    int most = 100;            ///< used samples at which repeating ends
+    double most_seconds = 60;  ///< measured time, warm-up included, at which repeating ends; one used sample at least
+    double spike_factor = 5;   ///< robust standard deviations (scaled median absolute deviation) above the median
+    double spike_share = 0.2;  ///< largest part of the samples that may be left out
+
+    /// Empty, or what is wrong with the values.
+    std::string invalid() const;
+};
+
+class Samples {
+  public:
+    explicit Samples(const SampleOptions& options = {}) : options_(options) {}
+
+    /// One repetition. Times that are not positive and finite are not counted.
+    void add(double seconds);
+
+    bool enough() const;   ///< stop repeating: precise, or a cap is reached
+    bool precise() const;  ///< the interval is within the precision
+
+    double mean_s() const { return mean_s_; }  ///< without warm-up and spikes; 0 before the first used sample
+    double interval_s() const {
+        return interval_s_;
+    }  ///< half width of the confidence interval; infinite below 2 samples
+    int repetitions() const { return static_cast<int>(used_.size()) - spikes_; }  ///< samples in the mean
+    int spikes() const { return spikes_; }
+    double total_s() const { return total_s_; }
+
+  private:
+    void update();
+
+    SampleOptions options_;
+    int skipped_ = 0;
+    std::vector<double> used_;  ///< ascending
+    int spikes_ = 0;
+    double total_s_ = 0;
+    double mean_s_ = 0;
+    double interval_s_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace apportion

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "models/time_function.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apportion {
+
+std::vector<SpeedPoint> speed_points(std::span<const BlockTime> samples) {
+    std::vector<BlockTime> sorted;
+    sorted.reserve(samples.size());
+    for (const BlockTime& s : samples)
+        if (s.units > 0 && s.seconds > 0 && std::isfinite(s.units) && std::isfinite(s.seconds)) sorted.push_back(s);
+    auto by_units = [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; };
+    if (!std::is_sorted(sorted.begin(), sorted.end(), by_units)) std::sort(sorted.begin(), sorted.end(), by_units);
+
+    std::vector<SpeedPoint> points;
+    points.reserve(sorted.size());
+    for (std::size_t first = 0, next; first < sorted.size(); first = next) {
+        double sum_s = 0;
+        for (next = first; next < sorted.size() && sorted[next].units == sorted[first].units; ++next)
+            sum_s += sorted[next].seconds;
+        points.push_back({sorted[first].units, sorted[first].units * static_cast<double>(next - first) / sum_s});
+    }
+    return points;
+}
+
+double relative_error(const TimeFunction& model, std::span<const BlockTime> samples) {
+    if (samples.empty()) return 0;
+    double sum = 0;
+    for (const BlockTime& s : samples) sum += std::pow((model.seconds(s.units) - s.seconds) / s.seconds, 2);
+    return std::sqrt(sum / static_cast<double>(samples.size()));
+}
+
+}  // namespace apportion

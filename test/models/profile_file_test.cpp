@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "models/profile_file.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+Profile read(const std::string& text) {
+    std::istringstream in(text);
+    return read_profile(in, "p.csv");
+}
+
+std::string error_of(const std::string& text) {
+    try {
+        read(text);
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+const std::string kHeader = "processor,units,seconds\n";
+
+}  // namespace
+
+TEST_CASE("a profile is read in any order of lines, with notes, blanks, CRLF and quoted names") {
+    const Profile profile = read(
+        "# machine: node7\r\n# just text\r\nprocessor, units, seconds, ci, repetitions\r\n"
+        "CPU 0,128,0.5,0.01,7\r\n\r\n\"CUDA 0 (K20c, 5 GB)\",64,0.1,,\r\nCPU 0,64,0.25,0.02,9\r\n\"a \"\"b\"\"\" "
+        ",1,1e-3,0,1");
+    REQUIRE(profile.processors.size() == 3);
+    CHECK(profile.notes[0] == std::pair<std::string, std::string>("machine", "node7"));
+    CHECK(profile.notes[1].second == "just text");
+    CHECK(profile.processors[0].name == "CPU 0");
+    CHECK(profile.processors[1].name == "CUDA 0 (K20c, 5 GB)");
+    CHECK(profile.processors[2].name == "a \"b\"");
+    REQUIRE(profile.processors[0].points.size() == 2);
+    CHECK(profile.processors[0].points[0].units == 64);
+    CHECK(profile.processors[0].points[0].ci_s == 0.02);
+    CHECK(profile.processors[0].points[1].repetitions == 7);
+    CHECK(profile.processors[1].points[0].repetitions == 0);
+}
+
+TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
+    CHECK(error_of("") == "p.csv:1: the file is empty; its first line must be 'processor,units,seconds'");
+    CHECK(error_of(kHeader) == "p.csv:1: no measurement follows the first line; add some");
+    CHECK(error_of("processor,units\nA,1\n").starts_with("p.csv:1: column 'seconds' is missing"));
+    CHECK(error_of("A,1,2\n").starts_with("p.csv:1: column 'processor' is missing"));
+    CHECK(error_of(kHeader + "A,1,1\nB,1,1\nA,2,1\nA,1,3\n") ==
+          "p.csv:5: processor 'A' has 1 units already in line 2; remove one of the two");
+    CHECK(error_of(kHeader + "A,1,-1\n").starts_with("p.csv:2: seconds are '-1'"));
+    CHECK(error_of(kHeader + "A,1,nan\n").starts_with("p.csv:2: seconds are 'nan'"));
+    CHECK(error_of(kHeader + "A,1,inf\n").starts_with("p.csv:2: seconds are 'inf'"));
+    CHECK(error_of(kHeader + "A,1,0\n").starts_with("p.csv:2: seconds are '0'"));
+    CHECK(error_of(kHeader + "A,1,1s\n").starts_with("p.csv:2: seconds are '1s'"));
+    CHECK(error_of(kHeader + "\n# note\nA,0,1\n").starts_with("p.csv:4: units are '0'"));
+    CHECK(error_of(kHeader + "A,-5,1\n").starts_with("p.csv:2: units are '-5'"));
+    CHECK(error_of(kHeader + "A,1.5,1\n").starts_with("p.csv:2: units are '1.5'"));
+    CHECK(error_of(kHeader + "A,99999999999999999999,1\n").starts_with("p.csv:2: units are"));
+    CHECK(error_of(kHeader + "A,1125899906842625,1\n") ==
+          "p.csv:2: units are '1125899906842625'; they must be a whole number from 1 to 2^50");
+    CHECK(error_of(kHeader + "A,1\n").starts_with("p.csv:2: 2 fields where the first line names 3 columns"));
+    CHECK(error_of(kHeader + "A,1,1,1\n").starts_with("p.csv:2: 4 fields"));
+    CHECK(error_of(kHeader + ",1,1\n").starts_with("p.csv:2: the name of the processor is empty"));
+    CHECK(error_of(kHeader + "\"A,1,1\n").starts_with("p.csv:2: a quoted name has no closing quote"));
+    CHECK(error_of(kHeader + "\"A\"B,1,1\n").starts_with("p.csv:2: text follows a closing quote"));
+    CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,-1,3\n").starts_with("p.csv:2: ci is '-1'"));
+    CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,0,x\n").starts_with("p.csv:2: repetitions are 'x'"));
+    CHECK(error_of("processor,units,seconds,ci,repetitions,color\n").starts_with("p.csv:1: column 'color' is unknown"));
+}
+
+TEST_CASE("a file that is not there is an error, not an empty profile") {
+    CHECK_THROWS_AS(read_profile("/nonexistent/profile.csv"), FileError);
+    CHECK_THROWS_AS(save_profile("/nonexistent/profile.csv", {}), FileError);
+}
+
+TEST_CASE("what is written is read back with the same numbers") {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<double> exponent(-9, 3);
+    Profile profile;
+    profile.notes = {{"machine", "node7"}, {"", "free text"}};
+    for (const char* name : {"CPU 0", "a, \"quoted\" one", "#7"}) {
+        ProcessorProfile& processor = profile.processors.emplace_back();
+        processor.name = name;
+        for (std::int64_t units = 1; units < 1000; units += 37)
+            processor.points.push_back({units, std::pow(10, exponent(random)), std::pow(10, exponent(random)), units});
+    }
+    const std::string path = "profile_file_test.csv";
+    save_profile(path, profile);
+    const Profile again = read_profile(path);
+    std::remove(path.c_str());
+    CHECK(again.notes == profile.notes);
+    REQUIRE(again.processors.size() == profile.processors.size());
+    for (std::size_t i = 0; i < profile.processors.size(); ++i) {
+        CHECK(again.processors[i].name == profile.processors[i].name);
+        REQUIRE(again.processors[i].points.size() == profile.processors[i].points.size());
+        for (std::size_t k = 0; k < profile.processors[i].points.size(); ++k) {
+            const ProfilePoint &a = again.processors[i].points[k], &b = profile.processors[i].points[k];
+            CHECK(a.units == b.units);
+            CHECK(a.seconds == b.seconds);
+            CHECK(a.ci_s == b.ci_s);
+            CHECK(a.repetitions == b.repetitions);
+        }
+    }
+}
