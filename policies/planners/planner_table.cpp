@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/planners/planner_table.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/geometric.hpp"
+#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta_published.hpp"
+#include "policies/planners/ilp.hpp"
+#include "policies/planners/ilp_milp.hpp"
+#include "policies/planners/imbalance.hpp"
+#include "policies/planners/min_min.hpp"
+#include "policies/planners/numerical.hpp"
+#include "policies/planners/plb_hec_plan.hpp"
+#include "policies/planners/proportional.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr PlannerEntry kPlanners[] = {
+    {"equal", "equal shares", plan_equal},
+    {"cpm", "proportional to the constant speed measured nearest to n / p", plan_cpm},
+    {"fpm", "geometric bisection on shape-restricted piecewise-linear speeds", plan_fpm},
+    {"fpm-akima", "Newton's method on Akima splines of the speeds", plan_fpm_akima},
+    {"plb-hec", "least-squares curves and the equal-finish problem by IPOPT", plan_plb_hec},
+    {"hpopta", "exact, for any measured times (default)", plan_hpopta},
+    {"hpopta-published", "the same by the published branch and bound; slow for many sizes", plan_hpopta_published},
+    {"imbalance", "identical processors: Algorithm 1's deliberate imbalance", plan_imbalance},
+};
+
+constexpr AssignmentPlannerEntry kAssignmentPlanners[] = {
+    {"ilp", "optimal, by structure", [](const DataAssignment& problem, double) { return plan_ilp(problem); }},
+    {"ilp-milp", "mixed-integer program for lp_solve, best solution within a time limit",
+     [](const DataAssignment& problem, double time_limit_s) { return plan_ilp_milp(problem, {time_limit_s}); }},
+    {"min-min-v1", "earliest finish, computing and transfers",
+     [](const DataAssignment& problem, double) { return plan_min_min_v1(problem); }},
+    {"min-min-v2", "earliest finish, start-up and clean-up as well",
+     [](const DataAssignment& problem, double) { return plan_min_min_v2(problem); }},
+    {"proportional", "proportional to the speed of computing",
+     [](const DataAssignment& problem, double) { return plan_proportional(problem); }},
+};
+
+template <typename Entry>
+const Entry* find(std::span<const Entry> entries, std::string_view name) {
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+    return found == entries.end() ? nullptr : &*found;
+}
+
+template <typename Solve>
+Plan timed(const char* name, Solve solve) {
+    const auto begin = std::chrono::steady_clock::now();
+    Plan plan = solve();
+    plan.solve_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    plan.algorithm = name;
+    return plan;
+}
+
+}  // namespace
+
+std::span<const PlannerEntry> registered_planners() { return kPlanners; }
+std::span<const AssignmentPlannerEntry> registered_assignment_planners() { return kAssignmentPlanners; }
+
+const PlannerEntry* find_planner(std::string_view name) { return find(registered_planners(), name); }
+const AssignmentPlannerEntry* find_assignment_planner(std::string_view name) {
+    return find(registered_assignment_planners(), name);
+}
+
+Plan run_planner(const PlannerEntry& planner, const PlanProblem& problem) {
+    if (std::string reason = why_invalid(problem); !reason.empty()) {
+        Plan plan;
+        plan.algorithm = planner.name;
+        plan.failure = std::move(reason);
+        return plan;
+    }
+    return timed(planner.name, [&] { return planner.plan(problem); });
+}
+
+Plan run_planner(const AssignmentPlannerEntry& planner, const DataAssignment& problem, double time_limit_s) {
+    return timed(planner.name, [&] { return planner.plan(problem, time_limit_s); });
+}
+
+}  // namespace apportion

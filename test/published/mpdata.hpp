@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Lastovetsky, Szustak, Wyrzykowski: Model-based optimization of EULAG kernel on Intel Xeon Phi through load
+// imbalancing (IEEE TPDS). Sections 5.4 and 5.5, Tables 1 and 3: seconds of 40 steps by offset from equal shares, as
+// predicted.
+#pragma once
+
+#include <array>
+
+namespace published::mpdata {
+
+inline constexpr int kTeams = 4;
+inline constexpr int kGranularity = 4;
+
+struct Offset {
+    int frames;      // one team has so many more than an equal share, its neighbour so many fewer
+    double seconds;  // of the slower of the two
+};
+
+// 240 x 240 x 128 cells: equal shares are 120 frames. Offsets that are multiples of the granularity, and others.
+inline constexpr int kBalanced240 = 120;
+inline constexpr std::array<Offset, 4> kOffsets240 = {{{0, 1.486}, {4, 1.470}, {8, 1.386}, {12, 1.402}}};
+inline constexpr std::array<Offset, 5> kOddOffsets240 = {
+    {{6, 1.401}, {7, 1.422}, {9, 1.398}, {10, 1.397}, {11, 1.429}}};
+
+// Speeds that section 5.4 prints [cells/s], for 120 x m x 128 cells.
+inline constexpr double kSpeedOf112 = 1436742, kSpeedOf120 = 1240376, kSpeedOf128 = 1418579;
+
+// 480 x 480 x 128 cells: equal shares are 240 frames.
+inline constexpr int kBalanced480 = 240;
+inline constexpr std::array<Offset, 7> kOffsets480 = {
+    {{0, 6.136}, {4, 5.731}, {8, 5.809}, {12, 5.543}, {16, 5.509}, {20, 5.499}, {24, 5.624}}};
+
+}  // namespace published::mpdata
