@@ -2,8 +2,6 @@
 //
 // `apportion plan`: the distribution of n units over processors with a recorded profile, or of n packets of a data
 // assignment instance, by one planner or by all of them in comparison.
-#include "tools/apportion/plan.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +12,8 @@
 
 #include "policies/planners/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/gnuplot.hpp"
 #include "tools/apportion/plan_output.hpp"
 #include "tools/apportion/plan_plot.hpp"
 
@@ -38,13 +38,13 @@ std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::st
                 (found == processors.size() || processors[i].size() > processors[found].size()))
                 found = i;
         if (found == processors.size())
-            throw FileError(fmt::format("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
+            throw UserError(fmt::format("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
                                         fmt::join(processors, ", ")));
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), maxima[found]);
         if (error != std::errc{} || end != number.data() + number.size() || maxima[found] < 0)
-            throw FileError(fmt::format("--max: '{}' is no maximum for processor '{}'; give a whole number, at least 0",
+            throw UserError(fmt::format("--max: '{}' is no maximum for processor '{}'; give a whole number, at least 0",
                                         number, processors[found]));
         text.remove_prefix(std::min(text.size(), number.size() + 1));
     }
@@ -65,10 +65,10 @@ int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, c
     for (const Entry& entry : entries)
         if (options.algorithm == "all" || options.algorithm == entry.name) plans.push_back(run(entry));
     if (plans.empty())
-        throw FileError(
+        throw UserError(
             fmt::format("--algorithm: '{}' is no planner here; use one of {}", options.algorithm, names(entries)));
     if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
-        throw FileError(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
+        throw UserError(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
     if (options.algorithm == "all")
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
     else
@@ -81,6 +81,7 @@ int plan_profile(PlanOptions options) {
     PlanSubject subject;
     PlanProblem problem;
     subject.units = problem.units = options.units;
+    subject.profile = &problem;
     problem.granularity = options.granularity;
     for (const ProcessorProfile& processor : profile.processors) {
         subject.processors.push_back(processor.name);
@@ -91,6 +92,7 @@ int plan_profile(PlanOptions options) {
             times.seconds.push_back(point.seconds);
         }
     }
+    if (!options.plot.empty()) check_plot(options.plot);
     if (!options.maxima.empty()) problem.maximum_units = parse_maxima(options.maxima, subject.processors);
     if (options.algorithm.empty()) options.algorithm = "hpopta";
     const int status = plan_and_print(options, registered_planners(), subject,

@@ -18,6 +18,9 @@ std::string readable(double seconds) {
     return fmt::format("{:.6g} s", seconds);
 }
 
+constexpr const char* kInterpolated =
+    "~ uses sizes between or beyond the measured ones: their times are interpolated\n";
+
 std::string quality(const Plan& plan) {
     if (plan.optimal) return "optimal";
     if (plan.lower_bound_s <= 0) return "";
@@ -45,6 +48,15 @@ std::string dump(const nlohmann::ordered_json& json) {
 
 }  // namespace
 
+bool is_measured(const PlanSubject& subject, const Plan& plan) {
+    if (subject.profile == nullptr) return true;
+    for (std::size_t i = 0; i < plan.shares.size(); ++i) {
+        const std::vector<Units>& sizes = subject.profile->processors[i].points;
+        if (plan.shares[i] > 0 && !std::binary_search(sizes.begin(), sizes.end(), plan.shares[i])) return false;
+    }
+    return true;
+}
+
 std::string plan_table(const PlanSubject& subject, const Plan& plan) {
     std::size_t width = 9;
     for (const std::string& name : subject.processors) width = std::max(width, name.size());
@@ -55,16 +67,25 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
             subject.units > 0 ? 100.0 * static_cast<double>(plan.shares[i]) / static_cast<double>(subject.units) : 0.0,
             plan.times_s[i]);
     const std::string verdict = quality(plan);
-    out += fmt::format("{}: {} units in {:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
-                       subject.units, plan.makespan_s, verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s,
-                       readable(plan.solve_s));
-    return out;
+    out += fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
+                       subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
+                       verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, readable(plan.solve_s));
+    return is_measured(subject, plan) ? out : out + kInterpolated;
 }
 
 std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans) {
+    // Interpolated times are no match for measured ones: the best and the bound are those of measured sizes, if there
+    // are.
+    const bool some_measured = std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) {
+        return plan.failure.empty() && is_measured(subject, plan);
+    });
     double best_s = std::numeric_limits<double>::infinity(), bound_s = 0;
+    bool some_interpolated = false;
     for (const Plan& plan : plans) {
         if (!plan.failure.empty()) continue;
+        const bool measured = is_measured(subject, plan);
+        some_interpolated = some_interpolated || !measured;
+        if (some_measured && !measured) continue;
         best_s = std::min(best_s, plan.makespan_s);
         bound_s = std::max(bound_s, plan.lower_bound_s);
     }
@@ -80,7 +101,8 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
         }
         std::string shares;
         for (const Units units : plan.shares) shares += fmt::format("{} ", units);
-        out += fmt::format("{:<16}  {:>12.6g}  {:>12.2f}  {:>10}  {:<7}  {}\n", plan.algorithm, plan.makespan_s,
+        out += fmt::format("{:<16}  {:>12}  {:>12.2f}  {:>10}  {:<7}  {}\n", plan.algorithm,
+                           fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
                            best_s > 0 ? 100 * (plan.makespan_s / best_s - 1) : 0.0, readable(plan.solve_s),
                            plan.optimal ? "yes" : "", with_shares ? shares.substr(0, shares.size() - 1) : "");
     }
@@ -90,6 +112,7 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
             out += fmt::format("{}{}", i > 0 ? ", " : "", subject.processors[i]);
         out += '\n';
     }
+    if (some_interpolated) out += kInterpolated;
     return out + fmt::format("{} units; lower bound {:.6g} s\n", subject.units, bound_s) + failures;
 }
 

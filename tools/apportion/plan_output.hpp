@@ -15,7 +15,11 @@ namespace apportion {
 struct PlanSubject {
     Units units = 0;
     std::vector<std::string> processors;
+    const PlanProblem* profile = nullptr;  ///< null: every size has a known time
 };
+
+/// Whether the plan's times are those of measured sizes; else some are interpolated or continued.
+bool is_measured(const PlanSubject& subject, const Plan& plan);
 
 /// One plan: a line per processor, and a summary.
 std::string plan_table(const PlanSubject& subject, const Plan& plan);

@@ -9,8 +9,7 @@
 
 namespace apportion {
 
-/// Writes `path` (PNG, or SVG or PDF by the name's ending). Throws FileError when gnuplot cannot be run or fails; then
-/// the file is as it was before.
+/// Writes a PNG file. Throws UserError.
 void plot_models(const Profile& profile, const std::string& path);
 
 }  // namespace apportion

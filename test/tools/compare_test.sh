@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# compare_test.sh APPORTION FAKE_APP: the commands `apportion compare` and `apportion platform` from outside, with an
+# application that only pretends. They look for applications beside themselves, so they run from a copied tree.
+set -euo pipefail
+tool=$1
+fake=$2
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/build/real/{tools,apps} "$tree/build/simgrid/apps" "$tree/cache"
+cp "$tool" "$tree/build/real/tools/apportion"
+cp "$fake" "$tree/build/real/apps/fake"
+cp "$fake" "$tree/build/simgrid/apps/fake"
+cd "$tree"
+export XDG_CACHE_HOME=$tree/cache
+apportion=$tree/build/real/tools/apportion
+failures=0
+
+fail() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+# what is checked, the text that must be in the output, then a command that succeeds
+shows() {
+    local what=$1 text=$2 output
+    shift 2
+    output=$("$@" 2>&1) || fail "$what: exit status $?: $output"
+    [[ $output == *"$text"* ]] || fail "$what: '$text' is not in: $output"
+}
+# what is checked, the text that must be in the message, then a command that fails with nothing on standard output
+refuses() {
+    local what=$1 text=$2 output
+    shift 2
+    if output=$("$@" 2>error); then fail "$what: it succeeded"; fi
+    [ -z "$output" ] || fail "$what: it printed $output"
+    [[ $(cat error) == *"$text"* ]] || fail "$what: '$text' is not in: $(cat error)"
+    [ "$(wc -l <error)" = 1 ] || fail "$what: more than one line: $(cat error)"
+}
+compare() { "$apportion" compare --app fake --size 1024 "$@"; }
+
+cat >tiny.toml <<'END'
+[kernel.fake]
+work = { factor = 1 }
+[[device]]
+name = "core"
+kind = "cpu"
+count = 2
+[device.kernel.fake]
+rate = 1024
+END
+{ echo 'noise = 0.1'; echo 'seed = 3'; cat tiny.toml; } >noisy.toml
+sed 's/rate = 1024/rate = -1/' tiny.toml >bad.toml
+
+shows "a policy that sizes its blocks has one row" "  plb-hec                       4      1.012 s" compare --policies plb-hec
+shows "StarPU's schedulers have a row for the default" "  dmda           default        8      1.008 s" compare --policies dmda
+shows "... and one for the best number of blocks" "  dmda           best          16          1 s" compare --policies dmda
+shows "greedy's sweep sets its first block" "  greedy         best          16          1 s" compare --policies greedy
+shows "the numbers of blocks can be given" "  dmda           best          12      1.004 s" compare --policies dmda --blocks 12,40
+shows "the bound of real runs is estimated" "lower bound: 0.5 s, estimated" compare --policies plb-hec
+shows "the bound of simulated runs is the platform's" "lower bound: 0.5 s
+" compare --policies plb-hec --platform tiny.toml
+shows "shares are shown" "  GTX 680                     75.0" compare --policies plb-hec
+shows "a platform without noise is run once" '"min":1.012,"max":1.012' compare --policies plb-hec --json --platform tiny.toml
+shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05}' \
+    compare --policies random --json --platform noisy.toml --repeat 3 --blocks 4
+shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"lower_bound_seconds":0.5,' \
+    compare --policies plb-hec --json --platform tiny.toml
+shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},' \
+    compare --policies plb-hec --json
+[ "$(compare --policies dmda --json | grep -c '"choice":"default".*"choice":"best".*"choice":"sweep"')" = 1 ] ||
+    fail "JSON marks the default, the best and the rest of a sweep"
+
+refuses "an unknown policy" "there is no policy fastest; choose from" compare --policies fastest
+refuses "a missing application" "there is no such application for real runs; looked for" \
+    "$apportion" compare --app nothing --size 1
+for size in 0 -3 many 4,0 1.5; do
+    refuses "size '$size'" "give whole numbers from 1 on" "$apportion" compare --app fake "--size=$size"
+done
+refuses "numbers of blocks that are none" "--blocks 8,x: give whole numbers" compare --blocks 8,x
+refuses "a malformed platform" "bad.toml:8: rate is -1, but must be greater than 0" compare --platform bad.toml
+refuses "a missing platform" "there is no platform no-such" compare --platform no-such
+refuses "a platform without the kernel" "does not describe kernel \"fake\"" compare --policies plb-hec --platform plbhec-a
+refuses "an application that fails says why" "fake under prio failed: fake: the simulated disk is full" compare --policies prio
+refuses "an application that prints no JSON" "fake under ws printed no usable JSON" compare --policies ws
+refuses "a picture in a folder that is not there" "there is no folder" compare --plot "$tree/none/p.png"
+refuses "a picture without gnuplot" "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
+refuses "a negative number of repetitions" "not in range" compare --repeat -1
+
+compare --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture is drawn"
+[ "$(head -c 4 p.png | tail -c 3)" = PNG ] || fail "the picture is a PNG file"
+if compare --policies plb-hec,prio --plot q.png >/dev/null 2>&1 || ls q.png* >/dev/null 2>&1; then
+    fail "a failing run leaves no picture"
+fi
+
+shows "bundled platforms are listed" "plbhec-abcd" "$apportion" platform --list
+shows "a platform is described" "  Tesla K20c            cuda     1  A PCIe" "$apportion" platform plbhec-a
+shows "a platform as JSON" '"name":"Tesla K20c","kind":"cuda","count":1' "$apportion" platform plbhec-a --json
+shows "the environment of a platform" "export STARPU_NCUDA='9'" "$apportion" platform plbhec-abcd --env
+shows "machine files are generated where asked" "export STARPU_PERF_MODEL_DIR='$tree/here'" \
+    "$apportion" platform plbhec-a --generate here
+[ -f here/bus/plbhec-a.platform.v4.xml ] || fail "the machine file is where asked"
+shows "a program is run on a platform" "plbhec-a [x]" "$apportion" platform plbhec-a sh -c 'echo "$STARPU_HOSTNAME" "$1"' sh '[x]'
+refuses "a folder that cannot be made" "cannot be made" "$apportion" platform plbhec-a --generate tiny.toml/x
+refuses "a program that is not there" "cannot be run" "$apportion" platform plbhec-a ./nothing
+refuses "an unknown option" "--unknown" "$apportion" platform plbhec-a --unknown
+
+[ "$failures" = 0 ] || { echo "$failures checks failed" >&2; exit 1; }

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# `apportion plan` from the command line: the keys of its JSON, what it prints, and one clear sentence for each mistake.
+#     plan_command.sh APPORTION
+set -euo pipefail
+apportion=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+failed=0
+
+cat >profile.csv <<END
+processor,units,seconds
+slow,10,10
+slow,20,20
+slow,30,30
+fast,10,5
+fast,20,10
+fast,30,15
+END
+cat >instance.json <<END
+{"nodes": ["A", "B"], "pus": [{"node": "A", "device": "0"}, {"node": "B", "device": "0"}],
+ "a_N_s": [0, 0], "b_N_bytes_per_s": [100, 100], "d_si_bytes": 5, "d_sr_bytes": 5, "c_s": [1, 3], "limits": [6, null]}
+END
+
+# Status, then a pattern of the output (both streams), then the arguments.
+expect() {
+    local status=$1 pattern=$2 output actual=0
+    shift 2
+    output=$("$apportion" plan "$@" 2>&1) || actual=$?
+    if [ "$actual" -ne "$status" ] || ! grep -qzP -- "$pattern" <<<"$output"; then
+        echo "apportion plan $*: status $actual instead of $status, or no '$pattern' in:"
+        echo "$output"
+        failed=1
+    fi
+}
+
+number='[-+.e0-9]+'
+share() { echo "\{\s*\"processor\": \"$1\",\s*\"units\": $2,\s*\"seconds\": $3\s*\}"; }
+expect 0 "^\{\s*\"algorithm\": \"fpm\",\s*\"units\": 30,\s*\"makespan_seconds\": 10.0,\s*\"solve_seconds\": $number,\s*\"lower_bound_seconds\": 10.0,\s*\"optimal\": true,\s*\"shares\": \[\s*$(share slow 10 10.0),\s*$(share fast 20 10.0)\s*\]\s*\}" \
+    --profiles profile.csv --units 30 --algorithm fpm --json
+expect 0 'fast +20 +66.67' --profiles profile.csv --units 30 --algorithm cpm
+expect 0 '(?s)equal.*cpm.*fpm.*fpm-akima.*plb-hec' --profiles profile.csv --units 30 --algorithm all
+expect 0 '(?s)fpm +~10.*~ uses sizes' --profiles profile.csv --units 31 --algorithm all
+expect 0 'fast +14' --profiles profile.csv --units 30 --algorithm fpm --max fast=15 --granularity 2
+expect 0 '"makespan_seconds": 6.7,' --instance instance.json --units 7 --json
+expect 0 'ilp: 7 units in 9.3 s, optimal' --instance instance.json --units 7 --network parallel --max A0=4,B0=3
+expect 0 '(?s)ilp .*ilp-milp.*min-min-v1.*min-min-v2.*proportional' --instance instance.json --units 7 --algorithm all
+
+expect 1 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
+expect 1 'nearest number that can be distributed is 20' --profiles profile.csv --units 30 --algorithm fpm --max slow=5,fast=15
+expect 1 'nearest number that can be distributed is 32' --profiles profile.csv --units 30 --algorithm fpm --granularity 16
+expect 1 "'nobody=3' does not begin with PROCESSOR=UNITS; the processors are: slow, fast" --profiles profile.csv --units 3 --max nobody=3
+expect 1 "'x' is no maximum for processor 'slow'" --profiles profile.csv --units 3 --max slow=x
+expect 1 "'magic' is no planner here; use one of equal," --profiles profile.csv --units 3 --algorithm magic
+expect 1 "'fpm' is no planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
+expect 2 'is required' --units 3
+expect 2 '--units' --profiles profile.csv
+expect 2 '--network' --profiles profile.csv --units 3 --network serial
+sed -i 's/slow,20,20/slow,10,20/' profile.csv
+expect 1 "^apportion: profile.csv:3: processor 'slow' has 10 units already in line 2" --profiles profile.csv --units 3
+sed -i 's/"c_s"/"c"/' instance.json
+expect 1 '^apportion: instance.json:2: "c" is no key of an instance' --instance instance.json --units 3
+exit $failed

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# profile_command.sh APPORTION EXPECTED_LENGTH KERNEL SLOW_KERNEL FFTW_KERNEL: the command
+# `apportion profile` as its users meet it: a bundled application, an own kernel, Ctrl-C and continuation, errors, and
+# a model that dmda believes.
+set -euo pipefail
+apportion=$(realpath "$1") expected_length=$(realpath "$2") kernel=$(realpath "$3") slow=$(realpath "$4") fftw=$(realpath "$5")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export STARPU_PERF_MODEL_DIR=$folder/models STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
+mkdir models
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+points() { grep -vc -e '^#' -e '^processor,' "$1"; }
+# refused SENTENCE-PART ARGUMENT...: exit status not 0, one line with that part, no file
+refused() {
+    local part=$1 status=0 said
+    shift
+    said=$("$apportion" profile "$@" 2>&1) || status=$?
+    [ $status -ne 0 ] || fail "accepted: $*"
+    case $said in *"$part"*) ;; *) fail "'$*' says '$said', not '$part'" ;; esac
+    [ ! -e new.csv ] || fail "'$*' left a file"
+}
+quick=(--max-seconds 0.2 --max-repetitions 5)
+
+# An own kernel, and the planner's reader of what was measured.
+"$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:800:100 "${quick[@]}" --out kernel.csv
+[ "$(points kernel.csv)" = 24 ] || fail "kernel.csv has not 3 x 8 points"
+grep -q '^# kernel: counting$' kernel.csv || fail "the profile does not name its kernel"
+"$apportion" plan --profiles kernel.csv --units 1200 --algorithm hpopta >/dev/null || fail "plan does not read the profile"
+cp kernel.csv before.csv
+"$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:800:100 "${quick[@]}" --out kernel.csv | grep -q '^kernel.csv: 0 points measured, 24 were there before' ||
+    fail "measured finished points again"
+cmp kernel.csv before.csv
+
+# Ctrl-C loses no finished point; the same command continues. (SIGTERM means the same; a script's background jobs do
+# not hear Ctrl-C.)
+again=("$apportion" profile --kernel "$slow" --sizes 1:20:1 --max-repetitions 3 --out slow.csv)
+"${again[@]}" 2>slow.err &
+pid=$!
+while [ ! -s slow.csv ]; do kill -0 $pid && sleep 0.02; done
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ $status = 130 ] || fail "an interrupted run ends with status $status"
+grep -q 'the same command continues' slow.err || fail "an interrupted run does not say how to go on"
+before=$(points slow.csv)
+[ "$before" -lt 60 ] || fail "the run was over before it was interrupted"
+"${again[@]}" | grep -q "$before were there before" || fail "the second run does not continue"
+[ "$(points slow.csv)" = 60 ] || fail "slow.csv has not 3 x 20 points"
+
+# A bundled application, and the documented example of an own kernel.
+"$apportion" profile --app matmul --size 64 --sizes 16:64:16 "${quick[@]}" --out matmul.csv
+[ "$(points matmul.csv)" = 8 ] || fail "matmul.csv has not 2 x 4 points"
+"$apportion" profile --kernel "$fftw" --size 64 --processors 0 "${quick[@]}" --out fft.csv
+[ "$(points fft.csv)" = 16 ] || fail "fft.csv has not the 16 default sizes"
+
+refused "is no bundled application" --app nothing --out new.csv
+refused "cannot open shared object" --kernel ./nothing.so --out new.csv
+refused "give from:to:step" --kernel "$kernel" --sizes 1:2 --out new.csv
+refused "begins behind its end" --kernel "$kernel" --sizes 2:1:1 --out new.csv
+refused "cannot be written" --kernel "$kernel" --out missing/new.csv
+refused "give the file to write" --kernel "$kernel"
+refused "returned -22 (Invalid argument)" --kernel "$kernel" --size 666 --out new.csv
+refused "precision must be greater" --kernel "$kernel" --precision 0 --out new.csv
+refused "is given twice" --kernel "$kernel" --processors 1,1 --out new.csv
+refused "more than the 64" --app matmul --size 64 --sizes 16:128:16 --out new.csv
+refused "is no StarPU worker" --app matmul --size 64 --processors 2 --out new.csv
+refused "was measured with kernel 'counting', not 'matmul'" --app matmul --size 64 --out kernel.csv
+refused "was measured with size '4000', not '2000'" --kernel "$kernel" --size 2000 --out kernel.csv
+refused "StarPU has no model" --import-starpu nothing --out new.csv
+refused "Exactly 1" --out new.csv
+cmp kernel.csv before.csv
+
+# dmda expects what the profile says, by either way of making footprints.
+printf 'processor,units,seconds,ci,repetitions\nCPU 0,64,0.0025,0.00001,5\nCPU 0,128,0.004,0,3\n' >exact.csv
+"$apportion" profile --export-starpu by_units --profiles exact.csv
+"$apportion" profile --export-starpu by_size --units-from size:8+1000 --profiles exact.csv
+refused "there is a history model already" --export-starpu by_units --profiles exact.csv
+for symbol in by_units:footprint by_size:size; do
+    for expected in 64:2500 128:4000; do
+        said=$(STARPU_SCHED=dmda "$expected_length" ${symbol/:/ } "${expected%:*}") || exit $?
+        [ "$said" = "${expected#*:}" ] || fail "dmda expects $said us for $expected, $symbol"
+    done
+done
+"$apportion" profile --import-starpu by_units --units-from footprint --out imported.csv
+grep -q '^CPU 0,64,0.0025,' imported.csv || fail "the import has other times"
+refused "exists already" --import-starpu by_units --out imported.csv
+echo passed

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "test/catch.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/profile_measure.hpp"
+#include "tools/apportion/profile_progress.hpp"
+#include "tools/apportion/profile_record.hpp"
+
+using namespace apportion;
+
+namespace {
+
+/// Two processors with known time functions and noise: no clock, no kernel.
+class FakeSubject final : public ProfileSubject {
+  public:
+    explicit FakeSubject(double noise = 0.01, Units most = kNoLimit) : noise_(noise) {
+        kernel_ = "fake";
+        processors_ = {"CPU 0", "CPU 1"};
+        most_units_ = most;
+    }
+
+    static double true_seconds(std::size_t processor, Units units) {
+        return 1e-3 * static_cast<double>(units) * static_cast<double>(processor + 1);
+    }
+
+    std::vector<double> run(std::span<const Units> units) override {
+        runs.emplace_back(units.begin(), units.end());
+        std::vector<double> seconds;
+        for (std::size_t p = 0; p < units.size(); ++p) {
+            if (p == 1 && units[p] > fits) throw DoesNotFit(p, "too large");
+            seconds.push_back(units[p] == 0 ? 0
+                                            : true_seconds(p, units[p]) * std::max(0.1, 1 + noise_ * normal_(random_)));
+        }
+        if (spike_every > 0 && runs.size() % spike_every == 0) seconds[0] *= 30;
+        return seconds;
+    }
+
+    std::vector<std::vector<Units>> runs;
+    Units fits = kNoLimit;        ///< of processor 1
+    std::size_t spike_every = 0;  ///< run
+
+  private:
+    double noise_;
+    std::mt19937 random_{11};
+    std::normal_distribution<double> normal_;
+};
+
+using Measured = std::map<std::pair<std::size_t, Units>, MeasuredPoint>;
+
+MeasureOptions without_warm_up() {
+    MeasureOptions options;
+    options.warm_up_s = 0;
+    return options;
+}
+
+MeasureWatcher collect(Measured& points) {
+    MeasureWatcher watcher;
+    watcher.finished = [&](const MeasuredPoint& p) { points[{p.processor, p.point.units}] = p; };
+    return watcher;
+}
+
+/// A file that is gone when the test is over.
+struct TemporaryFile {
+    TemporaryFile() { std::filesystem::remove(path); }
+    ~TemporaryFile() { std::filesystem::remove(path); }
+    std::string text() const {
+        std::ifstream in(path);
+        std::ostringstream out;
+        out << in.rdbuf();
+        return out.str();
+    }
+    void write(const std::string& text) const { std::ofstream(path) << text; }
+
+    std::string path = (std::filesystem::temp_directory_path() / "apportion_profile_test.csv").string();
+};
+
+const Notes kIdentity = {{"kernel", "fake"}, {"machine", "node7"}, {"size", "1024"}};
+
+std::string refusal(const std::string& path, const Notes& identity) {
+    try {
+        const ProfileRecord record(path, identity, {});
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::string sizes_error(const std::string& text) {
+    try {
+        parse_sizes(text);
+    } catch (const UserError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("every size of every processor is measured to the precision asked for") {
+    FakeSubject subject;
+    Measured points;
+    const std::vector<Units> sizes = {10, 20, 40};
+    REQUIRE(measure_profile(subject, sizes, without_warm_up(), collect(points)));
+    REQUIRE(points.size() == 6);
+    for (const auto& [key, measured] : points) {
+        const double truth = FakeSubject::true_seconds(key.first, key.second);
+        CHECK(measured.precise);
+        CHECK(measured.point.ci_s <= 0.025 * measured.point.seconds);
+        CHECK(measured.point.seconds == Approx(truth).epsilon(0.025));
+        CHECK(measured.point.repetitions >= 3);
+    }
+}
+
+TEST_CASE("a noisy kernel is repeated more often, and until a cap when the precision is out of reach") {
+    auto repetitions = [](double noise, int most) {
+        FakeSubject subject(noise);
+        Measured points;
+        MeasureOptions options = without_warm_up();
+        options.samples.most = most;
+        measure_profile(subject, std::vector<Units>{10}, options, collect(points));
+        return points.at({0, 10});
+    };
+    CHECK(repetitions(0.001, 100).point.repetitions == 3);
+    CHECK(repetitions(0.05, 100).point.repetitions > 5);
+    const MeasuredPoint capped = repetitions(0.4, 12);
+    CHECK(capped.point.repetitions <= 12);
+    CHECK_FALSE(capped.precise);
+    CHECK(capped.point.ci_s > 0.025 * capped.point.seconds);
+}
+
+TEST_CASE("a time limit ends the repetitions of a point") {
+    FakeSubject subject(0.4);
+    Measured points;
+    MeasureOptions options = without_warm_up();
+    options.samples.most = 1000;
+    options.samples.most_seconds = 0.5;  // 10 units take 0.01 s
+    measure_profile(subject, std::vector<Units>{10}, options, collect(points));
+    CHECK(points.at({0, 10}).point.repetitions > 20);
+    CHECK(points.at({0, 10}).point.repetitions < 80);
+}
+
+TEST_CASE("rare spikes do not move the mean") {
+    FakeSubject subject(0.02);
+    subject.spike_every = 9;
+    Measured points;
+    MeasureOptions options = without_warm_up();
+    options.samples.precision = 0.004;
+    measure_profile(subject, std::vector<Units>{10}, options, collect(points));
+    CHECK(subject.runs.size() > 18);
+    CHECK(points.at({0, 10}).point.seconds == Approx(0.01).epsilon(0.02));
+}
+
+TEST_CASE("processors run together until the last one is precise, or one at a time when asked") {
+    FakeSubject together;
+    Measured points;
+    measure_profile(together, std::vector<Units>{10}, without_warm_up(), collect(points));
+    CHECK(std::ranges::all_of(together.runs, [](const auto& units) { return units == std::vector<Units>{10, 10}; }));
+
+    FakeSubject alone;
+    MeasureOptions options = without_warm_up();
+    options.alone = true;
+    measure_profile(alone, std::vector<Units>{10}, options, collect(points));
+    CHECK(alone.runs.front() == std::vector<Units>{10, 0});
+    CHECK(alone.runs.back() == std::vector<Units>{0, 10});
+}
+
+TEST_CASE("a size above an equal share is measured while the others have the rest of the problem") {
+    FakeSubject subject(0.01, 100);
+    Measured points;
+    measure_profile(subject, std::vector<Units>{50, 80, 100}, without_warm_up(), collect(points));
+    CHECK(points.size() == 6);
+    for (const std::vector<Units>& expected : {std::vector<Units>{50, 50}, std::vector<Units>{80, 20},
+                                               std::vector<Units>{20, 80}, std::vector<Units>{100, 0}})
+        CHECK(std::ranges::count(subject.runs, expected) >= 4);
+    CHECK_THROWS_AS(measure_profile(subject, std::vector<Units>{101}, without_warm_up(), collect(points)), UserError);
+}
+
+TEST_CASE("a size that does not fit one processor is reported for it and measured on the others") {
+    FakeSubject subject;
+    subject.fits = 25;
+    Measured points;
+    measure_profile(subject, std::vector<Units>{20, 30}, without_warm_up(), collect(points));
+    CHECK(points.at({1, 20}).does_not_fit.empty());
+    CHECK(points.at({1, 30}).does_not_fit == "too large");
+    CHECK(points.at({0, 30}).precise);
+}
+
+TEST_CASE("the first measured times are a warm-up that no point contains") {
+    FakeSubject subject;
+    Measured points;
+    MeasureOptions options;
+    options.warm_up_s = 0.5;  // processor 1 takes 0.02 s
+    measure_profile(subject, std::vector<Units>{10}, options, collect(points));
+    CHECK(subject.runs.size() > 25 + 3);
+    CHECK(points.at({0, 10}).point.repetitions <= 10);
+}
+
+TEST_CASE("an interrupted measurement continues behind its last point") {
+    const TemporaryFile file;
+    const std::vector<Units> sizes = {10, 20, 30, 40};
+    auto measure = [&](FakeSubject& subject, std::size_t stop_after) {
+        ProfileRecord record(file.path, kIdentity, {{"date", "today"}});
+        std::size_t finished = 0;
+        MeasureWatcher watcher;
+        watcher.known = [&](std::size_t p, Units units) { return record.has(subject.processors()[p], units); };
+        watcher.finished = [&](const MeasuredPoint& p) {
+            record.add(subject.processors()[p.processor], p.point);
+            ++finished;
+        };
+        watcher.stop = [&] { return finished >= stop_after; };
+        return measure_profile(subject, sizes, without_warm_up(), watcher);
+    };
+    FakeSubject first;
+    CHECK_FALSE(measure(first, 4));
+    const Profile half = read_profile(file.path);
+    CHECK(half.processors[0].points.size() == 2);
+
+    FakeSubject second;
+    CHECK(measure(second, 1000));
+    CHECK(std::ranges::none_of(second.runs, [](const auto& units) { return units[0] < 30; }));
+    const Profile whole = read_profile(file.path);
+    REQUIRE(whole.processors.size() == 2);
+    for (std::size_t p = 0; p < 2; ++p) {
+        REQUIRE(whole.processors[p].points.size() == 4);
+        CHECK(whole.processors[p].points[1].seconds == half.processors[p].points[1].seconds);
+    }
+    CHECK(whole.notes.front() == std::pair<std::string, std::string>("kernel", "fake"));
+    CHECK(whole.notes.back().first == "date");
+
+    FakeSubject third;
+    CHECK(measure(third, 1000));
+    CHECK(third.runs.empty());
+}
+
+TEST_CASE("a recorded profile reads back as it was measured") {
+    const TemporaryFile file;
+    const ProfilePoint point{64, 0.0123456789012345, 1.25e-5, 7};
+    ProfileRecord(file.path, kIdentity, {}).add("CUDA 0.0 (K40m, 11.2 GiB)", point);
+    const Profile profile = read_profile(file.path);
+    REQUIRE(profile.processors.size() == 1);
+    CHECK(profile.processors[0].name == "CUDA 0.0 (K40m, 11.2 GiB)");
+    CHECK(profile.processors[0].points[0].units == point.units);
+    CHECK(profile.processors[0].points[0].seconds == point.seconds);
+    CHECK(profile.processors[0].points[0].ci_s == point.ci_s);
+    CHECK(profile.processors[0].points[0].repetitions == point.repetitions);
+}
+
+TEST_CASE("a profile of something else is refused and stays as it is") {
+    const TemporaryFile file;
+    ProfileRecord(file.path, kIdentity, {}).add("CPU 0", {64, 0.5, 0, 3});
+    const std::string before = file.text();
+    for (std::size_t i = 0; i < kIdentity.size(); ++i) {
+        Notes other = kIdentity;
+        other[i].second = "another";
+        CHECK_THAT(refusal(file.path, other), Catch::Matchers::Contains("was measured with " + other[i].first));
+    }
+    Notes more = kIdentity;
+    more.emplace_back("precision", "0.1");
+    CHECK_THAT(refusal(file.path, more), Catch::Matchers::Contains("does not say its precision"));
+    CHECK(file.text() == before);
+
+    file.write("a letter\nto my aunt");
+    CHECK_THAT(refusal(file.path, kIdentity), Catch::Matchers::Contains(":1: "));
+    CHECK(file.text() == "a letter\nto my aunt");
+    CHECK(refusal(file.path, kIdentity) != "");
+    CHECK(refusal("/nonexistent/folder/p.csv", kIdentity) != "");
+    CHECK(refusal("/", kIdentity) != "");
+}
+
+TEST_CASE("a line that a killed run left half-written is measured again") {
+    const TemporaryFile file;
+    {
+        ProfileRecord record(file.path, kIdentity, {});
+        record.add("CPU 0", {64, 0.5, 0.01, 3});
+        record.add("CPU 0", {128, 1.25, 0.01, 3});
+    }
+    const std::string whole = file.text();
+    file.write(whole.substr(0, whole.rfind("1.25") + 3));
+    ProfileRecord record(file.path, kIdentity, {});
+    CHECK(record.has("CPU 0", 64));
+    CHECK_FALSE(record.has("CPU 0", 128));
+    CHECK_FALSE(record.has("CPU 1", 64));
+    record.add("CPU 0", {128, 1.25, 0.01, 3});
+    CHECK(file.text() == whole);
+}
+
+TEST_CASE("a measurement without a finished point leaves no file") {
+    const TemporaryFile file;
+    { const ProfileRecord record(file.path, kIdentity, {}); }
+    CHECK_FALSE(std::filesystem::exists(file.path));
+}
+
+TEST_CASE("sizes are from:to:step, with the end where the steps meet it") {
+    CHECK(parse_sizes("16:64:16") == std::vector<Units>{16, 32, 48, 64});
+    CHECK(parse_sizes("1:10:4") == std::vector<Units>{1, 5, 9});
+    CHECK(parse_sizes("7:7:1") == std::vector<Units>{7});
+    for (const char* text : {"", "16", "16:64", "16:64:", "0:64:16", "16:64:0", "-1:4:1", "a:b:c", "16:64:16:1",
+                             "16:64:1.5", "99999999999999999999:1:1"})
+        CHECK_THAT(sizes_error(text), Catch::Matchers::Contains("give from:to:step"));
+    CHECK_THAT(sizes_error("64:16:16"), Catch::Matchers::Contains("begins behind its end"));
+    CHECK_THAT(sizes_error("1:9223372036854775807:1"), Catch::Matchers::Contains("larger step"));
+}
+
+TEST_CASE("the progress line tells points, time and activity") {
+    CHECK(progress_text(0, 4, 0, "") == "[..............................] 0/4");
+    CHECK(progress_text(1, 4, 10, "64 rows") == "[#######.......................] 1/4  30 s left  64 rows");
+    CHECK(progress_text(4, 4, 10, "") == "[##############################] 4/4");
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A subcommand of `apportion`. To add one, write `void add_NAME(CLI::App& app, std::function<int()>& run)` in NAME.cpp
+// and add NAME to the list in tools/meson.build.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stdexcept>
+
+namespace CLI {
+class App;
+}
+
+namespace apportion {
+
+/// Something the user has to change, in one sentence.
+class UserError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Adds the subcommand to the command line; when the user chose it, `run` becomes its action. The action returns the
+/// exit status and throws std::exceptions whose text is one sentence for the user.
+using AddCommand = void (*)(CLI::App& app, std::function<int()>& run);
+
+/// All of them, in the order of the list.
+std::span<const AddCommand> commands_of_apportion();
+
+}  // namespace apportion

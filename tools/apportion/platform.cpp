@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// `apportion platform`: lists the simulated machines, describes one, prints the environment in which programs of the
+// simulated flavour run on it, or runs one there.
+#include "codelets/simulated/platform.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "codelets/simulated/machine_files.hpp"
+#include "codelets/simulated/platform_file.hpp"
+#include "tools/apportion/command.hpp"
+
+namespace apportion {
+
+namespace {
+
+using simulated::Device;
+using simulated::DeviceKind;
+using simulated::Link;
+using simulated::Platform;
+using Json = nlohmann::ordered_json;
+
+struct PlatformOptions {
+    std::string platform, folder;
+    std::vector<std::string> command;
+    bool list = false, env = false, json = false;
+};
+
+const char* kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
+
+void list_platforms() {
+    for (const std::string& name : simulated::bundled_platforms())
+        fmt::print("{:<14} {}\n", name, simulated::load_platform(name).description);
+}
+
+std::string kernel_names(const Device& device) {
+    std::string names;
+    for (const auto& [name, time] : device.kernels) names += (names.empty() ? "" : ", ") + name;
+    return names;
+}
+
+std::string behaviour(const Device& device) {
+    std::string text;
+    if (device.drift_factor != 1)
+        text += fmt::format("; {:g} x as slow from {:g} s on", device.drift_factor, device.drift_from_s);
+    if (device.lost_at_s) text += fmt::format("; lost at {:g} s", *device.lost_at_s);
+    return text;
+}
+
+void print_platform(const Platform& platform) {
+    fmt::print("{}: {}\n{}\n\n", platform.name, platform.description, platform.file.string());
+    fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}\n", "device", "kind", "count", "link", "latency",
+               "memory", "kernels");
+    for (const Device& d : platform.devices) {
+        const bool own = d.kind == DeviceKind::cuda;
+        fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}{}\n", d.name, kind_name(d.kind), d.count,
+                   own ? platform.links[d.link].name : "-", own ? fmt::format("{:g} us", d.latency_s * 1e6) : "-",
+                   own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main", kernel_names(d), behaviour(d));
+    }
+    if (!platform.links.empty()) fmt::print("\n  {:<20} {:>10}\n", "link", "bandwidth");
+    for (const Link& link : platform.links)
+        fmt::print("  {:<20} {:>10}  {}, {}\n", link.name, fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
+                   link.shared ? "shared by its devices" : "one for each device",
+                   link.full_duplex ? "full-duplex" : "one direction at a time");
+    if (platform.noise > 0)
+        fmt::print("\n  noise: log-normal, standard deviation {:g}, seed {}\n", platform.noise, platform.seed);
+    else
+        fmt::print("\n  noise: none\n");
+}
+
+Json platform_json(const Platform& platform) {
+    Json json{{"name", platform.name},          {"description", platform.description},
+              {"file", platform.file.string()}, {"seed", platform.seed},
+              {"noise", platform.noise},        {"links", Json::array()},
+              {"devices", Json::array()}};
+    for (const Link& link : platform.links)
+        json["links"].push_back({{"name", link.name},
+                                 {"bytes_per_second", link.bytes_per_s},
+                                 {"shared", link.shared},
+                                 {"full_duplex", link.full_duplex}});
+    for (const Device& d : platform.devices) {
+        Json device{{"name", d.name}, {"kind", kind_name(d.kind)}, {"count", d.count}, {"kernels", Json::array()}};
+        for (const auto& [name, time] : d.kernels) device["kernels"].push_back(name);
+        if (d.kind == DeviceKind::cuda) {
+            device["link"] = platform.links[d.link].name;
+            device["latency_seconds"] = d.latency_s;
+            device["memory_bytes"] = d.memory_bytes;
+        }
+        if (d.drift_factor != 1) device["drift"] = {{"factor", d.drift_factor}, {"from_seconds", d.drift_from_s}};
+        if (d.lost_at_s) device["lost_at_seconds"] = *d.lost_at_s;
+        json["devices"].push_back(std::move(device));
+    }
+    return json;
+}
+
+/// For a shell: in single quotes, whatever the value.
+std::string quoted(const std::string& value) {
+    std::string out = "'";
+    for (char c : value) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+int run_command(const std::vector<std::string>& command, const simulated::Environment& environment) {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    std::vector<char*> arguments;
+    for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments.front(), arguments.data());
+    throw UserError(fmt::format("{} cannot be run: {}", command.front(), std::strerror(errno)));
+}
+
+int platform_command(const PlatformOptions& options) {
+    if (options.list) {
+        list_platforms();
+        return 0;
+    }
+    if (options.platform.empty()) throw UserError("name a platform, or give --list to see the bundled ones");
+    const Platform platform = simulated::load_platform(options.platform);
+    if (options.env || !options.folder.empty() || !options.command.empty()) {
+        const auto environment = simulated::write_machine_files(
+            platform, options.folder.empty() ? simulated::machine_files_cache(platform) : options.folder.c_str());
+        if (!options.command.empty()) return run_command(options.command, environment);
+        for (const auto& [name, value] : environment) fmt::print("export {}={}\n", name, quoted(value));
+    } else if (options.json) {
+        std::cout << platform_json(platform).dump() << '\n';
+    } else {
+        print_platform(platform);
+    }
+    return 0;
+}
+
+}  // namespace
+
+void add_platform(CLI::App& app, std::function<int()>& run) {
+    CLI::App* sub = app.add_subcommand("platform", "Simulated machines: list, describe, or run a program on one");
+    auto options = std::make_shared<PlatformOptions>();
+    sub->footer(
+        "Any program of the simulated flavour runs on a platform by\n"
+        "  apportion platform NAME PROGRAM ARGUMENTS...\n"
+        "or, in a shell, after  eval \"$(apportion platform NAME --env)\"");
+    auto* name = sub->add_option("platform", options->platform, "a bundled platform, or a platform file")
+                     ->type_name("NAME|FILE");
+    auto* list = sub->add_flag("--list", options->list, "list the bundled platforms")->excludes(name);
+    auto* env = sub->add_flag("--env", options->env, "print the variables to set, for a shell")->excludes(list);
+    auto* generate = sub->add_option("--generate", options->folder,
+                                     "write StarPU's machine files into this folder instead of the user's cache")
+                         ->type_name("DIR")
+                         ->excludes(list);
+    sub->add_flag("--json", options->json, "print the description as one JSON object")->excludes(list, env, generate);
+    sub->prefix_command();
+    sub->callback([options, sub, &run] {
+        options->command = sub->remaining();
+        if (!options->command.empty() && options->command.front().starts_with('-'))
+            throw CLI::ExtrasError({options->command.front()});
+        run = [options] { return platform_command(*options); };
+    });
+}
+
+}  // namespace apportion

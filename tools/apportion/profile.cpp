@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// `apportion profile`: measures the time functions of a bundled application's or a user's own kernel on the processors
+// of this machine into a profile file, or converts StarPU's history models from and to one.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/machine.hpp"
+#include "tools/apportion/profile_history.hpp"
+#include "tools/apportion/profile_library.hpp"
+#include "tools/apportion/profile_measure.hpp"
+#include "tools/apportion/profile_progress.hpp"
+#include "tools/apportion/profile_record.hpp"
+#include "tools/apportion/profile_workload.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr int kInterrupted = 130;  ///< exit status, as a shell has it for SIGINT
+
+struct ProfileOptions {
+    std::string app, kernel, import_starpu, export_starpu;  ///< one of them
+    std::string sizes, out, profiles;
+    std::string units_from = "footprint";
+    std::uint64_t size = 1024;
+    std::vector<unsigned> processors;
+    MeasureOptions measure;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Takes Ctrl-C and an end by the batch system as the wish to stop behind the current repetition.
+class Interruptible {
+  public:
+    Interruptible() {
+        for (int i = 0; i < 2; ++i) before_[i] = std::signal(kSignals[i], [](int) { interrupted = 1; });
+    }
+    ~Interruptible() {
+        for (int i = 0; i < 2; ++i) std::signal(kSignals[i], before_[i]);
+    }
+    Interruptible(const Interruptible&) = delete;
+    Interruptible& operator=(const Interruptible&) = delete;
+
+  private:
+    static constexpr int kSignals[] = {SIGINT, SIGTERM};
+    void (*before_[2])(int);
+};
+
+Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
+    const std::string together = fmt::format("together: {}", fmt::join(subject.processors(), ", "));
+    return {{"kernel", subject.kernel()},
+            {"machine", machine_description()},
+            {"size", fmt::format("{}", options.size)},
+            {"unit", subject.unit()},
+            {"mode", options.measure.alone ? "one processor at a time" : together},
+            {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
+}
+
+/// Sixteenths of the problem.
+std::vector<Units> default_sizes(const ProfileSubject& subject, std::uint64_t size) {
+    constexpr Units kSizes = 16;
+    const Units most = subject.most_units() == kNoLimit ? static_cast<Units>(size) : subject.most_units();
+    const Units granules = std::max<Units>(most / subject.granularity(), 1);
+    const Units step = std::max<Units>(granules / kSizes, 1);
+    std::vector<Units> sizes;
+    for (Units i = step; i <= granules && std::ssize(sizes) < kSizes; i += step)
+        sizes.push_back(i * subject.granularity());
+    return sizes;
+}
+
+/// Counts what happens, for the progress line and the last sentence.
+class Course {
+  public:
+    Course(ProfileSubject& subject, ProfileRecord& record, std::size_t points)
+        : subject_(subject), record_(record), line_(points, on_terminal()) {}
+
+    MeasureWatcher watcher() {
+        return {.known = [this](std::size_t p, Units units) { return record_.has(subject_.processors()[p], units); },
+                .finished = [this](const MeasuredPoint& point) { finished(point); },
+                .repeated = [this](Units units) { line_.update(fmt::format("{} {}s", units, subject_.unit())); },
+                .stop = [] { return interrupted != 0; }};
+    }
+    void finish(const ProfileOptions& options, bool complete);
+
+  private:
+    void finished(const MeasuredPoint& measured);
+
+    ProfileSubject& subject_;
+    ProfileRecord& record_;
+    ProgressLine line_;
+    int measured_ = 0, imprecise_ = 0;
+    double widest_ = 0;  ///< interval relative to its mean
+};
+
+void Course::finished(const MeasuredPoint& measured) {
+    line_.point_done();
+    if (!measured.does_not_fit.empty()) {
+        line_.clear();
+        std::cerr << fmt::format("apportion profile: {}; this size is left out\n", measured.does_not_fit);
+        return;
+    }
+    const ProfilePoint& point = measured.point;
+    record_.add(subject_.processors()[measured.processor], point);
+    ++measured_;
+    if (measured.precise) return;
+    ++imprecise_;
+    widest_ = std::max(widest_, point.ci_s / point.seconds);
+}
+
+void Course::finish(const ProfileOptions& options, bool complete) {
+    line_.clear();
+    fmt::print("{}: {} points measured{}\n", options.out, measured_,
+               record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
+    if (imprecise_ > 0)
+        fmt::print(
+            "{} of them did not reach the precision of {} % (widest interval: {:.1f} %) within --max-repetitions {} "
+            "and --max-seconds {}\n",
+            imprecise_, 100 * options.measure.samples.precision, 100 * widest_, options.measure.samples.most,
+            options.measure.samples.most_seconds);
+    if (!complete) std::cerr << "apportion profile: interrupted; the same command continues\n";
+}
+
+void check(const ProfileOptions& options) {
+    if (const std::string problem = options.measure.samples.invalid(); !problem.empty()) throw UserError(problem);
+    if (std::set(options.processors.begin(), options.processors.end()).size() != options.processors.size())
+        throw UserError("--processors: a processor is given twice; give each once");
+    if (!options.sizes.empty()) parse_sizes(options.sizes);
+}
+
+/// Notes of a new file that may differ when it is continued.
+Notes remarks(double load) {
+    return {{"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))},
+            {"load per CPU before", fmt::format("{:.2f}", load)}};
+}
+
+void warn_of_load(double load) {
+    constexpr double kQuiet = 0.3;
+    if (load > kQuiet)
+        std::cerr << fmt::format(
+            "apportion profile: other programs keep this machine busy ({:.1f} per CPU in the last minute), and what "
+            "they "
+            "take is in the times; measure on a quiet machine\n",
+            load);
+}
+
+int measure(ProfileOptions options) {
+    SampleOptions& samples = options.measure.samples;
+    samples.least = std::min(samples.least, samples.most);
+    check(options);
+    const std::unique_ptr<ProfileSubject> subject =
+        options.app.empty() ? library_subject(options.kernel, options.size, options.processors)
+                            : workload_subject(options.app, options.size, options.processors);
+    const std::vector<Units> sizes =
+        options.sizes.empty() ? default_sizes(*subject, options.size) : parse_sizes(options.sizes);
+    const Interruptible interruptible;
+    const double load = load_per_cpu();
+    ProfileRecord record(options.out, identity(*subject, options), remarks(load));
+    warn_of_load(load);
+    std::size_t points = 0;
+    for (const std::string& processor : subject->processors())
+        points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
+    Course course(*subject, record, points);
+    const bool complete = measure_profile(*subject, sizes, options.measure, course.watcher());
+    course.finish(options, complete);
+    return complete ? 0 : kInterrupted;
+}
+
+int act(const ProfileOptions& options) {
+    if (!options.export_starpu.empty()) {
+        if (options.profiles.empty()) throw UserError("--export-starpu: give the profile by --profiles FILE.csv");
+        export_history(options.export_starpu, options.units_from, options.profiles);
+        return 0;
+    }
+    if (options.out.empty()) throw UserError("give the file to write by --out FILE.csv");
+    if (options.import_starpu.empty()) return measure(options);
+    import_history(options.import_starpu, options.units_from, options.out);
+    return 0;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, std::function<int()>& run) {
+    CLI::App* profile =
+        app.add_subcommand("profile", "Measure how long each processor needs for how many units, into a CSV file");
+    auto options = std::make_shared<ProfileOptions>();
+    SampleOptions& samples = options->measure.samples;
+    auto* subject = profile->add_option_group("Subject", "what to measure or convert");
+    subject->add_option("--app", options->app, fmt::format("A bundled application: {}", workload_names()))
+        ->type_name("NAME");
+    subject->add_option("--kernel", options->kernel, "Your own kernel, a shared library; see apportion_kernel.h")
+        ->type_name("LIB.so");
+    subject
+        ->add_option("--import-starpu", options->import_starpu, "StarPU's history model of a codelet, or a file of one")
+        ->type_name("SYMBOL");
+    subject
+        ->add_option("--export-starpu", options->export_starpu, "Make --profiles StarPU's history model of a codelet")
+        ->type_name("SYMBOL");
+    subject->require_option(1);
+    profile->add_option("--out", options->out, "The profile; one that was interrupted is continued")
+        ->type_name("FILE.csv");
+    profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
+        ->type_name("FROM:TO:STEP");
+    profile
+        ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
+        ->delimiter(',')
+        ->type_name("0,1,...");
+    profile->add_flag("--alone", options->measure.alone, "Measure one processor at a time, the others idle");
+    profile
+        ->add_option("--precision", samples.precision,
+                     "Half width of the 95 % confidence interval, relative to the mean")
+        ->capture_default_str();
+    profile->add_option("--max-repetitions", samples.most, "of one size on one processor")->capture_default_str();
+    profile->add_option("--max-seconds", samples.most_seconds, "of one size on one processor")->capture_default_str();
+    profile
+        ->add_option("--units-from", options->units_from,
+                     "How a history model's sizes are units: footprint, size:B+S, ...")
+        ->capture_default_str();
+    profile->add_option("--profiles", options->profiles, "The profile to export")->type_name("FILE.csv");
+    profile->callback([options, &run] { run = [options] { return act(*options); }; });
+}
+
+}  // namespace apportion

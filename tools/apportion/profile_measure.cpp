@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/profile_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tools/apportion/command.hpp"
+
+namespace apportion {
+
+namespace {
+
+/// Processors that are measured at one size in the same repetitions, and what each runs meanwhile.
+struct Group {
+    std::vector<std::size_t> measured;
+    std::vector<Units> units;  ///< per processor of the subject
+
+    bool measures(std::size_t processor) const { return std::ranges::find(measured, processor) != measured.end(); }
+};
+
+class Measurement {
+  public:
+    Measurement(ProfileSubject& subject, const MeasureOptions& options, const MeasureWatcher& watcher)
+        : subject_(subject), options_(options), watcher_(watcher), processors_(subject.processors().size()) {}
+
+    std::vector<std::size_t> wanted(Units units) const;
+    bool measure(Units units);
+    bool warm_up(Units units);
+
+  private:
+    bool stopped() const { return watcher_.stop && watcher_.stop(); }
+    std::vector<Group> groups(Units units, const std::vector<std::size_t>& wanted) const;
+    std::vector<double> run(Group& group, Units units);
+    bool measure(Units units, Group group);
+    void report(std::size_t processor, Units units, const Samples& samples) const;
+
+    ProfileSubject& subject_;
+    const MeasureOptions& options_;
+    const MeasureWatcher& watcher_;
+    std::size_t processors_;
+};
+
+/// The processors whose point at this size is not measured yet.
+std::vector<std::size_t> Measurement::wanted(Units units) const {
+    std::vector<std::size_t> result;
+    for (std::size_t p = 0; p < processors_; ++p)
+        if (!watcher_.known || !watcher_.known(p, units)) result.push_back(p);
+    return result;
+}
+
+std::vector<Group> Measurement::groups(Units units, const std::vector<std::size_t>& wanted) const {
+    const auto processors = static_cast<Units>(processors_);
+    if (!options_.alone && units <= subject_.most_units() / processors)
+        return {{wanted, std::vector<Units>(processors_, units)}};
+    Units others = 0;
+    if (!options_.alone && processors > 1) {
+        others = (subject_.most_units() - units) / (processors - 1);
+        others -= others % subject_.granularity();
+    }
+    std::vector<Group> result;
+    for (const std::size_t p : wanted) {
+        result.push_back({{p}, std::vector<Units>(processors_, others)});
+        result.back().units[p] = units;
+    }
+    return result;
+}
+
+/// One repetition. A processor that its units do not fit runs nothing from now on, and is reported if it is measured.
+std::vector<double> Measurement::run(Group& group, Units units) {
+    while (std::ranges::any_of(group.units, [](Units u) { return u > 0; })) {
+        try {
+            std::vector<double> seconds = subject_.run(group.units);
+            if (watcher_.repeated) watcher_.repeated(units);
+            return seconds;
+        } catch (const DoesNotFit& reason) {
+            const std::size_t p = reason.processor();
+            if (group.measures(p) && watcher_.finished) watcher_.finished({p, {units, 0, 0, 0}, false, reason.what()});
+            group.units[p] = 0;
+        }
+    }
+    return std::vector<double>(processors_, 0);
+}
+
+void Measurement::report(std::size_t processor, Units units, const Samples& samples) const {
+    if (!watcher_.finished) return;
+    const double interval_s = samples.repetitions() > 1 ? samples.interval_s() : 0;
+    watcher_.finished({processor, {units, samples.mean_s(), interval_s, samples.repetitions()}, samples.precise(), {}});
+}
+
+bool Measurement::measure(Units units, Group group) {
+    std::vector<Samples> samples(processors_, Samples(options_.samples));
+    while (!group.measured.empty()) {
+        if (stopped()) return false;
+        const std::vector<double> seconds = run(group, units);
+        std::erase_if(group.measured, [&](std::size_t p) {
+            if (group.units[p] == 0) return true;
+            if (!(seconds[p] > 0))
+                throw UserError(fmt::format("{} took no measurable time for {} units on {}; profile larger sizes",
+                                            subject_.kernel(), units, subject_.processors()[p]));
+            samples[p].add(seconds[p]);
+            if (!samples[p].enough()) return false;
+            report(p, units, samples[p]);
+            return true;
+        });
+    }
+    return true;
+}
+
+bool Measurement::measure(Units units) {
+    return std::ranges::all_of(groups(units, wanted(units)), [&](const Group& group) { return measure(units, group); });
+}
+
+bool Measurement::warm_up(Units units) {
+    constexpr int kMostRepetitions = 1000;
+    Group group = groups(units, {0}).front();
+    group.measured.clear();
+    double spent_s = 0;
+    for (int repetition = 0; spent_s < options_.warm_up_s && repetition < kMostRepetitions; ++repetition) {
+        if (stopped()) return false;
+        spent_s += std::ranges::max(run(group, units));
+    }
+    return true;
+}
+
+void check_sizes(const ProfileSubject& subject, std::span<const Units> sizes) {
+    for (const Units size : sizes) {
+        if (size > subject.most_units())
+            throw UserError(
+                fmt::format("--sizes: {} {}s are more than the {} of this problem; raise --size or end earlier", size,
+                            subject.unit(), subject.most_units()));
+        if (size % subject.granularity() != 0)
+            throw UserError(
+                fmt::format("--sizes: {} is no multiple of {}, the granularity of {}; begin and step in "
+                            "multiples of it",
+                            size, subject.granularity(), subject.kernel()));
+    }
+}
+
+}  // namespace
+
+bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, const MeasureOptions& options,
+                     const MeasureWatcher& watcher) {
+    check_sizes(subject, sizes);
+    Measurement measurement(subject, options, watcher);
+    const auto first = std::ranges::find_if(sizes, [&](Units units) { return !measurement.wanted(units).empty(); });
+    if (first == sizes.end()) return true;
+    return measurement.warm_up(*first) &&
+           std::all_of(first, sizes.end(), [&](Units units) { return measurement.measure(units); });
+}
+
+std::vector<Units> parse_sizes(const std::string& text) {
+    constexpr Units kMostSizes = 10'000'000;
+    Units numbers[3] = {0, 0, 0};
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (int i = 0; i < 3; ++i) {
+        const auto [next, error] = std::from_chars(at, end, numbers[i]);
+        if (error != std::errc{} || numbers[i] <= 0 || (i < 2 ? next == end || *next != ':' : next != end))
+            throw UserError(
+                fmt::format("--sizes {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", text));
+        at = next + 1;
+    }
+    const auto [from, to, step] = numbers;
+    if (from > to) throw UserError(fmt::format("--sizes {}: it begins behind its end; give from:to:step", text));
+    if ((to - from) / step >= kMostSizes)
+        throw UserError(fmt::format("--sizes {}: these are more than {} sizes; take a larger step", text, kMostSizes));
+    std::vector<Units> sizes;
+    for (Units size = from; size <= to; size += step) {
+        sizes.push_back(size);
+        if (size > to - step) break;  // the next might not be representable
+    }
+    return sizes;
+}
+
+}  // namespace apportion

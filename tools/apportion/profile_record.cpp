@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/profile_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+namespace apportion {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_to_write(const std::string& path) {
+    throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno)));
+}
+
+/// As a note is read back: one line without blanks at its ends.
+void make_one_line(std::string& text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c >= 0 && c < ' '; }, ' ');
+    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+    text.erase(text.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks)
+    : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)) {
+    for (Notes* notes : {&identity_, &remarks_})
+        for (auto& [key, value] : *notes) make_one_line(value);
+    std::error_code error;
+    const fs::file_status status = fs::status(path_, error);
+    if (fs::exists(status) && !fs::is_regular_file(status))
+        throw FileError(fmt::format("{}: is no ordinary file; choose another name for the profile", path_));
+    created_ = !fs::exists(status);
+    if (!created_) load();
+    out_.open(path_, std::ios::binary | (empty_ ? std::ios::trunc : std::ios::app));
+    if (!out_) fail_to_write(path_);
+}
+
+ProfileRecord::~ProfileRecord() {
+    out_.close();
+    std::error_code ignored;
+    if (created_ && empty_) fs::remove(path_, ignored);
+}
+
+/// Changes the file only when it is known to be one that can be continued.
+void ProfileRecord::load() {
+    std::ifstream in(path_, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in) throw FileError(fmt::format("{}: cannot be read: {}; check the path", path_, std::strerror(errno)));
+    const std::string content = text.str();
+    if (content.empty()) return;
+    const std::size_t last_end = content.rfind('\n');
+    const std::size_t whole = last_end == std::string::npos ? content.size() : last_end + 1;
+    std::istringstream lines(content.substr(0, whole));
+    const Profile profile = read_profile(lines, path_);
+    compare(profile);
+    for (const ProcessorProfile& processor : profile.processors)
+        for (const ProfilePoint& point : processor.points) {
+            points_[processor.name].insert(point.units);
+            ++found_;
+        }
+    empty_ = false;
+    std::error_code error;
+    if (whole < content.size()) fs::resize_file(path_, whole, error);
+    if (error)
+        throw FileError(
+            fmt::format("{}: its last line is half-written and cannot be removed: {}", path_, error.message()));
+}
+
+void ProfileRecord::compare(const Profile& profile) const {
+    for (const auto& [key, wanted] : identity_) {
+        const auto same_key = [&key = key](const auto& note) { return note.first == key; };
+        const auto note = std::ranges::find_if(profile.notes, same_key);
+        if (note == profile.notes.end())
+            throw FileError(
+                fmt::format("{}: does not say its {}, so it cannot be continued; choose another file", path_, key));
+        if (note->second != wanted)
+            throw FileError(
+                fmt::format("{}: was measured with {} '{}', not '{}'; choose another file or remove this one", path_,
+                            key, note->second, wanted));
+    }
+}
+
+bool ProfileRecord::has(const std::string& processor, std::int64_t units) const {
+    const auto entry = points_.find(processor);
+    return entry != points_.end() && entry->second.contains(units);
+}
+
+void ProfileRecord::add(const std::string& processor, const ProfilePoint& point) {
+    Profile profile{{}, {{processor, {point}}}};
+    if (empty_) {
+        profile.notes = identity_;
+        profile.notes.insert(profile.notes.end(), remarks_.begin(), remarks_.end());
+    }
+    std::ostringstream text;
+    write_profile(text, profile);
+    std::string lines = text.str();
+    if (!empty_) lines.erase(0, lines.find('\n') + 1);  // the names of the columns
+    out_ << lines << std::flush;
+    if (!out_) fail_to_write(path_);
+    empty_ = false;
+    points_[processor].insert(point.units);
+}
+
+}  // namespace apportion
