@@ -17,7 +17,7 @@ void set_error(const std::string& sentence) { last_error = sentence; }
 int report_exception() noexcept {
     try {
         throw;
-    } catch (const UserError& error) {
+    } catch (const ApiError& error) {
         set_error(error.what());
         return -error.error_number();
     } catch (const std::bad_alloc&) {

@@ -9,9 +9,9 @@
 namespace apportion {
 
 /// A user's mistake: `what()` is one sentence with the problem, the place and what to do.
-class UserError : public std::runtime_error {
+class ApiError : public std::runtime_error {
   public:
-    UserError(int error_number, const std::string& sentence)
+    ApiError(int error_number, const std::string& sentence)
         : std::runtime_error(sentence), error_number_(error_number) {}
     int error_number() const { return error_number_; }
 

@@ -20,14 +20,14 @@ void append_report(const std::string& path, const std::string& json) {
     std::FILE* file = std::fopen(path.c_str(), "a");
     const bool written = file && std::fprintf(file, "%s\n", json.c_str()) > 0;
     if ((file && std::fclose(file) != 0) || !written)
-        throw UserError(errno ? errno : EIO,
-                        fmt::format("APPORTION_REPORT={}: the report cannot be written; name a file that can", path));
+        throw ApiError(errno ? errno : EIO,
+                       fmt::format("APPORTION_REPORT={}: the report cannot be written; name a file that can", path));
 }
 
 }  // namespace
 }  // namespace apportion
 
-using apportion::UserError;
+using apportion::ApiError;
 
 apportion_load::apportion_load(const apportion_load_options& options) : options_(options) {
     check_options();
@@ -71,7 +71,7 @@ apportion_load::~apportion_load() {
 }
 
 void apportion_load::check_options() const {
-    auto refuse = [](const std::string& sentence) { throw UserError(EINVAL, "apportion_load_create: " + sentence); };
+    auto refuse = [](const std::string& sentence) { throw ApiError(EINVAL, "apportion_load_create: " + sentence); };
     if (options_.size != sizeof options_)
         refuse(
             fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
@@ -107,7 +107,7 @@ void apportion_load::submit() {
     if (!busy) running_ = true;
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
     if (busy)
-        throw UserError(
+        throw ApiError(
             EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted again", name_));
     unregister_retired();
     const int run = record_.run + 1;
@@ -174,7 +174,7 @@ extern "C" {
 apportion_load* apportion_load_create(const apportion_load_options* options) {
     apportion_load* load = nullptr;
     apportion::guarded([&] {
-        if (!options) throw UserError(EINVAL, "apportion_load_create: options is NULL");
+        if (!options) throw ApiError(EINVAL, "apportion_load_create: options is NULL");
         load = new apportion_load(*options);
     });
     return load;

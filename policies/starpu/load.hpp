@@ -34,7 +34,7 @@
 
 struct apportion_load {
   public:
-    /// Throws apportion::UserError when the options make no sense.
+    /// Throws apportion::ApiError when the options make no sense.
     explicit apportion_load(const apportion_load_options& options);
     ~apportion_load();
     apportion_load(const apportion_load&) = delete;

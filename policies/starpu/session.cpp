@@ -52,7 +52,7 @@ bool starpu_knows(const std::string& name) {
 std::string own_path() {
     Dl_info info;
     if (dladdr(reinterpret_cast<void*>(&own_path), &info) == 0 || !info.dli_fname)
-        throw UserError(EIO, "the path of libapportion.so cannot be found out; set STARPU_SCHED_LIB to it");
+        throw ApiError(EIO, "the path of libapportion.so cannot be found out; set STARPU_SCHED_LIB to it");
     return info.dli_fname;
 }
 
@@ -60,7 +60,7 @@ std::string own_path() {
 bool library_knows(const std::string& library, const std::string& name) {
     void* handle = dlopen(library.c_str(), RTLD_NOW);
     if (!handle)
-        throw UserError(
+        throw ApiError(
             ENOENT, fmt::format("STARPU_SCHED_LIB={} does not load: {}; name the path of a scheduling library", library,
                                 dlerror()));
     using Look = starpu_sched_policy* (*)(const char*);
@@ -79,13 +79,13 @@ void list_schedulers() {
 }
 
 void check_environment_variables() {
-    if (auto problem = check_environment()) throw UserError(EINVAL, *problem);
+    if (auto problem = check_environment()) throw ApiError(EINVAL, *problem);
 }
 
 void start(starpu_conf* conf) {
     starpu_conf own;
     if (!conf) {
-        if (starpu_conf_init(&own) != 0) throw UserError(EIO, "starpu_conf_init failed");
+        if (starpu_conf_init(&own) != 0) throw ApiError(EIO, "starpu_conf_init failed");
         conf = &own;
     }
     std::string name = environment("STARPU_SCHED");
@@ -93,21 +93,21 @@ void start(starpu_conf* conf) {
     const std::string library = environment("STARPU_SCHED_LIB");
     if (name == "help") {
         list_schedulers();
-        throw UserError(ECANCELED, "STARPU_SCHED=help lists the schedulers and runs nothing");
+        throw ApiError(ECANCELED, "STARPU_SCHED=help lists the schedulers and runs nothing");
     }
     const bool in_library = !library.empty() && library_knows(library, name);
     if (!name.empty() && !in_library && !starpu_knows(name)) {
         if (!find_scheduler(name))
-            throw UserError(EINVAL, fmt::format("STARPU_SCHED={} is no known scheduler; choose one of {}", name,
-                                                all_scheduler_names()));
+            throw ApiError(EINVAL, fmt::format("STARPU_SCHED={} is no known scheduler; choose one of {}", name,
+                                               all_scheduler_names()));
         // StarPU looks policies up by name, also for contexts created later: let it find them here.
         setenv("STARPU_SCHED_LIB", own_path().c_str(), 1);
     }
     const int status = starpu_init(conf);
     if (status == -ENODEV)
-        throw UserError(ENODEV,
-                        "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
-    if (status != 0) throw UserError(-status, fmt::format("starpu_init failed: {}", std::strerror(-status)));
+        throw ApiError(ENODEV,
+                       "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
+    if (status != 0) throw ApiError(-status, fmt::format("starpu_init failed: {}", std::strerror(-status)));
     started_here = true;
 }
 
@@ -116,10 +116,10 @@ void check_running_scheduler() {
     const starpu_sched_policy* running = starpu_sched_get_sched_policy_in_ctx(0);
     const std::string name = running && running->policy_name ? running->policy_name : "none";
     if (!wanted.empty() && wanted != name)
-        throw UserError(EINVAL,
-                        fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
-                                    "path of libapportion.so, or call apportion_init instead of starpu_init",
-                                    wanted, name));
+        throw ApiError(EINVAL,
+                       fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
+                                   "path of libapportion.so, or call apportion_init instead of starpu_init",
+                                   wanted, name));
 }
 
 }  // namespace

@@ -95,10 +95,10 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         workers.push_back(worker);
     }
     if (workers.empty())
-        throw UserError(ENODEV, fmt::format("none of the context's {} workers can run codelet '{}'; let StarPU use a "
-                                            "processor that it has a kernel for (STARPU_NCPU, STARPU_NCUDA, "
-                                            "STARPU_NOPENCL)",
-                                            count, codelet.name ? codelet.name : "?"));
+        throw ApiError(ENODEV, fmt::format("none of the context's {} workers can run codelet '{}'; let StarPU use a "
+                                           "processor that it has a kernel for (STARPU_NCPU, STARPU_NCUDA, "
+                                           "STARPU_NOPENCL)",
+                                           count, codelet.name ? codelet.name : "?"));
 
     std::map<std::string, int> kinds;
     for (Worker& worker : workers) {
@@ -111,7 +111,7 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         worker.processor.memory_units = memory_units(worker.node, workers_on_node[worker.node], need);
         worker.link = link_to(worker.node, need);
         if (worker.processor.memory_units < granularity)
-            throw UserError(
+            throw ApiError(
                 ENOMEM,
                 fmt::format("{} is too small: {:.1f} MiB of its memory can hold blocks, but the smallest "
                             "block ({} units) takes {:.1f} MiB; use smaller units, or leave the device out",

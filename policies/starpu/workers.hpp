@@ -26,7 +26,7 @@ struct Worker {
     LoadDescription::Link link;
 };
 
-/// The workers of the context that can run the codelet, in StarPU's order. Throws UserError when there are none, or
+/// The workers of the context that can run the codelet, in StarPU's order. Throws ApiError when there are none, or
 /// when a device cannot hold one granule.
 std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need);
 

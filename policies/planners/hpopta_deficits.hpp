@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether n units can be distributed within tau. Each processor starts from its largest size M_i(tau); together that is
+// n plus a slack, and each gives back a deficit M_i - x_i for a size x_i within tau, so that the deficits add up to the
+// slack. Near the bound the slack is small whatever the size of the problem, hence so is the subset sum. Where n is
+// smaller than the slack the sizes themselves are added up to n.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/planners/hpopta_envelopes.hpp"
+#include "policies/planners/hpopta_sumset.hpp"
+
+namespace apportion {
+
+/// Memory that grows and is not initialised: clearing it would cost as much as using it.
+template <typename T>
+class Scratch {
+  public:
+    T* at_least(std::size_t count) {
+        if (count > count_) data_ = std::make_unique_for_overwrite<T[]>(count_ = count);
+        return data_.get();
+    }
+
+  private:
+    std::unique_ptr<T[]> data_;
+    std::size_t count_ = 0;
+};
+
+class Deficits {
+  public:
+    explicit Deficits(const Envelopes& envelopes) : envelopes_(envelopes) {}
+
+    /// Gathers the sizes that a distribution of `units` (at most the envelopes' capacity) within tau can contain: only
+    /// these are looked at from here on.
+    void gather(Units units, double tau);
+
+    /// Forgets the sizes that take longer than tau.
+    void narrow(double tau);
+
+    /// Gives a processor its share for good: the question is now how to distribute the rest over the others. The sizes
+    /// gathered suffice for that. Not with copies.
+    void fix(std::size_t processor, Units share);
+
+    /// Whether there is a distribution within tau, at most that of gather().
+    bool attainable(double tau) { return choose(tau, nullptr); }
+
+    /// A distribution within tau, the copies of a processor side by side; attainable(tau) must hold.
+    std::vector<Units> shares(double tau);
+
+    /// Times > `above` of the gathered sizes.
+    void collect_times(double above, std::vector<double>& times) const;
+
+  private:
+    struct Point {
+        Units size;
+        double seconds;
+    };
+    struct Lane {
+        std::size_t begin, end;  ///< gathered points
+        std::size_t end_within;  ///< up to the largest size within tau, or begin
+        Units largest;           ///< that size, or 0
+    };
+
+    Units find_largest(double tau);
+    bool choose(double tau, std::vector<Units>* choice);
+    bool choose_small(double tau, Units slack, std::vector<Units>* choice);
+    NumberSet list_deficits(const Lane& lane, double tau, Units slack, Units* numbers) const;
+    NumberSet list_sizes(const Lane& lane, double tau, Units* numbers) const;
+
+    const Envelopes& envelopes_;
+    Units units_ = 0;
+    std::vector<Lane> lanes_;
+    Scratch<Point> point_scratch_;
+    std::span<Point> points_;
+    std::vector<std::uint64_t> masks_;
+    Scratch<Units> numbers_;
+    std::vector<NumberSet> sets_;
+};
+
+}  // namespace apportion

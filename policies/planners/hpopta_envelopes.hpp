@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Largest sizes within a time. M_i(tau) is the largest size that processor i computes in at most tau seconds; it is
+// read off the suffix minima of the time function. The one pass over the input keeps the minimum of each block of
+// points; a size is then found by a search among the blocks' suffix minima and inside one block.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policies/planners/discrete_problem.hpp"
+
+namespace apportion {
+
+class Envelopes {
+  public:
+    /// `processors[i]` stands for `copies` identical processors. Reads all times once.
+    Envelopes(std::span<const SizeTimes> processors, Units copies);
+
+    /// From here on only sizes up to `limit` count. O(blocks), nothing when no processor has a larger size.
+    void limit_sizes(Units limit);
+
+    std::size_t processors() const { return lanes_.size(); }
+    Units copies() const { return copies_; }
+    const SizeTimes& sizes(std::size_t processor) const { return lanes_[processor].sizes; }
+
+    /// Number of points up to the largest size within tau, 0 if there is none: M_i(tau) = size(result - 1).
+    std::size_t count_within(std::size_t processor, double tau) const;
+
+    /// Sum of all M_i(infinity).
+    Units capacity() const;
+
+    /// Mean distance of sizes that follow each other, rounded up.
+    Units mean_step() const;
+
+    /// The smallest tau with sum of M_i(tau) >= `units`, for 0 < units <= capacity(): no distribution of so many units
+    /// takes less. Selects among the blocks, then among the points of one block of each processor. `at_least` is known
+    /// not to exceed it.
+    double bound(Units units, double at_least = 0);
+
+  private:
+    struct Lane {
+        SizeTimes sizes;
+        int shift = 0;                ///< a block has 2^shift points
+        std::size_t first_block = 0;  ///< in minima_
+        std::size_t points = 0;       ///< up to the limit
+        std::size_t blocks = 0;       ///< up to the limit
+        std::size_t end_of(std::size_t block) const { return std::min((block + 1) << shift, points); }
+    };
+    /// Of one processor while bound() selects: blocks [first, end) are undecided, `within` end within the pivot.
+    struct Bracket {
+        std::size_t first = 0, end = 0, within = 0;
+    };
+
+    const double* suffix_minima(const Lane& lane) const { return suffix_minima_.data() + lane.first_block; }
+    void compute_suffix_minima(const Lane& lane);
+    std::size_t count_in_blocks(const Lane& lane, std::size_t blocks, double tau) const;
+    double choose_pivot(double fraction, std::size_t left);
+    bool reaches(Units units, double pivot, double& about) const;
+    double select_inside_blocks(Units units, double below, double above) const;
+
+    Units copies_;
+    std::vector<Lane> lanes_;
+    std::vector<double> minima_;         ///< of each block
+    std::vector<double> suffix_minima_;  ///< of each block and those after it, up to the limit: never descends
+    std::vector<Bracket> brackets_;
+    unsigned pivots_ = 0;
+    std::uint64_t random_ = 0x9e3779b97f4a7c15;
+};
+
+}  // namespace apportion

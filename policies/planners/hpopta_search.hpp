@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The search of `hpopta` for one number of units after another on the same time functions. Shared by the planners that
+// solve HPOPT: hpopta, popta, two-level.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/hpopta_deficits.hpp"
+#include "policies/planners/hpopta_envelopes.hpp"
+
+namespace apportion {
+
+/// The functions throw std::length_error where sizes without any regularity have too many sums to be kept.
+class HpoptaSearch {
+  public:
+    /// `processors[i]` stands for `copies` identical processors; its times must outlive the search.
+    HpoptaSearch(std::span<const SizeTimes> processors, Units copies)
+        : envelopes_(processors, copies), deficits_(envelopes_) {}
+
+    /// The smallest makespan of exactly `units` >= 0 units; infinity when no sizes add up to them.
+    double makespan_s(Units units);
+
+    /// A distribution of that makespan, the copies of a processor side by side; empty when there is none.
+    std::vector<Units> distribute(Units units);
+
+  private:
+    double optimum(Units units);
+    double select(double below);
+    void speed_up_others(Units units, double makespan, std::vector<Units>& shares);
+
+    Envelopes envelopes_;
+    Deficits deficits_;
+    std::vector<double> times_;
+};
+
+/// Why a plan failed that met std::length_error.
+inline constexpr const char* kTooManySums =
+    "the sizes have so many different sums that an optimal distribution is not computable; give a coarser granularity "
+    "or "
+    "profiles with regular sizes";
+
+/// The plan of an optimal distribution with its proof, or why there is none. `search` is over the processors of
+/// `problem`.
+Plan optimal_plan(std::string algorithm, const DiscreteProblem& problem, Units units, HpoptaSearch& search);
+
+}  // namespace apportion
