@@ -9,7 +9,8 @@
 //   2. is there a distribution within it? a subset sum of the few units too many (hpopta_deficits.hpp);
 //   3. if not, tau gallops upwards until there is, and the optimum is selected among the few times in between.
 // Every step below the answer is proven to have no distribution, so the makespan is proven. Among the optimal
-// distributions it takes one where, beside the slowest processor, the others are as fast as they can be.
+// distributions it takes one where, beside the slowest processor, the others are as fast as they can be, unless more
+// than 100 sizes of each come into question.
 //
 // Good for every profile; near the cost of reading it where times grow roughly with sizes. On times without any order
 // (every third size takes a hundred times longer) the subset sums get as long as n.

@@ -41,6 +41,8 @@ class Deficits {
     /// Forgets the sizes that take longer than tau.
     void narrow(double tau);
 
+    std::size_t gathered() const { return points_.size(); }
+
     /// Gives a processor its share for good: the question is now how to distribute the rest over the others. The sizes
     /// gathered suffice for that. Not with copies.
     void fix(std::size_t processor, Units share);

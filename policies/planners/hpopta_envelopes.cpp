@@ -38,7 +38,8 @@ double minimum(const double* seconds, std::size_t count) {
 // Small enough to search inside one block, large enough to make the search among blocks short.
 int block_shift(std::size_t points) { return points <= 4096 ? 5 : points <= 32768 ? 6 : 8; }
 
-// How many of the ascending values in [begin, end) are <= limit, as std::upper_bound, but without branches to mispredict.
+// How many of the ascending values in [begin, end) are <= limit, as std::upper_bound, but without branches to
+// mispredict.
 std::size_t count_up_to(const double* begin, const double* end, double limit) {
     const double* first = begin;
     for (auto count = static_cast<std::size_t>(end - begin); count > 0;) {
@@ -134,7 +135,7 @@ std::size_t Envelopes::count_in_blocks(const Lane& lane, std::size_t blocks, dou
 std::size_t Envelopes::count_within(std::size_t processor, double tau) const {
     const Lane& lane = lanes_[processor];
     const double* const ends = suffix_minima(lane);
-    return count_in_blocks(lane, static_cast<std::size_t>(std::upper_bound(ends, ends + lane.blocks, tau) - ends), tau);
+    return count_in_blocks(lane, count_up_to(ends, ends + lane.blocks, tau), tau);
 }
 
 Units Envelopes::capacity() const {
@@ -201,7 +202,7 @@ double Envelopes::bound(Units units, double at_least) {
             continue;
         }
         const double* const ends = suffix_minima(lane);
-        const auto first = static_cast<std::size_t>(std::upper_bound(ends, ends + lane.blocks, below) - ends);
+        const std::size_t first = count_up_to(ends, ends + lane.blocks, below);
         brackets_[i] = {first, lane.blocks, 0};
         left += lane.blocks - first;
         if (first > 0) low += static_cast<double>(lane.sizes.size((first - 1) << lane.shift));
@@ -214,8 +215,7 @@ double Envelopes::bound(Units units, double at_least) {
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             const double* const ends = suffix_minima(lanes_[i]);
             Bracket& bracket = brackets_[i];
-            bracket.within =
-                static_cast<std::size_t>(std::upper_bound(ends + bracket.first, ends + bracket.end, pivot) - ends);
+            bracket.within = bracket.first + count_up_to(ends + bracket.first, ends + bracket.end, pivot);
         }
         double about = 0;
         const bool enough = reaches(units, pivot, about);

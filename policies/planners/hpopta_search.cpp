@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kSample = 15;
+constexpr std::size_t kFewPoints = 100;  // per processor
 
 // The value at `rank` of a sorted sample of kSample values; the rank in proportion where there are fewer.
 double sample_quantile(const std::vector<double>& values, std::size_t rank) {
@@ -84,7 +85,8 @@ std::vector<Units> HpoptaSearch::distribute(Units units) {
     const double makespan = makespan_s(units);
     if (makespan == kInfinity) return {};
     std::vector<Units> shares = deficits_.shares(makespan);
-    if (count > 1 && envelopes_.copies() == 1) speed_up_others(units, makespan, shares);
+    const bool cheap = envelopes_.copies() == 1 && deficits_.gathered() <= kFewPoints * count;
+    if (cheap && count > 1) speed_up_others(units, makespan, shares);
     return shares;
 }
 

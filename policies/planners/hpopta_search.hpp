@@ -39,9 +39,8 @@ class HpoptaSearch {
 
 /// Why a plan failed that met std::length_error.
 inline constexpr const char* kTooManySums =
-    "the sizes have so many different sums that an optimal distribution is not computable; give a coarser granularity "
-    "or "
-    "profiles with regular sizes";
+    "the sizes have too many different sums to compute an optimal distribution; give a coarser granularity or regular "
+    "sizes";
 
 /// The plan of an optimal distribution with its proof, or why there is none. `search` is over the processors of
 /// `problem`.

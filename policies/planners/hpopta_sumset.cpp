@@ -146,16 +146,16 @@ class Search {
     std::vector<Units>* choice_ = nullptr;
 };
 
-bool choose_by_masks(std::span<const NumberSet> sets, Units target, std::vector<Units>* choice) {
+bool choose_by_masks(std::span<const NumberSet> sets, Units target, Units divisor, std::vector<Units>* choice) {
     std::vector<std::uint64_t> masks;
     masks.reserve(sets.size());
     for (const NumberSet set : sets) {
         std::uint64_t mask = 0;
         for (const Units number : set)
-            if (number <= target) mask |= std::uint64_t{1} << number;
+            if (number <= target) mask |= std::uint64_t{1} << (number / divisor);
         masks.push_back(mask);
     }
-    return choose_sum(masks, static_cast<int>(target), choice);
+    return choose_sum(masks, static_cast<int>(target / divisor), choice);
 }
 
 template <typename Sums>
@@ -195,15 +195,14 @@ bool choose_sum(std::span<const std::uint64_t> masks, int target, std::vector<Un
 bool choose_sum(std::span<const NumberSet> sets, Units target, std::vector<Units>* choice) {
     const Units divisor = common_divisor(sets);
     if (target % divisor != 0) return false;
-    const DividedSets divided(sets, divisor);
     const Units divided_target = target / divisor;
     bool possible = false;
     if (divided_target < 64) {
-        possible = choose_by_masks(divided.sets(), divided_target, choice);
-    } else if (divided_target <= kLongestRow) {
-        possible = Search<BitSums>(divided.sets(), divided_target).run(choice);
+        possible = choose_by_masks(sets, target, divisor, choice);
     } else {
-        possible = Search<SortedSums>(divided.sets(), divided_target).run(choice);
+        const DividedSets divided(sets, divisor);
+        possible = divided_target <= kLongestRow ? Search<BitSums>(divided.sets(), divided_target).run(choice)
+                                                 : Search<SortedSums>(divided.sets(), divided_target).run(choice);
     }
     if (possible && choice)
         for (Units& number : *choice) number *= divisor;

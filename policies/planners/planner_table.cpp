@@ -14,7 +14,9 @@
 #include "policies/planners/min_min.hpp"
 #include "policies/planners/numerical.hpp"
 #include "policies/planners/plb_hec_plan.hpp"
+#include "policies/planners/popta.hpp"
 #include "policies/planners/proportional.hpp"
+#include "policies/planners/two_level.hpp"
 
 namespace apportion {
 
@@ -28,6 +30,9 @@ constexpr PlannerEntry kPlanners[] = {
     {"plb-hec", "least-squares curves and the equal-finish problem by IPOPT", plan_plb_hec},
     {"hpopta", "exact, for any measured times (default)", plan_hpopta},
     {"hpopta-published", "the same by the published branch and bound; slow for many sizes", plan_hpopta_published},
+    {"popta", "exact, for identical processors", plan_popta},
+    {"two-level", "over nodes, then within each; processor \"node/name\"",
+     [](const PlanProblem& p) { return plan_two_level(p); }},
     {"imbalance", "identical processors: Algorithm 1's deliberate imbalance", plan_imbalance},
 };
 

@@ -117,8 +117,8 @@ bool report(const std::string& what, const Timing& timing, double target_us, con
     return met;
 }
 
-double sum_of_times(const PlanProblem& problem) {
-    double least = 1e300;  // the same work per number as a minimum needs, without the search
+double read_times(const PlanProblem& problem) {
+    double least = 1e300;
     for (const DiscreteTimes& times : problem.processors) {
         double a = 1e300, b = 1e300, c = 1e300, d = 1e300;
         for (std::size_t k = 0; k + 4 <= times.seconds.size(); k += 4) {
@@ -157,7 +157,7 @@ Workload make_workload(int instances, int calls, const std::function<PlanProblem
 bool cold(const std::string& what, Workload load, double target_us) {
     const int calls = static_cast<int>(load.calls.size());
     const auto at = [&](int call) { return load.calls[static_cast<std::size_t>(call)]; };
-    const Timing read = measure(calls, [&](int call) { keep = sum_of_times(load.problems[at(call).first]); });
+    const Timing read = measure(calls, [&](int call) { keep = read_times(load.problems[at(call).first]); });
     const Timing plan = measure(calls, [&](int call) {
         PlanProblem& problem = load.problems[at(call).first];
         problem.units = at(call).second;
