@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr double kSmallestMemory = 16 << 20;  // bytes
 constexpr std::int64_t kMostDevices = 1024;
 constexpr std::int64_t kLargestSeed = 1'000'000'000;
 constexpr std::int64_t kLongestRipple = 1'000'000;
@@ -183,6 +184,10 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         device.link = static_cast<int>(found - platform_.links.begin());
         device.latency_s = table.not_negative("latency_s", found->latency_s);
         device.memory_bytes = table.positive("memory_bytes");
+        if (device.memory_bytes < kSmallestMemory)
+            table.fail("memory_bytes",
+                       fmt::format("memory_bytes is {}, but StarPU counts memory in MiB; give at least {}",
+                                   device.memory_bytes, kSmallestMemory));
     } else {
         for (const char* key : {"link", "latency_s", "memory_bytes"})
             if (table.has(key)) table.fail(key, fmt::format("a cpu works in main memory and has no {}", key));

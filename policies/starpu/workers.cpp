@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -57,7 +58,8 @@ std::string model_of(const std::string& worker_name, const char* kind) {
 Units memory_units(unsigned node, unsigned workers_on_node, const MemoryNeed& need) {
     if (need.bytes_per_unit == 0 || starpu_node_get_kind(node) == STARPU_CPU_RAM) return kNoLimit;
     const starpu_ssize_t total = starpu_memory_get_total(node);
-    if (total <= 0) return kNoLimit;
+    // Negative: StarPU knows no limit; of a CUDA device it always does, unless the memory is nothing.
+    if (total <= 0) return starpu_node_get_kind(node) == STARPU_CUDA_RAM ? 0 : kNoLimit;
     double usable = kUsableMemory * static_cast<double>(total);
     if (static_cast<double>(need.bytes_shared) < usable) usable -= static_cast<double>(need.bytes_shared);
     return static_cast<Units>(usable / workers_on_node / static_cast<double>(need.bytes_per_unit));
@@ -110,16 +112,17 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         worker.processor.own_memory = starpu_node_get_kind(worker.node) != STARPU_CPU_RAM;
         worker.processor.memory_units = memory_units(worker.node, workers_on_node[worker.node], need);
         worker.link = link_to(worker.node, need);
-        if (worker.processor.memory_units < granularity)
+        if (worker.processor.memory_units < granularity) {
+            const auto mebibytes = [](double bytes) { return bytes / (1 << 20); };
             throw ApiError(
                 ENOMEM,
-                fmt::format("{} is too small: {:.1f} MiB of its memory can hold blocks, but the smallest "
-                            "block ({} units) takes {:.1f} MiB; use smaller units, or leave the device out",
-                            name,
-                            static_cast<double>(worker.processor.memory_units) *
-                                static_cast<double>(need.bytes_per_unit) / (1 << 20),
-                            granularity,
-                            static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit) / (1 << 20)));
+                fmt::format("{} is too small: its smallest block ({} units) takes {:.1f} MiB, but of its {:.1f} MiB of "
+                            "memory blocks may take {:.0f} %; use smaller units, or leave the device out",
+                            name, granularity,
+                            mebibytes(static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit)),
+                            mebibytes(std::max(0.0, static_cast<double>(starpu_memory_get_total(worker.node)))),
+                            100 * kUsableMemory));
+        }
     }
     return workers;
 }

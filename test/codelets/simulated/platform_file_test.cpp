@@ -154,6 +154,7 @@ TEST_CASE("a mistake in a platform file is reported with file, line and what to 
     CHECK(with("\"cuda\"", "\"gpu\"") == "bad.toml:8: kind is gpu, but must be cpu or cuda");
     CHECK(with("\"cuda\"", "\"cpu\"") == "bad.toml:9: a cpu works in main memory and has no link");
     CHECK(with("link = \"bus\"", "link = \"net\"") == "bad.toml:9: there is no link net; the links are: bus");
+    CHECK(with("memory_bytes = 1e9", "memory_bytes = 1e6").find("StarPU counts memory in MiB") != std::string::npos);
     CHECK(with("memory_bytes = 1e9", "count = 1.5").find("count must be a whole number from 1 to") !=
           std::string::npos);
     CHECK(with("device.kernel.k", "device.kernel.z") ==
