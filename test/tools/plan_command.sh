@@ -62,4 +62,21 @@ sed -i 's/slow,20,20/slow,10,20/' profile.csv
 expect 1 "^apportion: profile.csv:3: processor 'slow' has 10 units already in line 2" --profiles profile.csv --units 3
 sed -i 's/"c_s"/"c"/' instance.json
 expect 1 '^apportion: instance.json:2: "c" is no key of an instance' --instance instance.json --units 3
+
+# The condition and the gains: by hand, t = max(a, b) of (2, 1) and (2, 2) units is 4 s, of (3, 0) and (3, 1) 3 s.
+printf '%s\n' processor,units,seconds a,1,1 a,2,4 a,3,3 b,1,2 b,2,4 b,3,6 >spike.csv
+expect 0 '(?s)a +violated +3 +1 +2 units take 4 s, but 3 take 3 s\nb +holds +3 +0 .*need not be optimal' --profiles spike.csv --condition
+expect 0 '(?s)\nequal +0.00 +16.67 +33.33 +4 +2\n.*\n2 numbers of units from 2 to 4,' --profiles spike.csv --condition --units 2:4:2
+expect 0 "(?s)^\{\s*\"holds\": false,.*\"violations\": 1,\s*\"worst\": \{\s*\"smaller_units\": 2,.*\"over\": \"equal\",\s*\"reference_units\": null,\s*\"numbers\": 1,\s*\"minimum_percent\": 33.3.*\"maximum_at_units\": 3\s" \
+    --profiles spike.csv --condition --units 3:3:1 --json
+expect 0 '(?s)a +holds +1 +0 .*b +holds +3 .*: a balanced distribution is optimal' --profiles spike.csv --condition --max a=1
+# Equal shares of 8 are 4 and 4, which were not measured: not compared.
+printf '%s\n' processor,units,seconds a,2,2 a,6,6 b,2,2 b,6,6 >holes.csv
+expect 0 '(?s)\nequal +- +- +- +- +0\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nfewer' --profiles holes.csv --condition --units 8:8:1
+expect 1 'add up to none of these numbers; take multiples of 2, up to 12' --profiles holes.csv --condition --units 7:9:2
+expect 1 '^apportion: --units 8: give from:to:step' --profiles holes.csv --condition --units 8
+expect 1 'leave no measured size' --profiles holes.csv --condition --granularity 5
+expect 2 '--units' --profiles holes.csv --units 2:8:2
+expect 2 '--algorithm' --profiles holes.csv --condition --algorithm fpm
+expect 2 '--profiles' --instance instance.json --condition
 exit $failed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // `apportion plan`: the distribution of n units over processors with a recorded profile, or of n packets of a data
-// assignment instance, by one planner or by all of them in comparison.
+// assignment instance, by one planner or by all of them in comparison; or what a profile leaves to gain.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,13 +9,16 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "policies/planners/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/gnuplot.hpp"
+#include "tools/apportion/plan_condition.hpp"
 #include "tools/apportion/plan_output.hpp"
 #include "tools/apportion/plan_plot.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
 
@@ -23,10 +26,18 @@ namespace {
 
 struct PlanOptions {
     std::string profiles, instance, algorithm, maxima, network = "serial", plot;
+    std::string numbers;  ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
-    bool json = false;
+    bool json = false, condition = false;
 };
+
+std::optional<Units> whole_number(std::string_view text) {
+    Units number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return {};
+    return number;
+}
 
 /// "proc=units,proc=units": one maximum per processor, kNoLimit where none is given. Names may contain ',' and '='.
 std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::string>& processors) {
@@ -42,8 +53,8 @@ std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::st
                                         fmt::join(processors, ", ")));
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
-        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), maxima[found]);
-        if (error != std::errc{} || end != number.data() + number.size() || maxima[found] < 0)
+        maxima[found] = whole_number(number).value_or(-1);
+        if (maxima[found] < 0)
             throw UserError(fmt::format("--max: '{}' is no maximum for processor '{}'; give a whole number, at least 0",
                                         number, processors[found]));
         text.remove_prefix(std::min(text.size(), number.size() + 1));
@@ -76,15 +87,13 @@ int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, c
     return 0;
 }
 
-int plan_profile(PlanOptions options) {
-    const Profile profile = read_profile(options.profiles);
-    PlanSubject subject;
+PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) {
     PlanProblem problem;
-    subject.units = problem.units = options.units;
-    subject.profile = &problem;
+    problem.units = options.units;
     problem.granularity = options.granularity;
+    std::vector<std::string> names;
     for (const ProcessorProfile& processor : profile.processors) {
-        subject.processors.push_back(processor.name);
+        names.push_back(processor.name);
         DiscreteTimes& times = problem.processors.emplace_back();
         times.processor = processor.name;
         for (const ProfilePoint& point : processor.points) {
@@ -92,13 +101,31 @@ int plan_profile(PlanOptions options) {
             times.seconds.push_back(point.seconds);
         }
     }
+    if (!options.maxima.empty()) problem.maximum_units = parse_maxima(options.maxima, names);
+    return problem;
+}
+
+int plan_profile(PlanOptions options) {
+    const Profile profile = read_profile(options.profiles);
+    const PlanProblem problem = profile_problem(options, profile);
+    PlanSubject subject;
+    subject.units = options.units;
+    subject.profile = &problem;
+    for (const ProcessorProfile& processor : profile.processors) subject.processors.push_back(processor.name);
     if (!options.plot.empty()) check_plot(options.plot);
-    if (!options.maxima.empty()) problem.maximum_units = parse_maxima(options.maxima, subject.processors);
     if (options.algorithm.empty()) options.algorithm = "hpopta";
     const int status = plan_and_print(options, registered_planners(), subject,
                                       [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
     if (!options.plot.empty()) plot_models(profile, options.plot);
     return status;
+}
+
+int show_condition(const PlanOptions& options) {
+    const std::vector<Units> numbers =
+        options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
+    const ConditionReport report = check_condition(profile_problem(options, read_profile(options.profiles)), numbers);
+    std::cout << (options.json ? condition_json(report) : condition_table(report));
+    return 0;
 }
 
 int plan_instance(PlanOptions options) {
@@ -128,10 +155,12 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_option("--profiles", options->profiles, "CSV file: processor,units,seconds[,ci,repetitions]");
     CLI::Option* instance =
         plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
-    plan->add_option("--units", options->units, "Number of units (packets) to distribute")->required();
-    plan->add_option("--algorithm", options->algorithm,
-                     fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
-                                 names(registered_planners()), names(registered_assignment_planners())));
+    CLI::Option* units = plan->add_option("--units", options->numbers,
+                                          "Number of units (packets) to distribute; with --condition from:to:step");
+    CLI::Option* algorithm =
+        plan->add_option("--algorithm", options->algorithm,
+                         fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
+                                     names(registered_planners()), names(registered_assignment_planners())));
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
@@ -143,10 +172,24 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->needs(instance)
         ->capture_default_str();
     plan->add_flag("--json", options->json, "Print JSON");
-    plan->add_option("--plot", options->plot, "Draw the models over the measured speeds into this PNG file")
-        ->needs(profiles);
-    plan->callback([options, &run, profiles, instance] {
+    CLI::Option* plot =
+        plan->add_option("--plot", options->plot, "Draw the models over the measured speeds into this PNG file")
+            ->needs(profiles);
+    plan->add_flag("--condition", options->condition,
+                   "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
+        ->needs(profiles)
+        ->excludes(algorithm)
+        ->excludes(plot);
+    plan->callback([options, &run, profiles, instance, units] {
         if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
+        if (options->condition) {
+            run = [options] { return show_condition(*options); };
+            return;
+        }
+        if (units->empty()) throw CLI::RequiredError("--units");
+        const std::optional<Units> number = whole_number(options->numbers);
+        if (!number) throw CLI::ConversionError(options->numbers, "--units");
+        options->units = *number;
         run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
     });
 }

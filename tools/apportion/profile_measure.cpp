@@ -150,7 +150,7 @@ bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, cons
            std::all_of(first, sizes.end(), [&](Units units) { return measurement.measure(units); });
 }
 
-std::vector<Units> parse_sizes(const std::string& text) {
+std::vector<Units> parse_sizes(const std::string& text, const char* option) {
     constexpr Units kMostSizes = 10'000'000;
     Units numbers[3] = {0, 0, 0};
     const char* at = text.data();
@@ -159,13 +159,14 @@ std::vector<Units> parse_sizes(const std::string& text) {
         const auto [next, error] = std::from_chars(at, end, numbers[i]);
         if (error != std::errc{} || numbers[i] <= 0 || (i < 2 ? next == end || *next != ':' : next != end))
             throw UserError(
-                fmt::format("--sizes {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", text));
+                fmt::format("{} {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", option, text));
         at = next + 1;
     }
     const auto [from, to, step] = numbers;
-    if (from > to) throw UserError(fmt::format("--sizes {}: it begins behind its end; give from:to:step", text));
+    if (from > to) throw UserError(fmt::format("{} {}: it begins behind its end; give from:to:step", option, text));
     if ((to - from) / step >= kMostSizes)
-        throw UserError(fmt::format("--sizes {}: these are more than {} sizes; take a larger step", text, kMostSizes));
+        throw UserError(
+            fmt::format("{} {}: these are more than {} sizes; take a larger step", option, text, kMostSizes));
     std::vector<Units> sizes;
     for (Units size = from; size <= to; size += step) {
         sizes.push_back(size);

@@ -48,7 +48,7 @@ bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, cons
                      const MeasureWatcher& watcher);
 
 /// "from:to:step" as ascending sizes, `to` included when it is met. Throws UserError with one sentence that names the
-/// option --sizes.
-std::vector<Units> parse_sizes(const std::string& text);
+/// option.
+std::vector<Units> parse_sizes(const std::string& text, const char* option = "--sizes");
 
 }  // namespace apportion
