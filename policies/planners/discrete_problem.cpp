@@ -66,7 +66,7 @@ SizeTimes::SizeTimes(std::span<const Units> points, std::span<const double> seco
 std::size_t SizeTimes::count_up_to(Units limit) const {
     if (limit >= largest()) return count();
     if (!points_) return static_cast<std::size_t>(std::max<Units>(limit - first_ + 1, 0));
-    return static_cast<std::size_t>(std::upper_bound(points_, points_ + count(), limit) - points_);
+    return apportion::count_up_to(std::span(points_, count()), limit);
 }
 
 DiscreteProblem::DiscreteProblem(const PlanProblem& problem, Units limit) : problem_(problem) {
@@ -83,7 +83,7 @@ DiscreteProblem::DiscreteProblem(const PlanProblem& problem, Units limit) : prob
 }
 
 SizeTimes DiscreteProblem::keep_multiples(const SizeTimes& sizes) {
-    DiscreteTimes& kept = filtered_.emplace_back();
+    DiscreteTimes& kept = filtered_.emplace_front();
     for (std::size_t k = 0; k < sizes.count(); ++k) {
         if (sizes.size(k) % problem_.granularity != 0) continue;
         kept.points.push_back(sizes.size(k));

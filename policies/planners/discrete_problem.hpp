@@ -5,8 +5,9 @@
 // sizes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <forward_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,18 @@
 #include "policies/planners/planner.hpp"
 
 namespace apportion {
+
+/// How many of the ascending values are <= limit, as std::upper_bound, but without branches to mispredict.
+template <typename T>
+std::size_t count_up_to(std::span<const T> values, T limit) {
+    const T* first = values.data();
+    for (std::size_t count = values.size(); count > 0;) {
+        const std::size_t half = (count + 1) / 2;
+        first += first[half - 1] <= limit ? half : 0;
+        count -= half;
+    }
+    return static_cast<std::size_t>(first - values.data());
+}
 
 /// Sizes > 0 of one processor, ascending, with their times. Consecutive sizes, as of a profile in steps of one unit,
 /// are recognised by their ends, so that the planner reads only the times.
@@ -30,6 +43,13 @@ class SizeTimes {
 
     /// How many sizes are at most `limit`. O(log points), O(1) for consecutive sizes.
     std::size_t count_up_to(Units limit) const;
+
+    /// How many of the first `end` sizes are less than `least`. O(those that are not), O(1) for consecutive sizes.
+    std::size_t count_below(Units least, std::size_t end) const {
+        if (!points_) return std::min(end, static_cast<std::size_t>(std::max<Units>(least - first_, 0)));
+        while (end > 0 && points_[end - 1] >= least) --end;
+        return end;
+    }
 
     /// Time of a share: one of the sizes, or 0 units.
     double seconds_for(Units share) const { return share == 0 ? 0 : seconds_[count_up_to(share) - 1]; }
@@ -70,7 +90,7 @@ class DiscreteProblem {
     const PlanProblem& problem_;
     std::string failure_;  ///< what is wrong with the settings
     std::vector<SizeTimes> processors_;
-    std::deque<DiscreteTimes> filtered_;  ///< owns what the granularity left
+    std::forward_list<DiscreteTimes> filtered_;  ///< owns what the granularity left
 };
 
 /// Fills in times, makespan and proof of the shares of an optimal distribution.

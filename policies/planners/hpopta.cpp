@@ -12,7 +12,9 @@ Plan plan_hpopta(const PlanProblem& problem) {
 }
 
 struct PreparedHpopta::State {
-    explicit State(const PlanProblem& problem) : discrete(problem, kNoLimit), search(discrete.processors(), 1) {}
+    explicit State(const PlanProblem& problem) : discrete(problem, kNoLimit), search(discrete.processors(), 1) {
+        search.prepare(discrete.processors());
+    }
     DiscreteProblem discrete;
     HpoptaSearch search;
 };

@@ -2,6 +2,9 @@
 #include "policies/planners/hpopta_deficits.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 namespace apportion {
 
@@ -20,15 +23,15 @@ void Deficits::gather(Units units, double tau) {
     }
     for (Lane& lane : lanes_) {
         const SizeTimes& sizes = envelopes_.sizes(static_cast<std::size_t>(&lane - lanes_.data()));
-        lane.begin = lane.end == 0 ? 0 : std::min(sizes.count_up_to(lane.largest - slack - 1), lane.end);
+        lane.begin = sizes.count_below(lane.largest - slack, lane.end);
         most += lane.end - lane.begin;
     }
     Point* const points = point_scratch_.at_least(most + 1);
     std::size_t count = 0;
     for (Lane& lane : lanes_) {
-        const SizeTimes& sizes = envelopes_.sizes(static_cast<std::size_t>(&lane - lanes_.data()));
-        const std::size_t begin = count;
-        for (std::size_t k = lane.begin; k < lane.end; ++k) {
+        const SizeTimes sizes = envelopes_.sizes(static_cast<std::size_t>(&lane - lanes_.data()));  // kept in registers
+        const std::size_t begin = count, end = lane.end;
+        for (std::size_t k = lane.begin; k < end; ++k) {
             points[count] = {sizes.size(k), sizes.seconds(k)};
             count += sizes.seconds(k) <= tau;  // without a branch that nobody can predict
         }
@@ -36,6 +39,16 @@ void Deficits::gather(Units units, double tau) {
         lane.end = lane.end_within = count;
     }
     points_ = {points, count};
+    count_in_twos();
+}
+
+void Deficits::count_in_twos() {
+    Units bits = units_;
+    for (std::size_t k = 0; k < points_.size() && (bits & 1) == 0; ++k) bits |= points_[k].size;
+    shift_ = std::countr_zero(static_cast<std::uint64_t>(bits));
+    if (shift_ == 0) return;
+    units_ >>= shift_;
+    for (Point& point : points_) point.size >>= shift_;
 }
 
 void Deficits::narrow(double tau) {
@@ -53,49 +66,75 @@ void Deficits::narrow(double tau) {
 }
 
 void Deficits::fix(std::size_t processor, Units share) {
-    units_ -= share;
+    units_ -= share >> shift_;
     Lane& lane = lanes_[processor];
     lane = {lane.begin, lane.begin, lane.begin, 0};
 }
 
-// Finds the largest sizes within tau; returns the slack.
-Units Deficits::find_largest(double tau) {
-    Units slack = -units_;
+// To the largest size within tau.
+void Deficits::step_down(Lane& lane, double tau) const {
+    while (lane.end_within > lane.begin && points_[lane.end_within - 1].seconds > tau) --lane.end_within;
+    lane.largest = lane.end_within == lane.begin ? 0 : points_[lane.end_within - 1].size;
+}
+
+// Finds the largest sizes within tau, and the slack.
+void Deficits::find_largest(double tau) {
+    slack_ = -units_;
     for (Lane& lane : lanes_) {
         lane.end_within = lane.end;
-        while (lane.end_within > lane.begin && points_[lane.end_within - 1].seconds > tau) --lane.end_within;
-        lane.largest = lane.end_within == lane.begin ? 0 : points_[lane.end_within - 1].size;
-        slack += lane.largest * envelopes_.copies();
+        step_down(lane, tau);
+        slack_ += lane.largest * envelopes_.copies();
     }
-    return slack;
+}
+
+// Takes the latest of the largest sizes away as long as the rest suffices.
+double Deficits::bound() {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    find_largest(kInfinity);
+    latest_.clear();
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i].largest > 0) latest_.emplace_back(points_[lanes_[i].end_within - 1].seconds, i);
+    std::make_heap(latest_.begin(), latest_.end());
+    for (;;) {
+        std::pop_heap(latest_.begin(), latest_.end());
+        const auto [tau, i] = latest_.back();
+        Lane& lane = lanes_[i];
+        const Units largest = lane.largest;
+        step_down(lane, std::nextafter(tau, 0));
+        slack_ -= (largest - lane.largest) * envelopes_.copies();
+        if (slack_ < 0) return tau;
+        latest_.pop_back();
+        if (lane.largest == 0) continue;
+        latest_.emplace_back(points_[lane.end_within - 1].seconds, i);
+        std::push_heap(latest_.begin(), latest_.end());
+    }
 }
 
 bool Deficits::choose(double tau, std::vector<Units>* choice) {
-    const Units slack = find_largest(tau);
-    if (slack < 0) return false;
-    if (slack < 64) return choose_small(tau, slack, choice);
-    const bool from_zero = units_ < slack;
+    find_largest(tau);
+    if (slack_ < 0) return false;
+    if (slack_ < MaskSums::kEnd) return choose_small(tau, choice);
     Units* numbers = numbers_.at_least(points_.size() + 3 * lanes_.size());
     sets_.clear();
     for (const Lane& lane : lanes_) {
-        const NumberSet set = from_zero ? list_sizes(lane, tau, numbers) : list_deficits(lane, tau, slack, numbers);
+        const NumberSet set = adds_sizes() ? list_sizes(lane, tau, numbers) : list_deficits(lane, tau, numbers);
         sets_.insert(sets_.end(), static_cast<std::size_t>(envelopes_.copies()), set);
         numbers += set.size() + 1;  // no set is at the address of another
     }
-    return choose_sum(sets_, from_zero ? units_ : slack, choice);
+    return choose_sum(sets_, adds_sizes() ? units_ : slack_, choice);
 }
 
 // 0 and the deficits up to the slack, ascending.
-NumberSet Deficits::list_deficits(const Lane& lane, double tau, Units slack, Units* numbers) const {
+NumberSet Deficits::list_deficits(const Lane& lane, double tau, Units* numbers) const {
     std::size_t count = 0;
     numbers[count++] = 0;
     for (std::size_t k = lane.end_within; k > lane.begin + 1; --k) {
         const Units deficit = lane.largest - points_[k - 2].size;
-        if (deficit > slack) break;
+        if (deficit > slack_) break;
         numbers[count] = deficit;
         count += points_[k - 2].seconds <= tau;
     }
-    if (lane.largest > 0 && lane.largest <= slack) numbers[count++] = lane.largest;
+    if (lane.largest > 0 && lane.largest <= slack_) numbers[count++] = lane.largest;
     return {numbers, count};
 }
 
@@ -110,28 +149,41 @@ NumberSet Deficits::list_sizes(const Lane& lane, double tau, Units* numbers) con
     return {numbers, count};
 }
 
-bool Deficits::choose_small(double tau, Units slack, std::vector<Units>* choice) {
-    masks_.clear();
-    for (const Lane& lane : lanes_) {
-        std::uint64_t mask = 1;
-        for (std::size_t k = lane.end_within; k-- > lane.begin;) {
-            const Units deficit = lane.largest - points_[k].size;
-            if (deficit > slack) break;
-            mask |= std::uint64_t{points_[k].seconds <= tau} << deficit;
-        }
-        if (lane.largest <= slack) mask |= std::uint64_t{1} << lane.largest;
-        masks_.insert(masks_.end(), static_cast<std::size_t>(envelopes_.copies()), mask);
+// The deficits up to the slack, which is below MaskSums::kEnd.
+std::uint64_t Deficits::mask_deficits(const Lane& lane, double tau) const {
+    std::uint64_t mask = 1;
+    for (std::size_t k = lane.end_within; k-- > lane.begin;) {
+        const Units deficit = lane.largest - points_[k].size;
+        if (deficit > slack_) break;
+        mask |= std::uint64_t{points_[k].seconds <= tau} << deficit;
     }
-    return choose_sum(masks_, static_cast<int>(slack), choice);
+    if (lane.largest <= slack_) mask |= std::uint64_t{1} << lane.largest;
+    return mask;
+}
+
+bool Deficits::choose_small(double tau, std::vector<Units>* choice) {
+    const auto target = static_cast<int>(slack_);
+    const auto copies = static_cast<std::size_t>(envelopes_.copies());
+    mask_sums_.clear();
+    for (std::size_t i = 0; i < lanes_.size() && !mask_sums_.contains(target); ++i) {
+        const std::uint64_t mask = mask_deficits(lanes_[i], tau);
+        for (std::size_t copy = 0; copy < copies && !mask_sums_.contains(target); ++copy) mask_sums_.add(mask);
+    }
+    if (!mask_sums_.contains(target)) return false;
+    if (!choice) return true;
+    choice->assign(lanes_.size() * copies, 0);
+    mask_sums_.choose(target, *choice);
+    return true;
 }
 
 std::vector<Units> Deficits::shares(double tau) {
     std::vector<Units> result;
     choose(tau, &result);
-    const Units slack = find_largest(tau);
-    if (slack >= 64 && units_ < slack) return result;
     const auto copies = static_cast<std::size_t>(envelopes_.copies());
-    for (std::size_t j = 0; j < result.size(); ++j) result[j] = lanes_[j / copies].largest - result[j];
+    for (std::size_t j = 0; j < result.size(); ++j) {
+        if (!adds_sizes()) result[j] = lanes_[j / copies].largest - result[j];
+        result[j] <<= shift_;
+    }
     return result;
 }
 

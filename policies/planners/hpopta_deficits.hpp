@@ -3,7 +3,8 @@
 // Whether n units can be distributed within tau. Each processor starts from its largest size M_i(tau); together that is
 // n plus a slack, and each gives back a deficit M_i - x_i for a size x_i within tau, so that the deficits add up to the
 // slack. Near the bound the slack is small whatever the size of the problem, hence so is the subset sum. Where n is
-// smaller than the slack the sizes themselves are added up to n.
+// smaller than the slack the sizes themselves are added up to n. Sizes that are multiples of a power of two, as of
+// Fourier transforms, are counted in that power.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class Scratch {
 
 class Deficits {
   public:
-    explicit Deficits(const Envelopes& envelopes) : envelopes_(envelopes) {}
+    explicit Deficits(Envelopes& envelopes) : envelopes_(envelopes) {}
 
     /// Gathers the sizes that a distribution of `units` (at most the envelopes' capacity) within tau can contain: only
     /// these are looked at from here on.
@@ -47,6 +48,9 @@ class Deficits {
     /// gathered suffice for that. Not with copies.
     void fix(std::size_t processor, Units share);
 
+    /// The smallest tau whose largest sizes add up to the units, which are more than 0.
+    double bound();
+
     /// Whether there is a distribution within tau, at most that of gather().
     bool attainable(double tau) { return choose(tau, nullptr); }
 
@@ -58,7 +62,7 @@ class Deficits {
 
   private:
     struct Point {
-        Units size;
+        Units size;  ///< in 2^shift_ units, as all below
         double seconds;
     };
     struct Lane {
@@ -67,18 +71,26 @@ class Deficits {
         Units largest;           ///< that size, or 0
     };
 
-    Units find_largest(double tau);
+    void count_in_twos();
+    void step_down(Lane& lane, double tau) const;
+    void find_largest(double tau);
     bool choose(double tau, std::vector<Units>* choice);
-    bool choose_small(double tau, Units slack, std::vector<Units>* choice);
-    NumberSet list_deficits(const Lane& lane, double tau, Units slack, Units* numbers) const;
+    bool choose_small(double tau, std::vector<Units>* choice);
+    std::uint64_t mask_deficits(const Lane& lane, double tau) const;
+    NumberSet list_deficits(const Lane& lane, double tau, Units* numbers) const;
     NumberSet list_sizes(const Lane& lane, double tau, Units* numbers) const;
 
-    const Envelopes& envelopes_;
+    bool adds_sizes() const { return slack_ >= MaskSums::kEnd && units_ < slack_; }
+
+    Envelopes& envelopes_;
+    int shift_ = 0;
     Units units_ = 0;
+    Units slack_ = 0;  ///< of find_largest()
     std::vector<Lane> lanes_;
     Scratch<Point> point_scratch_;
     std::span<Point> points_;
-    std::vector<std::uint64_t> masks_;
+    std::vector<std::pair<double, std::size_t>> latest_;  ///< times of the largest sizes, and their lanes
+    MaskSums mask_sums_;
     Scratch<Units> numbers_;
     std::vector<NumberSet> sets_;
 };

@@ -38,18 +38,6 @@ double minimum(const double* seconds, std::size_t count) {
 // Small enough to search inside one block, large enough to make the search among blocks short.
 int block_shift(std::size_t points) { return points <= 4096 ? 5 : points <= 32768 ? 6 : 8; }
 
-// How many of the ascending values in [begin, end) are <= limit, as std::upper_bound, but without branches to
-// mispredict.
-std::size_t count_up_to(const double* begin, const double* end, double limit) {
-    const double* first = begin;
-    for (auto count = static_cast<std::size_t>(end - begin); count > 0;) {
-        const std::size_t half = (count + 1) / 2;
-        first += first[half - 1] <= limit ? half : 0;
-        count -= half;
-    }
-    return static_cast<std::size_t>(first - begin);
-}
-
 /// A step of an envelope: from `seconds` on, `units` more are within the time.
 struct Step {
     double seconds;
@@ -84,7 +72,7 @@ Envelopes::Envelopes(std::span<const SizeTimes> processors, Units copies)
     for (std::size_t i = 0; i < processors.size(); ++i) {
         Lane& lane = lanes_[i];
         lane.sizes = processors[i];
-        lane.points = processors[i].count();
+        lane.points = lane.cut_points = processors[i].count();
         lane.shift = block_shift(lane.points);
         lane.first_block = blocks;
         lane.blocks = (lane.points + (std::size_t{1} << lane.shift) - 1) >> lane.shift;
@@ -115,13 +103,15 @@ void Envelopes::compute_suffix_minima(const Lane& lane) {
 }
 
 void Envelopes::limit_sizes(Units limit) {
-    for (Lane& lane : lanes_) {
-        const std::size_t points = lane.sizes.count_up_to(limit);
-        if (points == lane.points) continue;
-        lane.points = points;
-        lane.blocks = (points + (std::size_t{1} << lane.shift) - 1) >> lane.shift;
-        compute_suffix_minima(lane);
-    }
+    for (Lane& lane : lanes_) lane.points = lane.sizes.count_up_to(limit);
+}
+
+// O(blocks) after another limit.
+void Envelopes::cut(Lane& lane) {
+    if (lane.cut_points == lane.points) return;
+    lane.cut_points = lane.points;
+    lane.blocks = (lane.points + (std::size_t{1} << lane.shift) - 1) >> lane.shift;
+    compute_suffix_minima(lane);
 }
 
 // Points up to the last one within tau, which is in the last of `blocks` blocks.
@@ -132,10 +122,15 @@ std::size_t Envelopes::count_in_blocks(const Lane& lane, std::size_t blocks, dou
     return count;
 }
 
-std::size_t Envelopes::count_within(std::size_t processor, double tau) const {
-    const Lane& lane = lanes_[processor];
+std::size_t Envelopes::count_within(std::size_t processor, double tau) {
+    Lane& lane = lanes_[processor];
+    if (merged_) {
+        const std::size_t count = merged_->count_within(processor, tau);
+        if (count <= lane.points) return count;
+    }
+    cut(lane);
     const double* const ends = suffix_minima(lane);
-    return count_in_blocks(lane, count_up_to(ends, ends + lane.blocks, tau), tau);
+    return count_in_blocks(lane, count_up_to(std::span(ends, lane.blocks), tau), tau);
 }
 
 Units Envelopes::capacity() const {
@@ -189,8 +184,25 @@ bool Envelopes::reaches(Units units, double pivot, double& about) const {
     return sum >= units;
 }
 
+// Where no M_i(tau) exceeds the limit it makes no difference, up to tau.
+bool Envelopes::merged_within_limit(double tau) const {
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i].points < lanes_[i].sizes.count() && merged_->count_within(i, tau) > lanes_[i].points)
+            return false;
+    return true;
+}
+
 double Envelopes::bound(Units units, double at_least) {
     units = (units + copies_ - 1) / copies_;  // copies are alike, so each takes an equal part of the sum
+    if (merged_) {
+        const double tau = merged_->bound(units);
+        if (merged_within_limit(tau)) return tau;
+    }
+    for (Lane& lane : lanes_) cut(lane);
+    return select_bound(units, at_least);
+}
+
+double Envelopes::select_bound(Units units, double at_least) {
     // the bound is in (below, above], as are the suffix minima of the undecided blocks
     double below = at_least > 0 ? std::nextafter(at_least, 0) : 0, above = kInfinity;
     std::size_t left = 0;
@@ -202,7 +214,7 @@ double Envelopes::bound(Units units, double at_least) {
             continue;
         }
         const double* const ends = suffix_minima(lane);
-        const std::size_t first = count_up_to(ends, ends + lane.blocks, below);
+        const std::size_t first = count_up_to(std::span(ends, lane.blocks), below);
         brackets_[i] = {first, lane.blocks, 0};
         left += lane.blocks - first;
         if (first > 0) low += static_cast<double>(lane.sizes.size((first - 1) << lane.shift));
@@ -215,7 +227,7 @@ double Envelopes::bound(Units units, double at_least) {
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             const double* const ends = suffix_minima(lanes_[i]);
             Bracket& bracket = brackets_[i];
-            bracket.within = bracket.first + count_up_to(ends + bracket.first, ends + bracket.end, pivot);
+            bracket.within = bracket.first + count_up_to(std::span(ends + bracket.first, ends + bracket.end), pivot);
         }
         double about = 0;
         const bool enough = reaches(units, pivot, about);

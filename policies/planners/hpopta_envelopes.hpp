@@ -2,16 +2,19 @@
 //
 // Largest sizes within a time. M_i(tau) is the largest size that processor i computes in at most tau seconds; it is
 // read off the suffix minima of the time function. The one pass over the input keeps the minimum of each block of
-// points; a size is then found by a search among the blocks' suffix minima and inside one block.
+// points; a size is then found by a search among the blocks' suffix minima and inside one block. For many n on the same
+// profile the envelopes can be merged, which finds the same faster.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/hpopta_merged.hpp"
 
 namespace apportion {
 
@@ -20,7 +23,10 @@ class Envelopes {
     /// `processors[i]` stands for `copies` identical processors. Reads all times once.
     Envelopes(std::span<const SizeTimes> processors, Units copies);
 
-    /// From here on only sizes up to `limit` count. O(blocks), nothing when no processor has a larger size.
+    /// Makes further bounds cheap, see MergedEnvelopes for the cost.
+    void merge(std::span<const SizeTimes> processors) { merged_.emplace(processors); }
+
+    /// From here on only sizes up to `limit` count.
     void limit_sizes(Units limit);
 
     std::size_t processors() const { return lanes_.size(); }
@@ -28,7 +34,7 @@ class Envelopes {
     const SizeTimes& sizes(std::size_t processor) const { return lanes_[processor].sizes; }
 
     /// Number of points up to the largest size within tau, 0 if there is none: M_i(tau) = size(result - 1).
-    std::size_t count_within(std::size_t processor, double tau) const;
+    std::size_t count_within(std::size_t processor, double tau);
 
     /// Sum of all M_i(infinity).
     Units capacity() const;
@@ -47,7 +53,8 @@ class Envelopes {
         int shift = 0;                ///< a block has 2^shift points
         std::size_t first_block = 0;  ///< in minima_
         std::size_t points = 0;       ///< up to the limit
-        std::size_t blocks = 0;       ///< up to the limit
+        std::size_t blocks = 0;       ///< up to an earlier limit, until cut()
+        std::size_t cut_points = 0;   ///< those that blocks and suffix minima are of
         std::size_t end_of(std::size_t block) const { return std::min((block + 1) << shift, points); }
     };
     /// Of one processor while bound() selects: blocks [first, end) are undecided, `within` end within the pivot.
@@ -57,6 +64,9 @@ class Envelopes {
 
     const double* suffix_minima(const Lane& lane) const { return suffix_minima_.data() + lane.first_block; }
     void compute_suffix_minima(const Lane& lane);
+    void cut(Lane& lane);
+    bool merged_within_limit(double tau) const;
+    double select_bound(Units units, double at_least);
     std::size_t count_in_blocks(const Lane& lane, std::size_t blocks, double tau) const;
     double choose_pivot(double fraction, std::size_t left);
     bool reaches(Units units, double pivot, double& about) const;
@@ -64,8 +74,9 @@ class Envelopes {
 
     Units copies_;
     std::vector<Lane> lanes_;
-    std::vector<double> minima_;         ///< of each block
-    std::vector<double> suffix_minima_;  ///< of each block and those after it, up to the limit: never descends
+    std::vector<double> minima_;             ///< of each block
+    std::vector<double> suffix_minima_;      ///< of each block and those after it, up to the limit: never descends
+    std::optional<MergedEnvelopes> merged_;  ///< without the limit
     std::vector<Bracket> brackets_;
     unsigned pivots_ = 0;
     std::uint64_t random_ = 0x9e3779b97f4a7c15;

@@ -97,7 +97,8 @@ void HpoptaSearch::speed_up_others(Units units, double makespan, std::vector<Uni
     const Units kept = shares[slowest];
     if (kept == units) return;
     deficits_.fix(slowest, kept);
-    shares = deficits_.shares(select(0));
+    const double bound = deficits_.bound();
+    shares = deficits_.shares(deficits_.attainable(bound) ? bound : select(bound));
     shares[slowest] = kept;
 }
 

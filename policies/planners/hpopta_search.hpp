@@ -21,6 +21,9 @@ class HpoptaSearch {
     HpoptaSearch(std::span<const SizeTimes> processors, Units copies)
         : envelopes_(processors, copies), deficits_(envelopes_) {}
 
+    /// For many units: further calls are cheaper, at the cost of sorting (hpopta_merged.hpp).
+    void prepare(std::span<const SizeTimes> processors) { envelopes_.merge(processors); }
+
     /// The smallest makespan of exactly `units` >= 0 units; infinity when no sizes add up to them.
     double makespan_s(Units units);
 

@@ -12,6 +12,9 @@ namespace {
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr std::size_t kMostSortedSums = std::size_t{1} << 26;  // 512 MiB
 
+// A set of so few is added sooner than its best step is found.
+constexpr std::size_t kFewNumbers = 64;
+
 /// start, start + step, ..., `length` numbers
 struct Progression {
     Units start, length;
@@ -68,7 +71,7 @@ Units BitSums::best_step() const {
 
 BitSums BitSums::plus(std::span<const Units> set, Units limit) const {
     const BitSums numbers(set, limit);
-    const Units step = numbers.best_step();
+    const Units step = set.size() <= kFewNumbers ? 1 : numbers.best_step();
     std::vector<Progression> progressions;
     Units longest = 1;
     for (const Units start : set) {

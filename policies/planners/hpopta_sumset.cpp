@@ -147,15 +147,19 @@ class Search {
 };
 
 bool choose_by_masks(std::span<const NumberSet> sets, Units target, Units divisor, std::vector<Units>* choice) {
-    std::vector<std::uint64_t> masks;
-    masks.reserve(sets.size());
-    for (const NumberSet set : sets) {
+    const auto sum = static_cast<int>(target / divisor);
+    MaskSums sums;
+    for (std::size_t i = 0; i < sets.size() && !sums.contains(sum); ++i) {
         std::uint64_t mask = 0;
-        for (const Units number : set)
+        for (const Units number : sets[i])
             if (number <= target) mask |= std::uint64_t{1} << (number / divisor);
-        masks.push_back(mask);
+        sums.add(mask);
     }
-    return choose_sum(masks, static_cast<int>(target / divisor), choice);
+    if (!sums.contains(sum)) return false;
+    if (!choice) return true;
+    choice->assign(sets.size(), 0);
+    sums.choose(sum, *choice);
+    return true;
 }
 
 template <typename Sums>
@@ -167,29 +171,20 @@ std::pair<Units, std::optional<Units>> nearest(std::span<const NumberSet> sets, 
 
 }  // namespace
 
-bool choose_sum(std::span<const std::uint64_t> masks, int target, std::vector<Units>* choice) {
-    std::uint64_t reached = 1;
-    std::vector<std::uint64_t> before;
-    std::size_t used = 0;
-    for (; used < masks.size() && !(reached >> target & 1); ++used) {
-        if (choice) before.push_back(reached);
-        std::uint64_t next = reached;
-        for (std::uint64_t rest = masks[used] & ~std::uint64_t{1}; rest != 0; rest &= rest - 1)
-            next |= reached << std::countr_zero(rest);
-        reached = next;
+void MaskSums::add(std::uint64_t mask) {
+    sets_.push_back({mask, sums_});
+    const std::uint64_t before = sums_;
+    for (std::uint64_t rest = mask & ~std::uint64_t{1}; rest != 0; rest &= rest - 1)
+        sums_ |= before << std::countr_zero(rest);
+}
+
+void MaskSums::choose(int sum, std::span<Units> choice) const {
+    for (std::size_t i = sets_.size(); i-- > 0;) {
+        std::uint64_t rest = sets_[i].mask;
+        while (!(sets_[i].sums_before >> (sum - std::countr_zero(rest)) & 1)) rest &= rest - 1;
+        choice[i] = std::countr_zero(rest);
+        sum -= std::countr_zero(rest);
     }
-    if (!(reached >> target & 1)) return false;
-    if (!choice) return true;
-    choice->assign(masks.size(), 0);
-    while (used-- > 0) {
-        // bit d of `fits`: the sums before contain target - d
-        std::uint64_t fits = 0;
-        for (int d = 0; d <= target; ++d) fits |= (before[used] >> (target - d) & 1) << d;
-        const int chosen = std::countr_zero(fits & masks[used]);
-        (*choice)[used] = chosen;
-        target -= chosen;
-    }
-    return true;
 }
 
 bool choose_sum(std::span<const NumberSet> sets, Units target, std::vector<Units>* choice) {
@@ -197,7 +192,7 @@ bool choose_sum(std::span<const NumberSet> sets, Units target, std::vector<Units
     if (target % divisor != 0) return false;
     const Units divided_target = target / divisor;
     bool possible = false;
-    if (divided_target < 64) {
+    if (divided_target < MaskSums::kEnd) {
         possible = choose_by_masks(sets, target, divisor, choice);
     } else {
         const DividedSets divided(sets, divisor);
