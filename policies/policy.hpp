@@ -69,7 +69,7 @@ class Progress {
     virtual ~Progress() = default;
     virtual Units remaining() const = 0;                                        ///< units not handed out
     virtual std::span<const BlockInFlight> in_flight(int processor) const = 0;  ///< oldest first
-    virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; >= granularity
+    virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; 0: none now
 };
 
 /// A distribution a policy decided on, for the report.
