@@ -185,7 +185,11 @@ void BlockFlow::give_back(std::int64_t id) {
     add_free(block.first, block.units, -1);
 }
 
-void BlockFlow::fence(int processor) { lanes_[processor].fenced = true; }
+void BlockFlow::fence(int processor) {
+    if (lanes_[processor].fenced) return;
+    lanes_[processor].fenced = true;
+    policy_.processor_lost(processor);
+}
 
 bool BlockFlow::done() const { return remaining_ == 0 && lane_of_.empty(); }
 

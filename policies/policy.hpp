@@ -10,9 +10,12 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "models/profile_file.hpp"
 
 namespace apportion {
 
@@ -25,6 +28,13 @@ struct Processor {
     int kind = 0;                   ///< processors of equal kind are thought alike until their times differ
     bool own_memory = false;        ///< its blocks' data cross a link, so a second block in flight hides the transfer
     Units memory_units = kNoLimit;  ///< units whose data fit its memory together (all its blocks in flight)
+};
+
+/// What was recorded of a load's kernel before, for policies that plan from a profile.
+struct RecordedTimes {
+    std::vector<ProcessorProfile> processors;  ///< kernel times, one per processor of the load; empty: none is usable
+    std::string source;                        ///< the file they come from
+    std::string problem;                       ///< why none is usable and what to do, one sentence; or empty
 };
 
 /// A load as a policy sees it. Valid: units >= 0, granularity >= 1, initial_block >= 1, at least one processor.
@@ -40,6 +50,15 @@ struct LoadDescription {
         double seconds_per_unit = 0;
     };
     std::vector<Link> links;
+    RecordedTimes recorded;
+    int run = 1;            ///< which submission of the load this is
+    int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
+};
+
+/// Thrown by Policy::begin when the policy cannot run this load: one sentence, which ends the submission.
+class PolicyError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
 };
 
 /// A block that was handed out and is not finished.
@@ -103,7 +122,7 @@ class Policy {
   public:
     virtual ~Policy() = default;
 
-    /// A load begins, or begins again: models are kept when the processors are the same as before.
+    /// A load begins, or begins again: models are kept when the processors are the same as before. Throws PolicyError.
     virtual void begin(const LoadDescription& load) = 0;
 
     /// Units of the next block for `processor` at time `now_s`: a multiple of the granularity, cut to what remains and
@@ -117,6 +136,10 @@ class Policy {
     virtual void block_returned(int processor, Units units, double seconds) {
         (void)processor, (void)units, (void)seconds;
     }
+
+    /// The processor gets no more blocks in this run: it failed or does not answer. Units of its blocks that were not
+    /// computed remain to be handed out.
+    virtual void processor_lost(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }
 };

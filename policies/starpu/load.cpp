@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 
 #include "policies/config.hpp"
@@ -32,6 +33,8 @@ using apportion::ApiError;
 apportion_load::apportion_load(const apportion_load_options& options) : options_(options) {
     check_options();
     name_ = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
+    profile_name_ = options.profile ? options.profile : name_;
+    options_.profile = nullptr;
     uses_.assign(options.uses, options.uses + options.uses_count);
     options_.uses = nullptr;
     options_.parts = std::max(1u, options.parts);
@@ -42,6 +45,7 @@ apportion_load::apportion_load(const apportion_load_options& options) : options_
 
     description_.units = static_cast<Units>(options_.units);
     description_.granularity = static_cast<Units>(options_.granularity);
+    description_.runs_expected = static_cast<int>(std::min(options_.runs, unsigned{INT_MAX}));
     workers_ = apportion::workers_for(*options_.codelet, sched_ctx_, description_.granularity,
                                       {options_.bytes_per_unit, options_.bytes_shared});
     processor_of_worker_.assign(STARPU_NMAXWORKERS, -1);
@@ -117,6 +121,7 @@ void apportion_load::submit() {
     record_.units = description_.units;
     record_.granularity = description_.granularity;
     record_.run = run;
+    description_.run = run;
     for (const apportion::Worker& worker : workers_)
         record_.processors.push_back({worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
     report_json_.clear();

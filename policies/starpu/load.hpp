@@ -116,6 +116,7 @@ struct apportion_load {
     // Fixed by the options.
     apportion_load_options options_;
     std::string name_;
+    std::string profile_name_;
     std::vector<apportion_use> uses_;
     unsigned sched_ctx_ = 0;
     std::vector<apportion::Worker> workers_;
