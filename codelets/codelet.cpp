@@ -26,6 +26,7 @@ int fill(starpu_task* task, apportion_block* block, void* arg) {
         ++buffer;
     }
     task->flops = workload.shape().task_operations(block->units);
+    task->cl_arg = workload.argument();
     return 0;
 }
 
@@ -63,6 +64,7 @@ starpu_task* plain_task(Workload& workload, const TaskRange& range, Registration
     task->execute_on_a_specific_worker = 1;
     task->workerid = range.worker;
     task->flops = workload.shape().task_operations(range.units);
+    task->cl_arg = workload.argument();
     int buffer = 0;
     for (const TaskData& d : workload.data(range)) {
         STARPU_TASK_SET_HANDLE(task, registrations.add(d), buffer);

@@ -73,6 +73,9 @@ class Workload {
     /// The data of one task, disjoint between ranges where they are written. Called from any thread, not twice at once.
     virtual std::vector<TaskData> data(const TaskRange& range) = 0;
 
+    /// What the kernels get as cl_arg: parameters common to all blocks. Not changed while blocks run.
+    virtual void* argument() { return nullptr; }
+
     /// Spoils the result, so that a unit that is not computed is seen by verify().
     virtual void spoil_result() = 0;
 
