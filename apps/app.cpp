@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <iostream>
 #include <limits>
@@ -119,6 +120,21 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
     cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
 }
 
+std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most) {
+    std::vector<std::uint64_t> sizes;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data();; ++at) {
+        std::uint64_t value = 0;
+        const auto [next, error] = std::from_chars(at, end, value);
+        if (error != std::errc{} || value == 0 || value > most || (next != end && *next != ','))
+            throw UsageError(
+                fmt::format("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most));
+        sizes.push_back(value);
+        if (next == end) return sizes;
+        at = next;
+    }
+}
+
 StarpuSession::StarpuSession() {
     const int status = apportion_init(nullptr);
     if (status == -ECANCELED) throw NothingToRun{};
@@ -139,22 +155,27 @@ double median(std::vector<double> values) {
     return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer) {
-    const apportion_load_options load_description = load_options(workload);
+Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer,
+                 const std::function<void()>& advance) {
+    const int runs = std::max(options.repeat, 1);
+    apportion_load_options load_description = load_options(workload);
+    load_description.runs = static_cast<unsigned>(runs);
     const std::unique_ptr<apportion_load, LoadDeleter> load(apportion_load_create(&load_description));
     if (!load) throw std::runtime_error(apportion_error());
     warm_up(workload);
 
     Outcome outcome;
     std::vector<std::string> reports;
-    for (int run = 0; run < std::max(options.repeat, 1); ++run) {
+    for (int run = 0; run < runs; ++run) {
         if (peer) outcome.peer_seconds.push_back(time_peer(*peer));
         workload.spoil_result();
         if (apportion_load_submit(load.get()) != 0 || apportion_load_wait(load.get()) != 0)
             throw std::runtime_error(apportion_error());
         outcome.seconds.push_back(apportion_load_seconds(load.get()));
         reports.emplace_back(apportion_load_report(load.get()));
-        if (options.verify && !kSimulated) keep_worst(outcome.verification, workload.verify());
+        const bool verified = options.verify && !kSimulated && (!advance || run == runs - 1);
+        if (verified) keep_worst(outcome.verification, workload.verify());
+        if (advance && !kSimulated) advance();
     }
     outcome.policy = apportion_load_policy(load.get());
     if (peer) outcome.peer_name = peer->name;

@@ -39,6 +39,9 @@ struct AppOptions {
 
 void add_app_options(CLI::App& cli, AppOptions& options);
 
+/// Whole numbers from 1 to `most` with commas between them. Throws UsageError, naming the option.
+std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most);
+
 /// StarPU, running while this lives.
 class StarpuSession {
   public:
@@ -65,8 +68,11 @@ struct Outcome {
 
 double median(std::vector<double> values);
 
-/// Warms up, then runs the load options.repeat times (at least once), verifying each result.
-Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer = {});
+/// Warms up, then runs the load options.repeat times (at least once), verifying each result. With `advance`, the runs
+/// are the iterations of one computation: it is called after each to make the result the next one's input, and only the
+/// last is verified.
+Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer = {},
+                 const std::function<void()>& advance = {});
 
 /// Prints the outcome; `head` begins the JSON object ("app", "size", ...), `title` the table. Returns the exit code.
 int print_outcome(const Outcome& outcome, const AppOptions& options, double operations, nlohmann::ordered_json head,

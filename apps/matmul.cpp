@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <string>
-#include <string_view>
 
 #include "apps/app.hpp"
 #include "codelets/npy.hpp"
@@ -32,17 +31,9 @@ struct Sizes {
 };
 
 Sizes parse_sizes(const std::string& text) {
-    std::vector<std::size_t> sizes;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data();; ++at) {
-        std::size_t value = 0;
-        const auto [next, error] = std::from_chars(at, end, value);
-        if (error != std::errc{} || value == 0 || (next != end && *next != ',') || sizes.size() == 3)
-            throw UsageError(fmt::format("--size {}: give one size or M,N,K, whole numbers from 1 on", text));
-        sizes.push_back(value);
-        at = next;
-        if (at == end) break;
-    }
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
+    if (sizes.size() > 3) throw UsageError(fmt::format("--size {}: give one size or M,N,K", text));
     if (sizes.size() == 2)
         throw UsageError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
     if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};

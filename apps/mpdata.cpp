@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Advects a rotating body by MPDATA, time step after time step, under the scheduler that STARPU_SCHED names.
+#include "codelets/mpdata.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "apps/app.hpp"
+#include "apps/field_picture.hpp"
+
+namespace {
+
+using namespace apportion;
+
+struct MpdataOptions {
+    AppOptions common;
+    std::string size, picture;
+    std::string body = "cone";
+    double courant = 0.9;
+    int steps = 10;
+    int at_once = 1;
+    bool loop_peer = false;
+};
+
+struct Sizes {
+    int nx = 0, ny = 0, nz = 0;
+};
+
+Sizes parse_sizes(const std::string& text) {
+    constexpr std::uint64_t kMost = 1U << 20;
+    const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
+    if (sizes.size() != 1 && sizes.size() != 3)
+        throw UsageError(fmt::format("--size {}: give one size or NX,NY,NZ", text));
+    const auto at = [&](std::size_t i) { return static_cast<int>(sizes[sizes.size() == 1 ? 0 : i]); };
+    return {at(0), at(1), at(2)};
+}
+
+void check(const MpdataOptions& options) {
+    if (options.common.repeat > 0) throw UsageError("--repeat: time steps are repeated already; give --steps");
+    if (!(options.courant > 0 && options.courant <= 1))
+        throw UsageError(
+            fmt::format("--courant {}: the scheme is unstable above 1, and nothing moves at 0; give a number between",
+                        options.courant));
+    if (options.steps % options.at_once != 0)
+        throw UsageError(
+            fmt::format("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once));
+    if (!kSimulated) return;
+    if (options.loop_peer || !options.picture.empty())
+        throw UsageError("a simulation computes nothing: --loop-peer and --plot need the real flavour");
+}
+
+/// What must hold for any flow without divergence.
+struct Invariants {
+    double sum = 0, smallest = 0, largest = 0;
+
+    explicit Invariants(const MpdataField& field)
+        : sum(field.sum()), smallest(field.smallest()), largest(field.largest()) {}
+};
+
+/// One sentence when the field lost mass, became negative or left its bounds beyond rounding; or nothing.
+std::string broken(const Invariants& before, const Invariants& now, const MpdataField& field, int steps) {
+    const double cells = static_cast<double>(field.nx()) * field.grid().ny * field.grid().nz;
+    const double rounding = 1e-15 * steps * std::sqrt(cells);
+    if (std::abs(now.sum - before.sum) > rounding * before.sum)
+        return fmt::format("mass changed from {:.17g} to {:.17g}", before.sum, now.sum);
+    if (now.smallest < 0) return fmt::format("the field became negative: {:.3g}", now.smallest);
+    if (now.largest > before.largest * (1 + rounding))
+        return fmt::format("the field's largest value grew from {:.17g} to {:.17g}", before.largest, now.largest);
+    return "";
+}
+
+int advect(MpdataOptions options) {
+    check(options);
+    const Sizes sizes = parse_sizes(options.size);
+    std::shared_ptr<MpdataField> field;
+    try {
+        field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
+        if (!options.picture.empty()) check_picture(options.picture);
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+    if (!kSimulated)
+        rotating_body(*field, options.body == "cone" ? MpdataBody::cone : MpdataBody::sphere, options.courant);
+    const std::optional<Invariants> before = kSimulated ? std::nullopt : std::optional(Invariants(*field));
+
+    Outcome outcome;
+    double operations = 0;
+    {
+        const StarpuSession session;
+        const auto workload = make_mpdata(field);
+        operations = workload->shape().task_operations(workload->shape().units);
+        options.common.repeat = options.steps / options.at_once;
+        std::optional<Peer> peer;
+        if (options.loop_peer) {
+            const MpdataGrid grid = field->grid();
+            peer = Peer{"a loop without tasks, 1 thread", [field, grid] {
+                            mpdata_advance(grid, field->plane(-grid.halo()), field->courant_planes(-grid.halo()),
+                                           field->result_plane(0), field->nx());
+                        }};
+        }
+        outcome = run_load(*workload, options.common, peer, [field] { field->advance(); });
+    }
+    nlohmann::ordered_json head{
+        {"app", "mpdata"},
+        {"size", {sizes.nx, sizes.ny, sizes.nz}},
+        {"steps", options.steps},
+        {"steps_at_once", options.at_once},
+        {"total_seconds", std::accumulate(outcome.seconds.begin(), outcome.seconds.end(), 0.0)}};
+    std::string title = fmt::format("mpdata, {} x {} x {} cells, {} time steps, {} at once", sizes.nx, sizes.ny,
+                                    sizes.nz, options.steps, options.at_once);
+    if (before) {
+        const Invariants now(*field);
+        head["mass_change"] = now.sum / before->sum - 1;
+        head["smallest"] = now.smallest;
+        head["largest"] = now.largest;
+        title +=
+            fmt::format("\n  mass changed by {:.1e} of it; values from {:.3g} to {:.3g} (at first: {:.3g} to {:.3g})",
+                        now.sum / before->sum - 1, now.smallest, now.largest, before->smallest, before->largest);
+        if (const std::string problem = broken(*before, now, *field, options.steps); !problem.empty())
+            throw std::runtime_error(problem);
+        if (!options.picture.empty()) draw_field(options.picture, *field);
+    }
+    return print_outcome(outcome, options.common, operations, std::move(head), title);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MpdataOptions options;
+    CLI::App cli(
+        "Advects a rotating body by MPDATA, in blocks of planes whose sizes the scheduler named by STARPU_SCHED "
+        "decides",
+        "mpdata");
+    cli.add_option("--size", options.size, "cells; one number: all three")->required()->type_name("NX[,NY,NZ]");
+    cli.add_option("--steps", options.steps, "time steps")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str()
+        ->type_name("N");
+    cli.add_option("--steps-at-once", options.at_once,
+                   "time steps of one submission: more save halo exchanges and cost redundant planes")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str()
+        ->type_name("T");
+    cli.add_option("--body", options.body, "what rotates: a cone or a sphere of constant density")
+        ->check(CLI::IsMember({"cone", "sphere"}))
+        ->capture_default_str();
+    cli.add_option("--courant", options.courant, "largest sum of Courant numbers out of a cell, at most 1")
+        ->capture_default_str()
+        ->type_name("C");
+    cli.add_option("--plot", options.picture, "draw the field across the axis of rotation into this PNG file")
+        ->type_name("FILE.png");
+    cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
+    add_app_options(cli, options.common);
+    const int status = run_app(cli, argc, argv, [&] { return advect(options); });
+    return status;
+}

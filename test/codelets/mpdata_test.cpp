@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// MPDATA inside StarPU, under the scheduler that STARPU_SCHED names.
+#include "codelets/mpdata.hpp"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+std::vector<double> cells(const MpdataField& field) {
+    std::vector<double> values;
+    for (int x = 0; x < field.nx(); ++x)
+        for (int y = 0; y < field.grid().ny; ++y)
+            for (int z = 0; z < field.grid().nz; ++z) values.push_back(field.psi(x, y, z));
+    return values;
+}
+
+/// Submits the field's load that many times; each result must be the reference's, bit for bit. False when refused.
+void run(const std::shared_ptr<MpdataField>& field, int loads) {
+    const auto workload = make_mpdata(field);
+    const apportion_load_options options = load_options(*workload);
+    apportion_load* load = apportion_load_create(&options);
+    INFO(apportion_error());
+    REQUIRE(load);
+    for (int i = 0; i < loads; ++i) {
+        workload->spoil_result();
+        REQUIRE(apportion_load_submit(load) == 0);
+        REQUIRE(apportion_load_wait(load) == 0);
+        const Verification verification = workload->verify();
+        CHECK(verification.correct);
+        CHECK(verification.max_error == 0);
+        field->advance();
+    }
+    apportion_load_destroy(load);
+}
+
+std::shared_ptr<MpdataField> body(int nx, int ny, int nz, int steps, double courant = 0.9) {
+    auto field = std::make_shared<MpdataField>(nx, MpdataGrid{ny, nz, steps});
+    rotating_body(*field, MpdataBody::sphere, courant);
+    return field;
+}
+
+}  // namespace
+
+TEST_CASE("MPDATA gives the reference's bits, keeps mass, positivity and bounds") {
+    for (const int steps : {1, 2}) {
+        const auto field = body(24, 17, 31, steps);
+        const double mass = field->sum(), most = field->largest();
+        REQUIRE(most == 4);
+        CHECK(field->largest_courant() == Approx(0.9));
+        run(field, 6 / steps);
+        CHECK(field->sum() == Approx(mass).epsilon(1e-13));
+        CHECK(field->smallest() >= 0);
+        CHECK(field->largest() <= most * (1 + 1e-13));
+    }
+}
+
+TEST_CASE("several time steps at once are the same time steps") {
+    const auto one = body(20, 12, 15, 1), three = body(20, 12, 15, 3);
+    run(one, 6);
+    run(three, 2);
+    CHECK(cells(*one) == cells(*three));
+}
+
+TEST_CASE("a block of a single plane, and planes of a single cell") {
+    run(body(3, 5, 4, 1), 2);
+    run(body(7, 1, 1, 2), 2);
+}
+
+TEST_CASE("verification sees a plane that was not computed") {
+    const auto field = body(8, 6, 6, 1);
+    const auto workload = make_mpdata(field);
+    workload->spoil_result();
+    mpdata_advance(field->grid(), field->plane(-3), field->courant_planes(-3), field->result_plane(0), 7);
+    CHECK_FALSE(workload->verify().correct);
+    mpdata_advance(field->grid(), field->plane(4), field->courant_planes(4), field->result_plane(7), 1);
+    CHECK(workload->verify().correct);
+    field->result_plane(3)[field->grid().row() + 1] += 1e-9;
+    CHECK_FALSE(workload->verify().correct);
+}
+
+TEST_CASE("second order: halving the cells quarters the error of a smooth field, which the upwind scheme does not") {
+    const auto error = [](int n) {
+        constexpr double kPi = 3.14159265358979323846, kCourant = 0.5, kMean = 2;
+        auto field = std::make_shared<MpdataField>(n, MpdataGrid{3, 3, 1});
+        const auto wave = [&](double x) { return kMean + std::sin(2 * kPi * x / n); };
+        for (int x = 0; x < n; ++x)
+            for (int y = 0; y < 3; ++y)
+                for (int z = 0; z < 3; ++z) {
+                    field->psi(x, y, z) = wave(x + 0.5);
+                    field->courant(0, x, y, z) = kCourant;
+                    field->courant(1, x, y, z) = field->courant(2, x, y, z) = 0;
+                }
+        field->make_periodic();
+        const int loads = n / 2;  // a quarter of the way round
+        for (int i = 0; i < loads; ++i) {
+            mpdata_advance(field->grid(), field->plane(-3), field->courant_planes(-3), field->result_plane(0), n);
+            field->advance();
+        }
+        double sum = 0;
+        for (int x = 0; x < n; ++x) sum += std::abs(field->psi(x, 0, 0) - wave(x + 0.5 - kCourant * loads)) / n;
+        return sum;
+    };
+    CHECK(error(64) / error(128) > 3.2);
+}
+
+TEST_CASE("fields that make no sense are refused") {
+    CHECK_THROWS_WITH((MpdataField{0, MpdataGrid{4, 4, 1}}), Catch::Contains("0 x 4 x 4"));
+    CHECK_THROWS_WITH((MpdataField{5, MpdataGrid{4, 4, 2}}), Catch::Contains("fewer than the 6"));
+    CHECK_THROWS_WITH((MpdataField{1 << 20, MpdataGrid{1 << 20, 1 << 20, 1}}), Catch::Contains("GiB"));
+}
