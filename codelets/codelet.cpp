@@ -102,6 +102,8 @@ apportion_load_options load_options(Workload& workload) {
     options.parts = shape.parts;
     options.bytes_per_unit = shape.bytes_per_unit;
     options.bytes_shared = shape.bytes_shared;
+    if (!shape.profile.empty()) options.profile = shape.profile.c_str();
+    if (!shape.profile_command.empty()) options.profile_command = shape.profile_command.c_str();
     return options;
 }
 

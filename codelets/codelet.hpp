@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct TaskRange {
 /// The part of apportion_load_options that the workload knows; name and meaning are the same.
 struct WorkloadShape {
     const char* name = "";
+    /// Name of recorded profiles: says what the cost of a unit depends on. Empty: the name alone, nothing else counts.
+    std::string profile;
+    std::string profile_command;  ///< that records it, or empty
     std::uint64_t units = 0;
     std::uint64_t granularity = 1;
     unsigned parts = 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/matmul.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -82,6 +84,7 @@ class Matmul final : public Workload {
     Verification verify() override { return verify_matmul(*problem_); }
 
   private:
+    void name_profile();
     std::size_t first_row(unsigned panel) const { return problem_->a.rows() * panel / shape_.parts; }
     unsigned panel_of(const TaskRange& range);
     TaskData part_of(Matrix& matrix, int mode, std::size_t row, std::size_t rows, const TaskRange& range) const;
@@ -99,6 +102,7 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     const std::uint64_t a_bytes = element * m * k;
     shape_.name = "matmul";
     shape_.units = problem_->b.columns();
+    name_profile();
     shape_.operations_per_unit = 2.0 * static_cast<double>(m) * static_cast<double>(k);
     shape_.bytes_per_unit = element * (m + k);
     shape_.bytes_shared = a_bytes;
@@ -127,6 +131,18 @@ Matmul::~Matmul() {
 #ifdef APPORTION_CUDA
     starpu_cublas_shutdown();
 #endif
+}
+
+/// What a column costs depends on A. `apportion profile` records square ones of single precision.
+void Matmul::name_profile() {
+    const Matrix& a = problem_->a;
+    if (a.rows() == a.columns() && a.type() == ElementType::float32) {
+        shape_.profile = fmt::format("matmul-{}", a.rows());
+        shape_.profile_command = fmt::format("apportion profile --app matmul --size {}", a.rows());
+    } else {
+        shape_.profile = fmt::format("matmul-{}-{}x{}", a.type() == ElementType::float32 ? "float" : "double", a.rows(),
+                                     a.columns());
+    }
 }
 
 unsigned Matmul::panel_of(const TaskRange& range) {

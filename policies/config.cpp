@@ -63,6 +63,8 @@ const EnvironmentVariable kVariables[] = {
     {"APPORTION_INITIAL_BLOCK", "units of a first block", "integer >= 1", "units / (64 workers)", check_positive},
     {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
      check_positive},
+    {"APPORTION_PROFILES", "recorded profiles: a folder of them, or one file", "folder | file name",
+     "~/.local/share/apportion/profiles", check_file},
     {"APPORTION_REPORT", "file that every finished load appends its JSON report to", "file name", "none", check_file},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
@@ -124,6 +126,7 @@ PlbHecVariant plb_hec_option() {
 std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }
+std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
 bool trace_option() { return value_of("APPORTION_TRACE") == "1"; }
 std::map<int, int> handicap_option() {
     return parse_handicap(value_of("APPORTION_HANDICAP")).value_or(std::map<int, int>{});

@@ -32,6 +32,7 @@ std::optional<std::string> check_environment();
 PlbHecVariant plb_hec_option();
 std::optional<Units> initial_block_option();
 std::optional<Units> blocks_option();
+std::string profiles_option();     ///< empty: the user's folder
 std::string report_file_option();  ///< empty: none
 bool trace_option();
 std::map<int, int> handicap_option();  ///< worker -> factor

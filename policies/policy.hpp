@@ -34,6 +34,7 @@ struct Processor {
 struct RecordedTimes {
     std::vector<ProcessorProfile> processors;  ///< kernel times, one per processor of the load; empty: none is usable
     std::string source;                        ///< the file they come from
+    std::string note;                          ///< what is to be known about them, or empty
     std::string problem;                       ///< why none is usable and what to do, one sentence; or empty
 };
 
@@ -109,9 +110,10 @@ struct PolicyReport {
     };
     std::vector<Model> models;
     std::vector<PlannedDistribution> distributions;
-    int solves = 0;            ///< equal-finish problems solved by IPOPT
+    int solves = 0;            ///< distributions planned; of plb-hec: equal-finish problems solved by IPOPT
     int solver_fallbacks = 0;  ///< of these, how often bisection's answer was taken instead
     double solver_seconds = 0;
+    std::string profile;  ///< file of the recorded times that the plan rests on
     int rebalances = 0;
     int discarded_samples = 0;   ///< judged to be spikes
     double probing_seconds = 0;  ///< until the last processor had its first usable model
@@ -142,6 +144,9 @@ class Policy {
     virtual void processor_lost(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }
+
+    /// Whether LoadDescription::recorded is of use: a profile is looked for.
+    virtual bool plans_from_profile() const { return false; }
 };
 
 /// One line of the table of policies, which meson generates from the list in policies/meson.build.

@@ -85,16 +85,17 @@ struct apportion_load_options {
     uint64_t bytes_shared;   /**< device memory to leave for data shared by all blocks */
     const struct apportion_use* uses;
     unsigned uses_count;
-    int sched_ctx;       /**< scheduling context, or -1: the submitting thread's */
-    const char* profile; /**< name under which profiles of this load are recorded; NULL: options.name. Copied */
-    unsigned runs;       /**< how often the load will be submitted in all (iterations); 0: not known */
+    int sched_ctx;               /**< scheduling context, or -1: the submitting thread's */
+    const char* profile;         /**< name under which profiles of this load are recorded; NULL: options.name. Copied */
+    unsigned runs;               /**< how often the load will be submitted in all (iterations); 0: not known */
+    const char* profile_command; /**< command that records that profile, for messages; NULL: none is known. Copied */
 };
 
 /** Options with everything optional left out. */
 #define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                   \
     {                                                                                                                  \
         sizeof(struct apportion_load_options), (name_), (units_), 0, 0, (codelet_), (fill_), (arg_), 0, 0, 0, NULL, 0, \
-            -1, NULL, 0                                                                                                \
+            -1, NULL, 0, NULL                                                                                          \
     }
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that runs:

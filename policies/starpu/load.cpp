@@ -12,6 +12,7 @@
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/profile_store.hpp"
 
 namespace apportion {
 
@@ -34,7 +35,8 @@ apportion_load::apportion_load(const apportion_load_options& options) : options_
     check_options();
     name_ = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
     profile_name_ = options.profile ? options.profile : name_;
-    options_.profile = nullptr;
+    profile_command_ = options.profile_command ? options.profile_command : "";
+    options_.profile = options_.profile_command = nullptr;
     uses_.assign(options.uses, options.uses + options.uses_count);
     options_.uses = nullptr;
     options_.parts = std::max(1u, options.parts);
@@ -103,6 +105,14 @@ void apportion_load::choose_policy() {
     const apportion::PolicyEntry* entry = apportion::find_policy(record_.policy);
     if (entry != policy_entry_) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
+    if (policy_ && policy_->plans_from_profile() && !profile_looked_up_) look_up_profile();
+}
+
+void apportion_load::look_up_profile() {
+    profile_looked_up_ = true;
+    description_.recorded = apportion::find_recorded_times(
+        {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
+        apportion::this_machine());
 }
 
 void apportion_load::submit() {
@@ -118,6 +128,7 @@ void apportion_load::submit() {
     record_ = {};
     choose_policy();
     record_.load = name_;
+    record_.profile = profile_name_;
     record_.units = description_.units;
     record_.granularity = description_.granularity;
     record_.run = run;

@@ -86,6 +86,7 @@ struct apportion_load {
     void check_options() const;
     std::vector<apportion::Block> equal_blocks() const;
     void choose_policy();
+    void look_up_profile();
 
     // All of these under the lock:
     void begin(Outbox& outbox);
@@ -116,7 +117,8 @@ struct apportion_load {
     // Fixed by the options.
     apportion_load_options options_;
     std::string name_;
-    std::string profile_name_;
+    std::string profile_name_, profile_command_;
+    bool profile_looked_up_ = false;
     std::vector<apportion_use> uses_;
     unsigned sched_ctx_ = 0;
     std::vector<apportion::Worker> workers_;

@@ -112,6 +112,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
     Json report{
         {"load", run.load},
         {"policy", run.policy},
+        {"profile", {{"name", run.profile}, {"file", policy.profile.empty() ? Json(nullptr) : Json(policy.profile)}}},
         {"units", run.units},
         {"granularity", run.granularity},
         {"run", run.run},

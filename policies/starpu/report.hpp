@@ -31,6 +31,7 @@ struct ProcessorRecord {
 struct RunRecord {
     std::string load;
     std::string policy;
+    std::string profile;  ///< name under which profiles of the load are recorded
     Units units = 0;
     Units granularity = 1;
     int run = 0;  ///< 1 for the first submission

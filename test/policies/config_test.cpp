@@ -32,6 +32,7 @@ TEST_CASE("without variables everything has its default") {
     CHECK_FALSE(initial_block_option());
     CHECK_FALSE(blocks_option());
     CHECK(report_file_option().empty());
+    CHECK(profiles_option().empty());
     CHECK_FALSE(trace_option());
     CHECK(handicap_option().empty());
     CHECK(platform_file_option().empty());

@@ -56,6 +56,8 @@ before=$(points slow.csv)
 # A bundled application, and the documented example of an own kernel.
 "$apportion" profile --app matmul --size 64 --sizes 16:64:16 "${quick[@]}" --out matmul.csv
 [ "$(points matmul.csv)" = 8 ] || fail "matmul.csv has not 2 x 4 points"
+env XDG_DATA_HOME="$folder/data" "$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:200:100 "${quick[@]}"
+[ "$(points "$folder"/data/apportion/profiles/*/counting-4000.csv)" = 6 ] || fail "without --out the profile is not where programs look for it"
 "$apportion" profile --kernel "$fftw" --size 64 --processors 0 "${quick[@]}" --out fft.csv
 [ "$(points fft.csv)" = 16 ] || fail "fft.csv has not the 16 default sizes"
 
@@ -64,7 +66,8 @@ refused "cannot open shared object" --kernel ./nothing.so --out new.csv
 refused "give from:to:step" --kernel "$kernel" --sizes 1:2 --out new.csv
 refused "begins behind its end" --kernel "$kernel" --sizes 2:1:1 --out new.csv
 refused "cannot be written" --kernel "$kernel" --out missing/new.csv
-refused "give the file to write" --kernel "$kernel"
+refused "give the file to write" --import-starpu nothing
+refused "give the application" --kernel "$kernel" --platform plbhec-a
 refused "returned -22 (Invalid argument)" --kernel "$kernel" --size 666 --out new.csv
 refused "precision must be greater" --kernel "$kernel" --precision 0 --out new.csv
 refused "is given twice" --kernel "$kernel" --processors 1,1 --out new.csv

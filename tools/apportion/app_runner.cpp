@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "codelets/simulated/machine_files.hpp"
@@ -65,6 +66,13 @@ AppRunner::AppRunner(const std::string& app, const std::string& size, std::optio
     for (const auto& [name, value] :
          simulated::write_machine_files(*platform_, simulated::machine_files_cache(*platform_)))
         environment_.push_back({name, value});
+}
+
+Machine AppRunner::machine() const {
+    if (!platform_) return this_machine();
+    std::map<std::string, std::string> values;
+    for (const EnvironmentChange& change : environment_) values[change.name] = change.value;
+    return simulated_machine(values["STARPU_HOSTNAME"], values["APPORTION_PLATFORM"]);
 }
 
 RunResult AppRunner::run(const RunRequest& request) const {

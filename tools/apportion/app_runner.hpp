@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codelets/simulated/platform.hpp"
+#include "policies/starpu/machine.hpp"
 #include "tools/apportion/child_process.hpp"
 
 namespace apportion {
@@ -37,6 +38,12 @@ class AppRunner {
 
     /// May be called from several threads. Throws UserError with what the application complained about.
     RunResult run(const RunRequest& request) const;
+
+    /// For all runs from now on.
+    void set_environment(const std::string& name, const std::string& value) { environment_.push_back({name, value}); }
+
+    /// The machine that the runs are on, as profiles call it.
+    Machine machine() const;
 
     const std::optional<simulated::Platform>& platform() const { return platform_; }
 

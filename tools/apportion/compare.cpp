@@ -17,6 +17,7 @@
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/comparison_output.hpp"
 #include "tools/apportion/comparison_plot.hpp"
+#include "tools/apportion/comparison_profile.hpp"
 #include "tools/apportion/gnuplot.hpp"
 
 namespace apportion {
@@ -88,8 +89,9 @@ int compare_command(const CompareOptions& options) {
             fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
                         options.platform, options.app, options.app));
     if (!options.plot.empty()) check_plot(options.plot);
-    const AppRunner runner(options.app, options.size, platform, !options.plot.empty());
+    AppRunner runner(options.app, options.size, platform, !options.plot.empty());
 
+    const ComparisonProfile profile(runner, options.app, options.size, options.platform, options.policies);
     Comparison comparison;
     {
         const ProgressLine line("apportion compare");
@@ -106,7 +108,8 @@ int compare_command(const CompareOptions& options) {
 
 std::vector<std::string> default_policies() {
     std::vector<std::string> names;
-    for (const PolicyEntry& entry : registered_policies()) names.emplace_back(entry.name);
+    for (const PolicyEntry& entry : registered_policies())
+        if (entry.name != std::string("imbalance")) names.emplace_back(entry.name);  // it refuses unlike processors
     for (const char* starpu : {"eager", "dmda", "dmdas", "lws"}) names.emplace_back(starpu);
     return names;
 }

@@ -102,12 +102,6 @@ class Comparer {
     int total_ = 0;
 };
 
-simulated::KernelSize kernel_size(const nlohmann::json& size) {
-    if (size.is_array() && size.size() == 3) return {size[0], size[1], size[2]};
-    const double n = size.is_array() ? size.at(0).get<double>() : size.get<double>();
-    return {n, n, n};
-}
-
 /// n / sum of the speeds: of each processor the best it had over a whole run.
 double estimated_bound_s(const Comparison& comparison) {
     std::map<std::string, double> best;
@@ -125,8 +119,8 @@ double estimated_bound_s(const Comparison& comparison) {
 
 void find_bound(Comparison& comparison, const AppRunner& runner) {
     if (const auto& platform = runner.platform()) {
-        comparison.lower_bound_s =
-            simulated::lower_bound_seconds(*platform, comparison.app, kernel_size(comparison.size), comparison.units);
+        comparison.lower_bound_s = simulated::lower_bound_seconds(*platform, comparison.app,
+                                                                  simulated_size(comparison.size), comparison.units);
     } else {
         comparison.lower_bound_s = estimated_bound_s(comparison);
         comparison.bound_is_estimated = true;
@@ -134,6 +128,12 @@ void find_bound(Comparison& comparison, const AppRunner& runner) {
 }
 
 }  // namespace
+
+simulated::KernelSize simulated_size(const nlohmann::json& size) {
+    if (size.is_array() && size.size() == 3) return {size[0], size[1], size[2]};
+    const double n = size.is_array() ? size.at(0).get<double>() : size.get<double>();
+    return {n, n, n};
+}
 
 double Configuration::median_s() const {
     const auto order = by_makespan(runs);

@@ -70,6 +70,9 @@ bool is_swept(const std::string& policy);
 /// fit.
 std::vector<std::int64_t> automatic_blocks(const nlohmann::json& report);
 
+/// The size of the problem as an application reports it, for the platform's time functions.
+simulated::KernelSize simulated_size(const nlohmann::json& size);
+
 /// Runs everything. `progress` is called before each run with a line about it, from any thread but not twice at once.
 Comparison compare(const AppRunner& runner, const std::string& app, const ComparisonPlan& plan,
                    const std::function<void(const std::string&)>& progress);

@@ -8,16 +8,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <set>
+#include <thread>
 
+#include "policies/starpu/machine.hpp"
+#include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/machine.hpp"
 #include "tools/apportion/profile_history.hpp"
 #include "tools/apportion/profile_library.hpp"
 #include "tools/apportion/profile_measure.hpp"
+#include "tools/apportion/profile_platform.hpp"
 #include "tools/apportion/profile_progress.hpp"
 #include "tools/apportion/profile_record.hpp"
 #include "tools/apportion/profile_workload.hpp"
@@ -30,7 +35,7 @@ constexpr int kInterrupted = 130;  ///< exit status, as a shell has it for SIGIN
 
 struct ProfileOptions {
     std::string app, kernel, import_starpu, export_starpu;  ///< one of them
-    std::string sizes, out, profiles;
+    std::string sizes, out, profiles, platform;
     std::string units_from = "footprint";
     std::uint64_t size = 1024;
     std::vector<unsigned> processors;
@@ -59,7 +64,8 @@ class Interruptible {
 Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
     const std::string together = fmt::format("together: {}", fmt::join(subject.processors(), ", "));
     return {{"kernel", subject.kernel()},
-            {"machine", machine_description()},
+            {kLoadNote, subject.load()},
+            {kMachineNote, this_machine().description},
             {"size", fmt::format("{}", options.size)},
             {"unit", subject.unit()},
             {"mode", options.measure.alone ? "one processor at a time" : together},
@@ -153,6 +159,22 @@ void warn_of_load(double load) {
             load);
 }
 
+/// Programs that ran or waited for a CPU during the last minute, on average, for each CPU; 0 where the system does not
+/// tell. Near 0 on a machine that is free for measurements.
+double load_per_cpu() {
+    double load = 0;
+    const unsigned cpus = std::thread::hardware_concurrency();
+    return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;
+}
+
+/// Where programs look for it; folders that miss are made.
+std::string default_file(const std::string& load, const Machine& machine) {
+    const std::filesystem::path file = profile_file(load, machine);
+    std::error_code ignored;  // writing the file will tell
+    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
+    return file.string();
+}
+
 int measure(ProfileOptions options) {
     SampleOptions& samples = options.measure.samples;
     samples.least = std::min(samples.least, samples.most);
@@ -160,6 +182,7 @@ int measure(ProfileOptions options) {
     const std::unique_ptr<ProfileSubject> subject =
         options.app.empty() ? library_subject(options.kernel, options.size, options.processors)
                             : workload_subject(options.app, options.size, options.processors);
+    if (options.out.empty()) options.out = default_file(subject->load(), this_machine());
     const std::vector<Units> sizes =
         options.sizes.empty() ? default_sizes(*subject, options.size) : parse_sizes(options.sizes);
     const Interruptible interruptible;
@@ -175,14 +198,29 @@ int measure(ProfileOptions options) {
     return complete ? 0 : kInterrupted;
 }
 
+int record_platform(const ProfileOptions& options) {
+    if (options.app.empty()) throw UserError("--platform: give the application by --app NAME");
+    check(options);
+    PlatformProfile profile = platform_profile(
+        options.app, std::to_string(options.size), options.platform,
+        options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes), options.measure.samples);
+    const std::string out = options.out.empty() ? default_file(profile.load, profile.machine) : options.out;
+    save_profile(out, profile.profile);
+    std::size_t points = 0;
+    for (const ProcessorProfile& processor : profile.profile.processors) points += processor.points.size();
+    fmt::print("{}: {} points of {} processors\n", out, points, profile.profile.processors.size());
+    return 0;
+}
+
 int act(const ProfileOptions& options) {
     if (!options.export_starpu.empty()) {
         if (options.profiles.empty()) throw UserError("--export-starpu: give the profile by --profiles FILE.csv");
         export_history(options.export_starpu, options.units_from, options.profiles);
         return 0;
     }
-    if (options.out.empty()) throw UserError("give the file to write by --out FILE.csv");
+    if (!options.platform.empty()) return record_platform(options);
     if (options.import_starpu.empty()) return measure(options);
+    if (options.out.empty()) throw UserError("--import-starpu: give the file to write by --out FILE.csv");
     import_history(options.import_starpu, options.units_from, options.out);
     return 0;
 }
@@ -206,7 +244,12 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->add_option("--export-starpu", options->export_starpu, "Make --profiles StarPU's history model of a codelet")
         ->type_name("SYMBOL");
     subject->require_option(1);
-    profile->add_option("--out", options->out, "The profile; one that was interrupted is continued")
+    profile->add_option("--platform", options->platform, "Record the application's true times on a simulated platform")
+        ->type_name("NAME|FILE");
+    profile
+        ->add_option("--out", options->out,
+                     "The profile (default: where programs look for it, see APPORTION_PROFILES); one that was "
+                     "interrupted is continued")
         ->type_name("FILE.csv");
     profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
         ->check(CLI::PositiveNumber)

@@ -12,10 +12,10 @@
 #include <new>
 
 #include "models/profile_file.hpp"
+#include "policies/starpu/machine.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/history_model.hpp"
 #include "tools/apportion/history_profile.hpp"
-#include "tools/apportion/machine.hpp"
 
 namespace apportion {
 

@@ -113,6 +113,7 @@ Library::Library(const Kernel& functions, std::uint64_t size, const std::vector<
       lanes_(places.size()),
       together_(static_cast<std::ptrdiff_t>(places.size()) + 1) {
     kernel_ = functions.name;
+    load_ = fmt::format("{}-{}", kernel_, size);
     if (functions.unit && *functions.unit) unit_ = functions.unit;
     for (std::size_t i = 0; i < places.size(); ++i) {
         processors_.push_back(places[i].name);

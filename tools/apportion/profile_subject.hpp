@@ -29,6 +29,7 @@ class ProfileSubject {
     virtual ~ProfileSubject() = default;
 
     const std::string& kernel() const { return kernel_; }
+    const std::string& load() const { return load_; }  ///< the name under which programs look for its profile
     const std::string& unit() const { return unit_; }
     std::span<const std::string> processors() const { return processors_; }  ///< those to be measured
     Units most_units() const { return most_units_; }                         ///< that one run can have altogether
@@ -39,7 +40,7 @@ class ProfileSubject {
     virtual std::vector<double> run(std::span<const Units> units) = 0;
 
   protected:
-    std::string kernel_, unit_ = "unit";
+    std::string kernel_, load_, unit_ = "unit";
     std::vector<std::string> processors_;
     Units most_units_ = kNoLimit;
     Units granularity_ = 1;

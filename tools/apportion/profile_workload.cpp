@@ -21,7 +21,9 @@ const WorkloadEntry& find(const std::string& app) {
     const auto workloads = bundled_workloads();
     const auto entry = std::ranges::find_if(workloads, [&](const WorkloadEntry& e) { return e.name == app; });
     if (entry == workloads.end())
-        throw UserError(fmt::format("--app: '{}' is no bundled application; use one of {}", app, workload_names()));
+        throw UserError(
+            fmt::format("--app: '{}' is no bundled application; use one of {}, or --kernel LIB.so for your own", app,
+                        workload_names()));
     return *entry;
 }
 
@@ -75,6 +77,8 @@ BundledWorkload::BundledWorkload(const WorkloadEntry& entry, const WorkloadOptio
     } catch (const std::runtime_error& error) {
         throw UserError(error.what());
     }
+    const WorkloadShape& shape = workload_->shape();
+    load_ = shape.profile.empty() ? shape.name : shape.profile;
     workers_ = chosen_workers(*workload_, processors);
     for (const unsigned w : workers_) processors_.push_back(worker_name(w));
     most_units_ = static_cast<Units>(workload_->shape().units);

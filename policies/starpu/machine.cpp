@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/machine.hpp"
+#include "policies/starpu/machine.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <thread>
+
+#include "policies/config.hpp"
 
 namespace apportion {
 
@@ -26,6 +27,12 @@ std::string cpu_model() {
     return "unknown CPU";
 }
 
+Machine handicapped(Machine machine) {
+    const std::string handicap = environment("APPORTION_HANDICAP");
+    if (handicap.empty()) return machine;
+    return {machine.name + " handicap " + handicap, machine.description + ", handicap " + handicap};
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -37,18 +44,14 @@ std::string host_name() {
     return host.substr(0, host.find('.'));
 }
 
-std::string machine_description() {
-    const std::string handicap = environment("APPORTION_HANDICAP"), platform = environment("APPORTION_PLATFORM");
-    std::string text = fmt::format("{} ({})", host_name(), cpu_model());
-    if (!handicap.empty()) text += ", handicap " + handicap;
-    if (!platform.empty()) text += ", simulated " + platform;
-    return text;
+Machine this_machine() {
+    if (const std::string platform = platform_file_option(); !platform.empty())
+        return simulated_machine(host_name(), platform);
+    return handicapped({host_name(), fmt::format("{} ({})", host_name(), cpu_model())});
 }
 
-double load_per_cpu() {
-    double load = 0;
-    const unsigned cpus = std::thread::hardware_concurrency();
-    return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;
+Machine simulated_machine(const std::string& host, const std::string& platform_file) {
+    return {host, fmt::format("{}, simulated {}", host, platform_file)};
 }
 
 }  // namespace apportion

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/profile_store.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "policies/config.hpp"
+
+namespace apportion {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Units kMostBlocks = 64;  ///< of recorded sizes that a processor's part of the load may take
+
+bool names_a_file(const fs::path& path) {
+    std::error_code missing;
+    return path.extension() == ".csv" || fs::is_regular_file(path, missing);
+}
+
+fs::path profiles_folder() {
+    if (const std::string chosen = profiles_option(); !chosen.empty()) return chosen;
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return fs::path(value ? value : "");
+    };
+    const fs::path data = variable("XDG_DATA_HOME");
+    return (data.empty() ? variable("HOME") / ".local" / "share" : data) / "apportion" / "profiles";
+}
+
+/// As the name of a file.
+std::string file_name(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '/' || (c >= 0 && c < ' '); }, '_');
+    return text;
+}
+
+/// "run `apportion profile ...`", so that the profile lands in `file`.
+std::string advice(const ProfileRequest& request, const fs::path& file) {
+    if (request.command.empty())
+        return "record one in that file with `apportion profile --kernel LIB.so --out FILE`, or name another by "
+               "APPORTION_PROFILES";
+    std::string command = request.command;
+    if (const std::string platform = platform_file_option(); !platform.empty()) command += " --platform " + platform;
+    if (names_a_file(profiles_option())) command += " --out " + file.string();
+    return fmt::format("record it with `{}`", command);
+}
+
+/// Empty, or why a profile with these notes is not one of the load on the machine.
+std::string why_stale(const Profile& profile, const ProfileRequest& request, const Machine& machine) {
+    for (const auto& [key, value] : profile.notes) {
+        if (key == kMachineNote && value != machine.description)
+            return fmt::format("was recorded on the machine '{}', but this is '{}'", value, machine.description);
+        if (key == kLoadNote && value != request.load)
+            return fmt::format("was recorded for the load '{}', but this is '{}'", value, request.load);
+    }
+    return {};
+}
+
+const ProcessorProfile* find(const Profile& profile, const std::string& name) {
+    const auto found = std::ranges::find(profile.processors, name, &ProcessorProfile::name);
+    return found == profile.processors.end() ? nullptr : &*found;
+}
+
+/// Of the processor itself or of one of its kind, which `note` then says.
+const ProcessorProfile* find_for(const Profile& profile, const ProfileRequest& request, const Processor& processor,
+                                 std::string& note) {
+    if (const ProcessorProfile* own = find(profile, processor.name)) return own;
+    for (const Processor& sibling : request.processors) {
+        const ProcessorProfile* its = sibling.kind == processor.kind ? find(profile, sibling.name) : nullptr;
+        if (!its) continue;
+        note += fmt::format("{}{} has the recorded times of {}", note.empty() ? "" : "; ", processor.name, its->name);
+        return its;
+    }
+    return nullptr;
+}
+
+/// Empty, or why the sizes are too small for the load.
+std::string why_too_small(const std::vector<ProcessorProfile>& processors, const ProfileRequest& request) {
+    double reach = 0;
+    for (const ProcessorProfile& processor : processors) {
+        const Units largest = processor.points.back().units;
+        if (const Units least = std::min(request.granularity, request.units); largest < least)
+            return fmt::format("has only sizes below {} units, the smallest block, for {}", least, processor.name);
+        reach += static_cast<double>(largest) * kMostBlocks;
+    }
+    if (static_cast<double>(request.units) <= reach) return {};
+    return fmt::format("has only sizes that are too small for {} units", request.units);
+}
+
+}  // namespace
+
+fs::path profile_file(const std::string& load, const Machine& machine) {
+    const fs::path folder = profiles_folder();
+    if (names_a_file(folder)) return folder;
+    return folder / file_name(machine.name) / (file_name(load) + ".csv");
+}
+
+RecordedTimes find_recorded_times(const ProfileRequest& request, const Machine& machine) {
+    RecordedTimes times;
+    const fs::path file = profile_file(request.load, machine);
+    times.source = file.string();
+    std::error_code missing;
+    if (!fs::exists(file, missing)) {
+        times.problem = fmt::format("there is no recorded profile {}; {}", file.string(), advice(request, file));
+        return times;
+    }
+    const auto unusable = [&](const std::string& reason) {
+        times.processors.clear();
+        times.problem =
+            fmt::format("the recorded profile {} {}; remove it and {}", file.string(), reason, advice(request, file));
+        return times;
+    };
+    try {
+        const Profile profile = read_profile(file.string());
+        if (const std::string stale = why_stale(profile, request, machine); !stale.empty()) return unusable(stale);
+        for (const Processor& processor : request.processors) {
+            const ProcessorProfile* found = find_for(profile, request, processor, times.note);
+            if (!found) return unusable(fmt::format("does not have the processor '{}'", processor.name));
+            times.processors.push_back({processor.name, found->points});
+        }
+    } catch (const FileError& error) {
+        times.processors.clear();
+        times.problem = error.what();
+        return times;
+    }
+    if (const std::string small = why_too_small(times.processors, request); !small.empty()) return unusable(small);
+    return times;
+}
+
+}  // namespace apportion

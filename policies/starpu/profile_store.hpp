@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where recorded profiles are kept, and which one a load plans from. A profile of a load lies in
+//
+//     FOLDER/MACHINE/LOAD.csv       e.g. ~/.local/share/apportion/profiles/node7/matmul-4096.csv
+//
+// FOLDER is what APPORTION_PROFILES names, by default the user's; it may name a file instead, which is then taken for
+// every load. The notes of the file say what it was recorded for, and a profile of another machine or another load is
+// not taken.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "policies/policy.hpp"
+#include "policies/starpu/machine.hpp"
+
+namespace apportion {
+
+/// The keys of the notes that identify a profile.
+inline constexpr const char* kLoadNote = "load";
+inline constexpr const char* kMachineNote = "machine";
+
+/// A load that looks for its profile.
+struct ProfileRequest {
+    std::string load;     ///< apportion_load_options.profile
+    std::string command;  ///< that records it, or empty
+    Units units = 0;
+    Units granularity = 1;
+    std::vector<Processor> processors;
+};
+
+/// The file of that load's profile on that machine, whether it exists or not.
+std::filesystem::path profile_file(const std::string& load, const Machine& machine);
+
+/// Reads the profile. Processors are recognised by their names; one that is missing takes the times of one of its kind.
+/// Never throws for a file: RecordedTimes::problem says what is wrong and what to do.
+RecordedTimes find_recorded_times(const ProfileRequest& request, const Machine& machine);
+
+}  // namespace apportion

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/profile_platform.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "codelets/simulated/machine_files.hpp"
+#include "codelets/simulated/platform_file.hpp"
+#include "policies/starpu/profile_store.hpp"
+#include "tools/apportion/app_runner.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/comparison.hpp"
+
+namespace apportion {
+
+namespace {
+
+using simulated::Device;
+using simulated::DeviceKind;
+using simulated::Platform;
+
+/// StarPU calls its workers "CPU 3" and "CUDA 2.0 (Tesla K20c ...)": kind and number of the device.
+const Device& device_of(const Platform& platform, const std::string& kind, const std::string& name) {
+    int index = -1;
+    const std::size_t digits = name.find_first_of("0123456789");
+    if (digits != std::string::npos) std::from_chars(name.data() + digits, name.data() + name.size(), index);
+    const DeviceKind device_kind = kind == "CPU" ? DeviceKind::cpu : DeviceKind::cuda;
+    if (index < 0 || index >= platform.count(device_kind))
+        throw UserError(fmt::format("StarPU's worker '{}' is no device of the platform {}", name, platform.name));
+    return platform.device(device_kind, index);
+}
+
+/// Multiples of a 256th of the load and, below, sizes that grow by a twentieth; multiples of the granularity.
+std::vector<Units> dense_sizes(Units units, Units granularity) {
+    constexpr Units kLinear = 256, kGrowth = 20;
+    std::vector<Units> sizes;
+    const Units granules = std::max<Units>(units / granularity, 1), step = std::max<Units>(granules / kLinear, 1);
+    for (Units x = 1; x < step * kGrowth && x <= granules; x += std::max<Units>(1, x / kGrowth)) sizes.push_back(x);
+    for (Units x = step; x <= granules; x += step) sizes.push_back(x);
+    for (Units& x : sizes) x *= granularity;
+    std::ranges::sort(sizes);
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+}
+
+ProfilePoint record(simulated::Execution& execution, Units units, double true_s, const SampleOptions& options) {
+    constexpr double kBeforeAnything_s = -1e9;  // no drift, no loss
+    Samples samples(options);
+    while (!samples.enough()) samples.add(execution.next_seconds(true_s, kBeforeAnything_s));
+    return {units, samples.mean_s(), samples.interval_s(), samples.repetitions()};
+}
+
+}  // namespace
+
+PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform_name,
+                                 const std::vector<Units>& sizes, const SampleOptions& options) {
+    Platform platform = simulated::load_platform(platform_name);
+    if (!platform.kernels.contains(app))
+        throw UserError(
+            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
+                        platform_name, app, app));
+    const AppRunner runner(app, size, platform, false);
+    const RunResult run = runner.run({.policy = "equal"});
+    const nlohmann::json& report = run.report;
+    const simulated::KernelSize kernel_size = simulated_size(run.size);
+    const std::vector<Units> wanted = sizes.empty() ? dense_sizes(report.at("units"), report.at("granularity")) : sizes;
+
+    PlatformProfile result;
+    result.load = report.at("profile").at("name");
+    result.machine = runner.machine();
+    result.profile.notes = {{"kernel", app},
+                            {kLoadNote, result.load},
+                            {kMachineNote, result.machine.description},
+                            {"size", size},
+                            {"mode", "true times of the simulated platform"}};
+    int stream = 0;
+    for (const nlohmann::json& processor : report.at("processors")) {
+        const std::string name = processor.at("name");
+        const Device& device = device_of(platform, processor.at("kind"), name);
+        simulated::Execution execution(platform, device, stream++);
+        const nlohmann::json& memory = processor.at("memory_units");
+        ProcessorProfile& profile = result.profile.processors.emplace_back();
+        profile.name = name;
+        for (const Units units : wanted) {
+            if (memory.is_number() && units > memory.get<Units>()) break;
+            const double true_s =
+                simulated::true_seconds(platform, device, app, kernel_size, static_cast<double>(units));
+            profile.points.push_back(platform.noise > 0 ? record(execution, units, true_s, options)
+                                                        : ProfilePoint{units, true_s, 0, 0});
+        }
+        if (profile.points.empty())
+            throw UserError(
+                fmt::format("--sizes: the smallest, {} units, does not fit the memory of {}", wanted.front(), name));
+    }
+    return result;
+}
+
+}  // namespace apportion

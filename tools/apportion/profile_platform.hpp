@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The profile of a simulated platform, from its time functions: what `apportion profile` would measure there if it
+// measured long enough. Noise is drawn as the platform has it and averaged like a measurement; drift and loss, which
+// begin at a moment of a run, are left out. The application runs once, to tell its processors' names and its units.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/profile_file.hpp"
+#include "models/samples.hpp"
+#include "policies/policy.hpp"
+#include "policies/starpu/machine.hpp"
+
+namespace apportion {
+
+struct PlatformProfile {
+    std::string load;  ///< the name under which programs look for it
+    Machine machine;
+    Profile profile;
+};
+
+/// `size`: the application's --size. `sizes`: units to record, ascending; empty: about 500 from one granule to the
+/// whole load, dense enough to interpolate. Sizes that exceed a device's memory are left out of its times. Throws
+/// UserError and PlatformError.
+PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform,
+                                 const std::vector<Units>& sizes, const SampleOptions& samples);
+
+}  // namespace apportion
