@@ -26,6 +26,7 @@ class Counted final : public Policy {
         return policy_.next_block(processor, now_s, progress);
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
+    void processor_lost(int processor) override { policy_.processor_lost(processor); }
 
   private:
     Policy& policy_;
@@ -231,6 +232,29 @@ bool Simulation::advance() {
 
 }  // namespace
 
+namespace {
+
+/// All sizes of a small load; of a large one, sizes that grow by a twentieth.
+std::vector<Units> sampled_sizes(Units units) {
+    constexpr Units kAll = 256;
+    std::vector<Units> sizes;
+    for (Units x = 1; x < units; x += units <= kAll ? 1 : std::max<Units>(1, x / 20)) sizes.push_back(x);
+    sizes.push_back(std::max<Units>(units, 1));
+    return sizes;
+}
+
+}  // namespace
+
+void FakePlatform::record(LoadDescription& load, const std::vector<Units>& sizes) const {
+    load.recorded = {{}, "the fake platform's times", ""};
+    for (const FakeWorker& worker : workers) {
+        ProcessorProfile& profile = load.recorded.processors.emplace_back();
+        profile.name = worker.name;
+        for (const Units x : sizes)
+            if (x <= worker.memory_units) profile.points.push_back({x, worker.seconds(static_cast<double>(x)), 0, 0});
+    }
+}
+
 LoadDescription FakePlatform::load(Units units, Units granularity, Units initial_block) const {
     LoadDescription load;
     load.units = units;
@@ -248,6 +272,7 @@ LoadDescription FakePlatform::load(Units units, Units granularity, Units initial
                     : LoadDescription::Link{2 * worker.latency_s,
                                             bytes / links[static_cast<std::size_t>(worker.link)].bytes_per_s});
         }
+    record(load, sampled_sizes(units));
     return load;
 }
 

@@ -41,8 +41,12 @@ struct FakePlatform {
     unsigned seed = 1;
     bool links_known = false;  ///< LoadDescription::links is filled in
 
-    /// The load as policies see it; initial_block 0: the engine's default, units / (64 workers).
+    /// The load as policies see it; initial_block 0: the engine's default, units / (64 workers). Its recorded profile
+    /// is the workers' true times, at all sizes of a small load and at a selection for a large one.
     LoadDescription load(Units units, Units granularity = 1, Units initial_block = 0) const;
+
+    /// Replaces the recorded profile by the workers' true times at these sizes (ascending) that fit their memories.
+    void record(LoadDescription& load, const std::vector<Units>& sizes) const;
 
     /// n / sum of the best speeds over block sizes that fit: no schedule is faster.
     double lower_bound_s(Units units) const;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/static_policy.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "policies/planners/planner_table.hpp"
+
+namespace apportion {
+
+Plan plan_curves(const RecordedProblem& problem, const char* planner) {
+    return run_planner(*find_planner(planner), problem.shares);
+}
+
+void StaticPolicy::begin(const LoadDescription& load) {
+    if (load.recorded.processors.size() != load.processors.size())
+        throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
+                                                        : load.recorded.problem);
+    load_ = load;
+    sizes_ = recorded_sizes(load_);
+    set_times();
+    lanes_.assign(load_.processors.size(), {});
+    someone_lost_ = false;
+    report_ = {};
+    report_.profile = load_.recorded.source;
+    report_.note = load_.recorded.note;
+    plan(load_.units, 0, nullptr, "profile");
+}
+
+void StaticPolicy::set_times() {
+    times_.clear();
+    for (std::size_t p = 0; p < load_.processors.size(); ++p)
+        times_.emplace_back(load_.recorded.processors[p], load_.processors[p],
+                            load_.links.empty() ? LoadDescription::Link{} : load_.links[p], sizes_);
+}
+
+Plan StaticPolicy::shares_of(const RecordedProblem& problem) const {
+    if (problem.shares.units == 0) {
+        Plan nothing;
+        nothing.shares.assign(lanes_.size(), 0);
+        return nothing;
+    }
+    return plan_shares_(problem);
+}
+
+/// Plans `units` for the processors that are there; `progress` null: none is busy.
+void StaticPolicy::plan(Units units, double now_s, const Progress* progress, const char* reason) {
+    std::vector<double> busy(lanes_.size(), 0);
+    std::vector<bool> lost;
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        lost.push_back(lanes_[p].lost);
+        if (progress && !lanes_[p].lost) busy[p] = busy_s(p, now_s, *progress);
+    }
+    RecordedProblem problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
+    Plan plan = shares_of(problem);
+    if (!plan.failure.empty() && sizes_.fine) {  // the recorded sizes alone do not add up to the load
+        sizes_.fine = false;
+        sizes_.step = load_.granularity;
+        set_times();
+        problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
+        plan = shares_of(problem);
+    }
+    if (!plan.failure.empty() && progress) {
+        for (ShareTimes& times : times_) times = times.without_holes();
+        problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
+        plan = shares_of(problem);
+    }
+    if (!plan.failure.empty())
+        throw PolicyError("the profile " + load_.recorded.source + " does not admit this load: " + plan.failure +
+                          "; record more sizes");
+    const std::vector<Units> shares = complete_shares(problem, plan.shares);
+    PlannedDistribution distribution{now_s, reason, {shares.begin(), shares.end()}, now_s};
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        const std::vector<Units> blocks = blocks_of(times_[p], shares[p]);
+        lanes_[p].blocks.assign(blocks.begin(), blocks.end());
+        lanes_[p].overlapped = run_of(times_[p], shares[p]).overlapped;
+        distribution.predicted_end_s =
+            std::max(distribution.predicted_end_s, now_s + share_seconds(problem, p, shares[p]));
+    }
+    report_.distributions.push_back(std::move(distribution));
+    ++report_.solves;
+    report_.solver_seconds += plan.solve_s;
+}
+
+Units StaticPolicy::whole_granules(Units units) const {
+    return (units + load_.granularity - 1) / load_.granularity * load_.granularity;
+}
+
+Units StaticPolicy::planned() const {
+    Units sum = 0;
+    for (const Lane& lane : lanes_) sum = std::accumulate(lane.blocks.begin(), lane.blocks.end(), sum);
+    return sum;
+}
+
+/// What was really handed out can be less than the answer, where free units are not contiguous, and more, after a
+/// stall; a block may have been given back.
+void StaticPolicy::account(std::size_t processor, const Progress& progress) {
+    Lane& lane = lanes_[processor];
+    Units handed_out = lane.finished;
+    for (const BlockInFlight& block : progress.in_flight(static_cast<int>(processor)))
+        handed_out += whole_granules(block.units);
+    Units excess = handed_out - lane.handed_out;
+    lane.handed_out = handed_out;
+    if (excess < 0 && !lane.lost) lane.blocks.push_front(-excess);
+    while (excess > 0 && !lane.blocks.empty()) {
+        const Units taken = std::min(excess, lane.blocks.back());
+        lane.blocks.back() -= taken;
+        excess -= taken;
+        if (lane.blocks.back() == 0) lane.blocks.pop_back();
+    }
+}
+
+double StaticPolicy::busy_s(std::size_t processor, double now_s, const Progress& progress) const {
+    const auto blocks = progress.in_flight(static_cast<int>(processor));
+    if (blocks.empty()) return 0;
+    const ShareTimes times = times_[processor].without_holes();
+    double end_s = std::max(lanes_[processor].last_end_s, blocks.front().given_s);
+    for (const BlockInFlight& block : blocks) end_s += times.best(whole_granules(block.units)).kernel_s;
+    return std::max(0.0, end_s - now_s);
+}
+
+Units StaticPolicy::next_block(int processor, double now_s, const Progress& progress) {
+    for (std::size_t p = 0; p < lanes_.size(); ++p) account(p, progress);
+    if (someone_lost_ || planned() != whole_granules(progress.remaining())) {
+        plan(progress.remaining(), now_s, &progress, someone_lost_ ? "processor lost" : "units came back");
+        someone_lost_ = false;
+    }
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    if (lane.blocks.empty() || (!lane.overlapped && !progress.in_flight(processor).empty())) return 0;
+    const Units units = std::min(lane.blocks.front(), progress.room(processor));
+    lane.blocks.front() -= units;
+    if (lane.blocks.front() == 0) lane.blocks.pop_front();
+    lane.handed_out += units;
+    return units;
+}
+
+void StaticPolicy::block_finished(const FinishedBlock& block) {
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    lane.finished += whole_granules(block.units);
+    lane.last_end_s = std::max(lane.last_end_s, block.end_s);
+}
+
+void StaticPolicy::processor_lost(int processor) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    lane.lost = true;
+    lane.blocks.clear();
+    someone_lost_ = true;
+}
+
+}  // namespace apportion

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/recorded_plan.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+ProcessorProfile profile_of(const std::vector<Units>& sizes, double (*seconds)(double)) {
+    ProcessorProfile profile{"processor", {}};
+    for (const Units x : sizes) profile.points.push_back({x, seconds(static_cast<double>(x)), 0, 0});
+    return profile;
+}
+
+LoadDescription load_of(Units units, std::vector<ProcessorProfile> profiles, Units granularity = 1) {
+    LoadDescription load;
+    load.units = units;
+    load.granularity = granularity;
+    load.recorded.processors = std::move(profiles);
+    load.processors.resize(load.recorded.processors.size());
+    return load;
+}
+
+std::vector<Units> every(Units step, Units to) {
+    std::vector<Units> sizes;
+    for (Units x = step; x <= to; x += step) sizes.push_back(x);
+    return sizes;
+}
+
+double affine(double x) { return 0.1 + x / 1000; }
+
+}  // namespace
+
+TEST_CASE("a profile with few sizes is sparse, one with nearly all multiples of a step is fine") {
+    CHECK_FALSE(recorded_sizes(load_of(1000, {profile_of({10, 20, 50, 100}, affine)})).fine);
+    const RecordedSizes fine = recorded_sizes(load_of(1000, {profile_of(every(4, 1000), affine)}));
+    CHECK(fine.fine);
+    CHECK(fine.step == 4);
+    const RecordedSizes coarse = recorded_sizes(load_of(1000, {profile_of(every(4, 1000), affine)}, 6));
+    CHECK(coarse.fine);
+    CHECK(coarse.step == 12);  // blocks are multiples of the granularity and of recorded sizes
+}
+
+TEST_CASE("a sparse profile is interpolated, a fine one is not") {
+    const LoadDescription load = load_of(1000, {profile_of({100, 200, 400}, affine)});
+    const ShareTimes sparse(load.recorded.processors[0], load.processors[0], {}, recorded_sizes(load));
+    CHECK(sparse.kernel_seconds(200) == Approx(affine(200)));
+    CHECK(sparse.kernel_seconds(300) == Approx(affine(300)));
+    CHECK(sparse.kernel_seconds(50) == Approx(affine(100) / 2));  // constant speed below
+    CHECK(std::isinf(sparse.kernel_seconds(401)));
+    const LoadDescription fine_load = load_of(1000, {profile_of(every(10, 1000), affine)});
+    const ShareTimes fine(fine_load.recorded.processors[0], load.processors[0], {}, recorded_sizes(fine_load));
+    CHECK(fine.kernel_seconds(500) == Approx(affine(500)));
+    CHECK(std::isinf(fine.kernel_seconds(505)));
+}
+
+TEST_CASE("a size that only another processor has is a hole") {
+    LoadDescription load =
+        load_of(1000, {profile_of({100, 200, 300, 400}, affine), profile_of({100, 200, 400}, affine)});
+    const ShareTimes times(load.recorded.processors[1], load.processors[1], {}, recorded_sizes(load));
+    CHECK(std::isinf(times.kernel_seconds(300)));
+    CHECK(std::isinf(times.kernel_seconds(250)));
+    CHECK(times.kernel_seconds(150) == Approx(affine(150)));
+    CHECK(times.without_holes().kernel_seconds(300) == Approx(affine(300)));
+    CHECK(times.best(300).blocks == 2);  // of 150
+}
+
+TEST_CASE("a share above the memory is as many blocks as are best, in sizes that add up") {
+    const LoadDescription load = load_of(1000, {profile_of({1, 10, 100, 1000}, affine)});
+    Processor processor;
+    processor.memory_units = 300;
+    const ShareTimes times(load.recorded.processors[0], processor, {}, recorded_sizes(load));
+    const ShareRun run = times.best(1000);
+    CHECK(run.blocks == 4);
+    CHECK(run.seconds == Approx(4 * 0.1 + 1));
+    CHECK(times.blocks(1000) == std::vector<Units>{250, 250, 250, 250});
+    const std::vector<Units> uneven = times.blocks(998);
+    CHECK(uneven == std::vector<Units>{250, 250, 249, 249});
+}
+
+TEST_CASE("blocks have the fastest recorded size where that pays") {
+    // 64 units in 1 s, all other sizes at half the speed.
+    const LoadDescription load = load_of(
+        640, {profile_of(every(1, 640), [](double x) { return std::fmod(x, 64) == 0 && x < 65 ? x / 64 : x / 32; })});
+    const ShareTimes times(load.recorded.processors[0], load.processors[0], {}, recorded_sizes(load));
+    CHECK(times.best(640).blocks == 10);
+    CHECK(times.best(640).seconds == Approx(10));
+}
+
+TEST_CASE("transfers hide behind kernels where two blocks fit, and add up where they do not") {
+    const LoadDescription load = load_of(1000, {profile_of(every(100, 1000), [](double x) { return x / 100; })});
+    const LoadDescription::Link link{0.02, 0.002};  // 0.01 s + 0.001 s a unit in each direction
+    Processor device;
+    device.own_memory = true;
+    const ShareTimes times(load.recorded.processors[0], device, link, recorded_sizes(load));
+    const ShareRun run = times.best(1000);
+    CHECK(run.overlapped);
+    // The more blocks, the shorter the first and last transfers; each costs the runtime something.
+    const double block = 1000.0 / static_cast<double>(run.blocks);
+    CHECK(run.seconds == Approx(10 + 2 * (0.01 + 0.001 * block)).margin(0.001));
+    // With a fixed cost, blocks that fill the memory are better than two half as large.
+    const LoadDescription dear = load_of(1000, {profile_of(every(25, 1000), [](double x) { return 1 + x / 100; })});
+    device.memory_units = 100;
+    const ShareRun filling = ShareTimes(dear.recorded.processors[0], device, link, recorded_sizes(dear)).best(1000);
+    CHECK_FALSE(filling.overlapped);
+    CHECK(filling.blocks == 10);
+    CHECK(filling.seconds == Approx(10 * (2 + 0.11) + 0.11));
+}
+
+TEST_CASE("steps divide the load where they can, and the rest is given to who ends first") {
+    const LoadDescription load =
+        load_of(1'000'003, {profile_of({1, 1000, 1'000'000}, affine), profile_of({1, 1000, 1'000'000}, affine)});
+    const RecordedSizes sizes = recorded_sizes(load);
+    std::vector<ShareTimes> times;
+    for (std::size_t p = 0; p < 2; ++p)
+        times.emplace_back(load.recorded.processors[p], load.processors[p], LoadDescription::Link{}, sizes);
+    const RecordedProblem even = recorded_problem(load, times, sizes, 1'000'000, {0, 0}, {false, false});
+    CHECK(even.granules_left == 0);
+    CHECK(even.shares.processors[0].points.size() <= 2048);
+    const RecordedProblem odd = recorded_problem(load, times, sizes, 1'000'003, {0, 0}, {false, false});
+    CHECK(odd.granules_left > 0);
+    std::vector<Units> shares{odd.shares.granularity, 0};
+    shares[0] = odd.shares.units;
+    shares = complete_shares(odd, shares);
+    CHECK(std::accumulate(shares.begin(), shares.end(), Units{0}) == 1'000'003);
+    CHECK(shares[1] == odd.granules_left);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The static policies on the fake platform: what they plan is what happens, where their model is exact.
+#include <cmath>
+#include <map>
+
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+using namespace apportion::test;
+
+namespace {
+
+const char* const kUnlike[] = {"cpm", "fpm", "fpm-akima", "hpopta", "ilp", "min-min"};
+
+struct Outcome {
+    FakeRun run;
+    PolicyReport report;
+};
+
+Outcome run_under(const char* name, const FakePlatform& platform, const LoadDescription& load) {
+    const auto policy = find_policy(name)->make();
+    FakeRun result = run(platform, *policy, load);
+    REQUIRE(result.done);
+    return {std::move(result), policy->report()};
+}
+
+std::vector<Units> every(Units step, Units to) {
+    std::vector<Units> sizes;
+    for (Units x = step; x <= to; x += step) sizes.push_back(x);
+    return sizes;
+}
+
+/// Two cores, a device behind its own link, and one whose memory takes a quarter of its share.
+FakePlatform unlike_platform() {
+    FakePlatform platform = plain_platform({100, 150}, 1e-3);
+    platform.links = {{1e6}, {2e6}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 40;
+    platform.links_known = true;
+    for (int d = 0; d < 2; ++d) {
+        FakeWorker device;
+        device.name = "device " + std::to_string(d);
+        device.kind = 2 + d;
+        device.link = d;
+        device.latency_s = 1e-3;
+        device.seconds = [d](double x) { return 0.05 + x / (1000.0 * (d + 1)); };
+        if (d == 1) device.memory_units = device.physical_units = 3000;
+        platform.workers.push_back(device);
+    }
+    return platform;
+}
+
+}  // namespace
+
+TEST_CASE("the planned end is the real one without noise") {
+    const FakePlatform platform = unlike_platform();
+    LoadDescription load = platform.load(20'000);
+    platform.record(load, {1, 10, 100, 1000, 3000, 10'000, 20'000});
+    for (const char* name : kUnlike) {
+        INFO(name);
+        const Outcome outcome = run_under(name, platform, load);
+        REQUIRE(outcome.report.distributions.size() == 1);
+        const PlannedDistribution& plan = outcome.report.distributions[0];
+        CHECK(outcome.run.makespan_s == Approx(plan.predicted_end_s).epsilon(1e-6));
+        for (std::size_t p = 0; p < 4; ++p)
+            CHECK(static_cast<double>(outcome.run.units_of(static_cast<int>(p))) == plan.shares_units[p]);
+        CHECK(outcome.report.profile == load.recorded.source);
+        CHECK(outcome.run.stalls == 0);
+    }
+}
+
+TEST_CASE("on smooth times the functional models and the assignment come close to the bound") {
+    const FakePlatform platform = unlike_platform();
+    LoadDescription load = platform.load(20'000);
+    platform.record(load, {1, 10, 100, 1000, 3000, 10'000, 20'000});
+    for (const char* name : {"fpm", "fpm-akima", "hpopta", "ilp", "min-min"}) {
+        INFO(name);
+        CHECK(run_under(name, platform, load).run.makespan_s < 1.05 * platform.lower_bound_s(20'000));
+    }
+}
+
+TEST_CASE("a share above a device's memory runs as blocks that fit") {
+    const FakePlatform platform = unlike_platform();
+    for (const char* name : kUnlike) {
+        INFO(name);
+        const Outcome outcome = run_under(name, platform, platform.load(20'000));
+        std::map<int, int> blocks;
+        for (const FakeBlock& block : outcome.run.blocks) {
+            ++blocks[block.processor];
+            if (block.processor == 3) CHECK(block.units <= 3000);
+        }
+        CHECK(outcome.run.units_of(3) > 3000);
+        CHECK(blocks[3] >= 3);
+    }
+}
+
+TEST_CASE("hpopta beats the others where times are not smooth, and is never worse") {
+    // Sizes around an equal share take twice as long; smaller blocks avoid that, but each has a fixed cost.
+    FakePlatform platform = plain_platform({100, 100});
+    for (FakeWorker& worker : platform.workers)
+        worker.seconds = [](double x) { return 0.5 + x / (x > 80 && x < 120 ? 50 : 100); };
+    LoadDescription load = platform.load(200);
+    platform.record(load, every(1, 200));
+    std::map<std::string, double> makespan_s;
+    for (const char* name : {"equal", "cpm", "fpm", "fpm-akima", "hpopta"})
+        makespan_s[name] = run_under(name, platform, load).run.makespan_s;
+    CHECK(makespan_s["hpopta"] == Approx(1.7));  // 80 and 120
+    for (const auto& [name, seconds] : makespan_s) {
+        INFO(name);
+        CHECK(makespan_s["hpopta"] <= seconds);
+    }
+    CHECK(makespan_s["fpm"] == Approx(2));  // two blocks of 50 each
+    CHECK(makespan_s["equal"] == Approx(2.5));
+}
+
+TEST_CASE("hpopta gives no processor a block of a size that was not recorded for it") {
+    FakePlatform platform = plain_platform({100, 300});
+    LoadDescription load = platform.load(512);
+    platform.record(load, every(2, 512));
+    std::erase_if(load.recorded.processors[1].points,
+                  [](const ProfilePoint& point) { return point.units > 100 && point.units % 16 != 0; });
+    const Outcome outcome = run_under("hpopta", platform, load);
+    for (const FakeBlock& block : outcome.run.blocks) {
+        CHECK(block.units % 2 == 0);
+        if (block.processor == 1) CHECK((block.units <= 100 || block.units % 16 == 0));
+    }
+}
+
+TEST_CASE("static policies plan again over those that are left when a processor is lost") {
+    FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
+    for (FakeWorker& worker : platform.workers) worker.memory_units = 500, worker.kind = 0;
+    platform.workers[2].lost_at_s = 0.7;
+    for (const char* name : {"cpm", "fpm", "fpm-akima", "hpopta", "ilp", "min-min", "imbalance"}) {
+        INFO(name);
+        const Outcome outcome = run_under(name, platform, platform.load(8000));
+        CHECK(outcome.run.stalls == 0);
+        CHECK(outcome.run.makespan_s < 3.5);  // three processors need at least 2.5 s
+        REQUIRE(outcome.report.distributions.size() >= 2);
+        CHECK(outcome.report.distributions[1].reason == "processor lost");
+        CHECK(outcome.report.distributions[1].shares_units[2] == 0);
+        CHECK(outcome.report.distributions.back().predicted_end_s == Approx(outcome.run.makespan_s).epsilon(0.1));
+    }
+}
+
+TEST_CASE("without a profile a static policy refuses the load with the sentence that says what to do") {
+    const FakePlatform platform = plain_platform({100, 200});
+    LoadDescription load = platform.load(1000);
+    load.recorded = {{}, "file", "", "there is no recorded profile file; record it with `apportion profile`"};
+    for (const char* name : kUnlike) {
+        INFO(name);
+        const auto policy = find_policy(name)->make();
+        CHECK_THROWS_WITH(run(platform, *policy, load), load.recorded.problem);
+    }
+}
+
+TEST_CASE("imbalance with a profile takes the offset of Algorithm 1") {
+    // Published times of MPDATA teams over x cells (EULAG, Table 1): balanced 1.486, offset 8 1.386.
+    FakePlatform platform = plain_platform({100, 100, 100, 100});
+    for (FakeWorker& worker : platform.workers) {
+        worker.kind = 0;
+        worker.seconds = [](double x) {
+            return x == 120 ? 1.486 : x < 120 ? 0.01 * x + 0.1 : 1.306 + 0.01 * (x - 120);
+        };
+    }
+    LoadDescription load = platform.load(480);
+    platform.record(load, every(4, 240));
+    const Outcome outcome = run_under("imbalance", platform, load);
+    CHECK(outcome.run.units_of(0) == 116);
+    CHECK(outcome.run.units_of(1) == 124);
+    CHECK(outcome.run.units_of(2) == 116);
+    CHECK(outcome.run.makespan_s == Approx(1.346));
+    CHECK(outcome.report.distributions[0].predicted_end_s == Approx(1.346));
+}
+
+TEST_CASE("imbalance without a profile finds its offset over the first submissions and keeps it") {
+    FakePlatform platform = plain_platform({100, 100, 100, 100});
+    for (FakeWorker& worker : platform.workers) {
+        worker.kind = 0;
+        // 112 to 116 are slow sizes, 128 to 131 fast ones.
+        worker.seconds = [](double x) { return x >= 117 && x < 128 ? x / 80 : x / 100; };
+    }
+    LoadDescription load = platform.load(480);
+    load.recorded = {{}, "", "", "there is no profile"};
+    const auto policy = find_policy("imbalance")->make();
+    std::vector<double> makespans_s;
+    for (load.run = 1; load.run <= 30; ++load.run) makespans_s.push_back(run(platform, *policy, load).makespan_s);
+    CHECK(makespans_s[0] == Approx(1.5));
+    CHECK(makespans_s.back() == Approx(1.28));
+    CHECK(makespans_s[25] == makespans_s.back());
+    CHECK(policy->report().distributions[0].shares_units == std::vector<double>{112, 128, 112, 128});
+    CHECK(policy->report().note.find("found by trying") != std::string::npos);
+}
+
+TEST_CASE("imbalance spends no runs on searching where few are announced") {
+    FakePlatform platform = plain_platform({100, 100});
+    for (FakeWorker& worker : platform.workers) worker.kind = 0;
+    LoadDescription load = platform.load(480);
+    load.recorded = {{}, "", "", "there is no profile"};
+    load.runs_expected = 2;
+    const auto policy = find_policy("imbalance")->make();
+    for (load.run = 1; load.run <= 2; ++load.run) CHECK(run(platform, *policy, load).units_of(0) == 240);
+}

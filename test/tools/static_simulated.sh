@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# static_simulated.sh APPORTION MATMUL: policies that plan from a profile on a simulated platform, whose profile is its
+# true times. Virtual time: the same at every run.
+set -euo pipefail
+apportion=$1 matmul=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_DATA_HOME=$folder/data STARPU_SILENT=1
+file=$folder/data/apportion/profiles/plbhec-ab/matmul-16384.csv
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+run() { STARPU_SCHED=$1 "$apportion" platform plbhec-ab "$matmul" --size 16384 --json; }
+
+status=0
+said=$(run hpopta 2>&1) || status=$?
+[ $status -ne 0 ] || fail "hpopta runs without a profile"
+[[ $said == *"there is no recorded profile $file; record it with \`apportion profile --app matmul --size 16384 --platform "* ]] ||
+    fail "hpopta says $said"
+said=$("$apportion" profile --app matmul --size 16384 --platform plbhec-ab)
+[[ $said == "$file: "*" points of 13 processors" ]] || fail "profile says $said"
+for policy in cpm fpm fpm-akima hpopta ilp min-min; do
+    run $policy | python3 -c '
+import json, sys
+policy, file = sys.argv[1:]
+report = json.load(sys.stdin)["report"]
+shares = [p["units"] for p in report["processors"]]
+plan = report["distributions"][0]
+assert report["profile"]["file"] == file, report["profile"]
+assert len(report["distributions"]) == 1 and shares == [round(u) for u in plan["shares"]], (shares, plan)
+assert sum(shares) == 16384 and report["policy_stalls"] == 0
+error = report["makespan_seconds"] / plan["predicted_end_seconds"] - 1
+print(policy, "makespan", report["makespan_seconds"], "planned", plan["predicted_end_seconds"], "in", report["solver"]["seconds"], "s")
+assert -0.001 < error < 0.25, error  # links that devices share are not planned for' $policy "$file" || fail "$policy"
+done
+status=0
+said=$(run imbalance 2>&1) || status=$?
+[ $status -ne 0 ] && [[ $said == *"imbalance needs identical processors"* ]] || fail "imbalance says $said"
+
+"$apportion" compare --app matmul --size 65536 --platform plbhec-abcd --policies hpopta,ilp,plb-hec --json 2>"$folder/err" | python3 -c '
+import json, sys
+seconds = {r["policy"]: r["makespan_seconds"]["median"] for r in json.load(sys.stdin)["runs"]}
+print(seconds)
+assert seconds["hpopta"] <= seconds["plb-hec"] and seconds["ilp"] <= seconds["plb-hec"]' || fail "with a profile it takes longer than without"
+grep -q 'no usable profile is recorded' "$folder/err" || fail "compare does not say that it made a profile"
+echo passed
