@@ -75,7 +75,7 @@ Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), g
     shape_.bytes_shared = 2 * static_cast<std::uint64_t>(grid_.halo()) * kFields * plane_bytes;
 #ifdef STARPU_SIMGRID
     const auto size = [](int n) { return static_cast<double>(n); };
-    simulated::install(codelet(), "mpdata", {.m = size(grid_.ny), .n = size(field_->nx()), .k = size(grid_.nz)},
+    simulated::install(codelet(), "mpdata", {.m = size(field_->nx()), .n = size(grid_.ny), .k = size(grid_.nz)},
                        planes_of);
 #endif
 }

@@ -28,28 +28,65 @@ bool resident_fits(const Device& device, double resident_bytes) {
     return device.memory_bytes == 0 || resident_bytes < usable_bytes(device);
 }
 
-double interpolated(const std::vector<std::pair<double, double>>& table, double units) {
+using Points = std::vector<std::pair<double, double>>;
+
+/// The point at or before x, or the one before the last; the next one is on the other side of x. Needs two points.
+Points::const_iterator segment(const Points& points, double x) {
+    const auto after = std::upper_bound(points.begin() + 1, points.end() - 1, x,
+                                        [](double value, const auto& point) { return value < point.first; });
+    return after - 1;
+}
+
+double between(double x, double x0, double y0, double x1, double y1) { return y0 + (y1 - y0) * (x - x0) / (x1 - x0); }
+
+double interpolated(const Points& table, double units) {
     const auto& [first_units, first_s] = table.front();
     const auto& [last_units, last_s] = table.back();
     if (units <= first_units) return first_s * units / first_units;
     if (units >= last_units) return last_s * units / last_units;
-    const auto right = std::upper_bound(table.begin(), table.end(), units,
-                                        [](double x, const auto& point) { return x < point.first; });
-    const auto left = right - 1;
-    return left->second + (right->second - left->second) * (units - left->first) / (right->first - left->first);
+    const auto left = segment(table, units), right = left + 1;
+    return between(units, left->first, left->second, right->first, right->second);
+}
+
+/// Seconds of `units` for every piece of work in a unit.
+double seconds_by_rates(const TrueTime& time, double units) {
+    const auto& [first_units, first_rate] = time.rates.front();
+    const auto& [last_units, last_rate] = time.rates.back();
+    if (units <= first_units) {
+        const double h = time.half_saturation;
+        return first_units / first_rate * (units + h) / (first_units + h);
+    }
+    if (units >= last_units) return units / last_rate;
+    const auto left = segment(time.rates, units), right = left + 1;
+    return between(units, left->first, left->first / left->second, right->first, right->first / right->second);
+}
+
+/// Seconds of a unit of a problem of size n.
+double unit_seconds(const Points& by_n, double n) {
+    if (by_n.size() == 1) return by_n.front().second;
+    const auto left = segment(by_n, n), right = left + 1;
+    return std::exp(between(std::log(std::max(n, 1.0)), std::log(left->first), std::log(left->second),
+                            std::log(right->first), std::log(right->second)));
+}
+
+double compute_seconds(const KernelNeeds& needs, const TrueTime& time, const KernelSize& size, double units) {
+    if (!time.rates.empty()) return needs.work(size) * seconds_by_rates(time, units);
+    if (!time.seconds_by_n.empty()) return unit_seconds(time.seconds_by_n, size.n) * (units + time.half_saturation);
+    return needs.work(size) * (units + time.half_saturation) / time.rate;
 }
 
 double ripple(const TrueTime& time, double units) {
-    if (time.ripple_height == 0) return 1;
+    if (time.ripple_height == 0 || units < time.ripple_from || units > time.ripple_to) return 1;
+    const double height = time.ripple_height / (time.ripple_fade > 0 ? 1 + units / time.ripple_fade : 1);
     const double phase = units / static_cast<double>(time.ripple_period);
-    return 1 + time.ripple_height * 2 * std::abs(phase - std::floor(phase + 0.5));
+    return 1 + height * 2 * std::abs(phase - std::floor(phase + 0.5));
 }
 
-/// Sizes of 1 ... most between which the speed without ripple is monotone: the formula's speed only grows, a table's
-/// time is linear from point to point.
+/// Sizes of 1 ... most between which the speed without ripple is monotone: the formula's speed only grows; with a table
+/// or with rates the time is linear from point to point.
 std::vector<Units> turning_points(const TrueTime& time, Units most) {
     std::vector<Units> points{1, most};
-    for (const auto& point : time.table) {
+    for (const auto& point : time.table.empty() ? time.rates : time.table) {
         const auto units = static_cast<Units>(point.first);
         for (Units x : {units, units + 1})
             if (x >= 1 && x <= most) points.push_back(x);
@@ -59,8 +96,8 @@ std::vector<Units> turning_points(const TrueTime& time, Units most) {
     return points;
 }
 
-/// max x / t(x) over x = 1 ... most. With a ripple, sizes that differ by whole periods have the same factor, so in a
-/// monotone piece the best one is less than a period away from one of the ends.
+/// max x / t(x) over x = 1 ... most. With a ripple, multiples of the period have the factor 1 and no size has less, so
+/// in a monotone piece the best one is less than a period away from one of the ends.
 template <typename Seconds>
 double best_speed(const TrueTime& time, Units most, const Seconds& seconds) {
     const Units window = time.ripple_height > 0 ? time.ripple_period : 1;
@@ -126,8 +163,7 @@ double true_seconds(const Platform& platform, const Device& device, const std::s
     const double resident = needs.resident_bytes(size);
     const double stream_s =
         time.stream_bytes_per_s > 0 && !resident_fits(device, resident) ? resident / time.stream_bytes_per_s : 0;
-    const double compute_s = needs.work(size) * (units + time.half_saturation) / time.rate;
-    return (time.base_s + stream_s + compute_s) * ripple(time, units);
+    return (time.base_s + stream_s + compute_seconds(needs, time, size, units)) * ripple(time, units);
 }
 
 std::optional<Units> memory_units(const Platform& platform, const Device& device, const std::string& kernel,

@@ -9,11 +9,13 @@
 //     t(x) = base_s + stream_s + W (x + half_saturation) / rate,
 //
 // where W is the work of one unit and stream_s the time to read the resident data again, for a device on which they do
-// not fit; or as a table of measured times. platform_file.hpp describes the file format.
+// not fit; with rates measured at several block sizes or unit times measured at several problem sizes in the place of
+// the rate; or as a table of measured times. platform_file.hpp describes the file format.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +23,8 @@
 
 namespace apportion::simulated {
 
-/// The size of a problem as its kernel understands it: matmul multiplies m x k by k x n; others have n only.
+/// The size of a problem as its kernel understands it, and as its application reports it in the order m, n, k: matmul
+/// multiplies m x k by k x n, mpdata has m planes of n x k cells; others have n only.
 struct KernelSize {
     double m = 0;
     double n = 0;
@@ -50,12 +53,22 @@ struct TrueTime {
     double rate = 0;                ///< work per second
     double half_saturation = 0;     ///< units at which half the rate is reached
     double stream_bytes_per_s = 0;  ///< for resident data that do not fit; 0: they cost nothing
+    /// Measured (units, work per second) by ascending units, in the place of the rate when not empty. The time of a
+    /// unit of work is interpolated so that t(x) is linear from point to point; beyond the last point the rate is
+    /// constant, below the first it falls as half_saturation says.
+    std::vector<std::pair<double, double>> rates;
+    /// Measured (n, seconds of a unit) by ascending n, in the place of work and rate when not empty: for a kernel whose
+    /// devices depend on the problem's size n in different ways. Powers of n between the points and outside.
+    std::vector<std::pair<double, double>> seconds_by_n;
     /// Measured (units, seconds) by ascending units, interpolated linearly, with constant speed outside; replaces the
     /// formula when not empty, whatever the size of the problem.
     std::vector<std::pair<double, double>> table;
-    /// Not smooth: times 1 + ripple_height * z(x), z a triangle wave between 0, at multiples of the period, and 1.
+    /// Not smooth: times 1 + height(x) * z(x), z a triangle wave between 0, at multiples of the period, and 1.
     double ripple_height = 0;
     std::int64_t ripple_period = 1;  ///< units
+    double ripple_fade = 0;          ///< height(x) = height / (1 + x / fade); 0: the same everywhere
+    double ripple_from = 0;          ///< no ripple on blocks of less units ...
+    double ripple_to = std::numeric_limits<double>::infinity();  ///< ... and of more
 };
 
 struct Link {

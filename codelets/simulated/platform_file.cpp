@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSmallestMemory = 16 << 20;  // bytes
+constexpr double kSmallestMemory = 32 << 20;  // bytes; StarPU would wait for ever for a first piece
 constexpr std::int64_t kMostDevices = 1024;
 constexpr std::int64_t kLargestSeed = 1'000'000'000;
 constexpr std::int64_t kLongestRipple = 1'000'000;
@@ -72,6 +72,22 @@ Monomial read_monomial(TomlTable& kernel, const char* key) {
     monomial.k = table->not_negative("k", 0);
     table->finish();
     return monomial;
+}
+
+/// The rate of a formula, or what stands in its place.
+void read_rate(TomlTable& table, TrueTime& time) {
+    const char* found = nullptr;
+    for (const char* key : {"rate", "seconds_per_work", "rates", "seconds_by_n"}) {
+        if (!table.has(key)) continue;
+        if (found) table.fail(key, fmt::format("{} and {} exclude each other; remove one", found, key));
+        found = key;
+    }
+    time.rates = table.points("rates");
+    time.seconds_by_n = table.points("seconds_by_n");
+    if (table.has("seconds_per_work"))
+        time.rate = 1 / table.positive("seconds_per_work");
+    else if (time.rates.empty() && time.seconds_by_n.empty())
+        time.rate = table.positive("rate");
 }
 
 class PlatformReader {
@@ -185,9 +201,10 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         device.latency_s = table.not_negative("latency_s", found->latency_s);
         device.memory_bytes = table.positive("memory_bytes");
         if (device.memory_bytes < kSmallestMemory)
-            table.fail("memory_bytes",
-                       fmt::format("memory_bytes is {}, but StarPU counts memory in MiB; give at least {}",
-                                   device.memory_bytes, kSmallestMemory));
+            table.fail(
+                "memory_bytes",
+                fmt::format("memory_bytes is {}, but StarPU takes device memory in pieces of 32 MiB; give at least {}",
+                            device.memory_bytes, kSmallestMemory));
     } else {
         for (const char* key : {"link", "latency_s", "memory_bytes"})
             if (table.has(key)) table.fail(key, fmt::format("a cpu works in main memory and has no {}", key));
@@ -212,20 +229,22 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
 TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
     TrueTime time;
     if (const std::string file = table.text("table", ""); !file.empty()) {
-        for (const char* key : {"base_s", "rate", "seconds_per_work", "half_saturation", "stream_bytes_per_s"})
+        for (const char* key :
+             {"base_s", "rate", "seconds_per_work", "rates", "seconds_by_n", "half_saturation", "stream_bytes_per_s"})
             if (table.has(key)) table.fail(key, fmt::format("a table replaces the formula; remove {}", key));
         time.table = read_table(folder / file);
     } else {
         time.base_s = table.not_negative("base_s", 0);
-        if (table.has("seconds_per_work") && table.has("rate"))
-            table.fail("seconds_per_work", "rate and seconds_per_work exclude each other; remove one");
-        time.rate = table.has("seconds_per_work") ? 1 / table.positive("seconds_per_work") : table.positive("rate");
+        read_rate(table, time);
         time.half_saturation = table.not_negative("half_saturation", 0);
         time.stream_bytes_per_s = table.not_negative("stream_bytes_per_s", 0);
     }
     if (auto ripple = table.table("ripple", "a ripple")) {
         time.ripple_height = ripple->positive("height");
         time.ripple_period = ripple->whole("period", 2, kLongestRipple, 2);
+        time.ripple_fade = ripple->positive("fade", 0);
+        time.ripple_from = ripple->not_negative("from", 0);
+        time.ripple_to = ripple->positive("to", time.ripple_to);
         ripple->finish();
     }
     table.finish();

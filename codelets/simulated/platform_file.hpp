@@ -32,12 +32,14 @@
 //     lost_at_s = 20                                    # default: never
 //
 //     [device.kernel.matmul]
-//     base_s = 30e-6                 # these four: see TrueTime; default 0, but a rate is required
+//     base_s = 30e-6                 # see TrueTime; default 0, but a rate or what replaces it is required
 //     rate = 2600e9                  # work per second; or seconds_per_work, its reciprocal
 //     half_saturation = 512
 //     stream_bytes_per_s = 5e9
-//     table = "k20c.csv"             # or, instead of the four: lines "units,seconds" under just that heading
-//     ripple = { height = 0.2, period = 64 }            # default: none
+//     rates = [[320, 1.1e12], [640, 2.0e12]]            # or, instead of a rate: measured [units, work per second]
+//     seconds_by_n = [[512, 0.22], [1024, 0.61]]        # or: measured [n, seconds of a unit]
+//     table = "k20c.csv"             # or, instead of them all: lines "units,seconds" under just that heading
+//     ripple = { height = 0.2, period = 64, fade = 1e3, from = 1, to = 1e4 }  # the last three: see TrueTime; optional
 //
 // The reader is strict: unknown keys, wrong types and impossible numbers are errors.
 #pragma once

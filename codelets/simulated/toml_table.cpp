@@ -78,6 +78,25 @@ bool TomlTable::yes_no(const char* key, bool otherwise) {
     return *value;
 }
 
+std::vector<std::pair<double, double>> TomlTable::points(const char* key) {
+    std::vector<std::pair<double, double>> points;
+    const toml::node* node = find(key);
+    if (!node) return points;
+    const auto wrong = [&](const toml::node& at) {
+        fail_at(at, fmt::format("{} must be a list [[x, y], ...] of numbers greater than 0, by ascending x", key));
+    };
+    if (!node->is_array() || node->as_array()->empty()) wrong(*node);
+    for (const toml::node& entry : *node->as_array()) {
+        const toml::array* pair = entry.as_array();
+        if (!pair || pair->size() != 2 || !(*pair)[0].is_number() || !(*pair)[1].is_number()) wrong(entry);
+        const double x = *(*pair)[0].value<double>(), y = *(*pair)[1].value<double>();
+        if (!std::isfinite(x) || !std::isfinite(y) || x <= 0 || y <= 0) wrong(entry);
+        if (!points.empty() && x <= points.back().first) wrong(entry);
+        points.emplace_back(x, y);
+    }
+    return points;
+}
+
 std::optional<TomlTable> TomlTable::table(const char* key, const std::string& what) {
     const toml::node* node = find(key);
     if (!node) return std::nullopt;

@@ -10,6 +10,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace apportion::simulated {
 
@@ -25,6 +27,8 @@ class TomlTable {
     double not_negative(const char* key, double otherwise);
     std::int64_t whole(const char* key, std::int64_t smallest, std::int64_t largest, std::int64_t otherwise);
     bool yes_no(const char* key, bool otherwise);
+    /// Pairs of numbers greater than 0, the first ones ascending; empty when the key is not there.
+    std::vector<std::pair<double, double>> points(const char* key);
     bool has(const char* key) const { return table_.contains(key); }
 
     /// A table under `key`, if there is one; `what` names it.

@@ -37,8 +37,8 @@ sed -i 's/^memory_bytes = .*/memory_bytes = 3e8/' "$work/platforms/plbhec/machin
     --policies equal,greedy,plb-hec,dmda --blocks 64 --json |
     judge "B and C 100 times larger than the device" 'ratio("plb-hec") <= 1.1'
 
-sed -i 's/^memory_bytes = .*/memory_bytes = 2e7/' "$work/platforms/plbhec/machine-a.toml"
-message=$("$apportion" compare --app matmul --size 6000000,64,16 --platform "$work/platforms/plbhec-a.toml" --policies plb-hec 2>&1)
+sed -i 's/^memory_bytes = .*/memory_bytes = 4e7/' "$work/platforms/plbhec/machine-a.toml"
+message=$("$apportion" compare --app matmul --size 8000000,48,16 --platform "$work/platforms/plbhec-a.toml" --policies plb-hec 2>&1)
 if [ $? = 0 ] || [[ $message != *"is too small"* ]]; then
     echo "a device too small for one unit: expected a sentence and failure, got: $message"
     failed=1

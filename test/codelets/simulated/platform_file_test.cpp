@@ -73,6 +73,8 @@ noise = 0.1
 [kernel.k]
 work = { factor = 2, m = 1, n = 2, k = 3 }
 bytes_in = { factor = 4 }
+[kernel.by_rates]
+[kernel.by_n]
 [[link]]
 name = "bus"
 bytes_per_s = 1e9
@@ -88,7 +90,11 @@ drift = { factor = 3, from_s = 10 }
 lost_at_s = 20
 [device.kernel.k]
 table = "times.csv"
-ripple = { height = 0.25, period = 32 }
+ripple = { height = 0.25, period = 32, fade = 100, from = 64, to = 4096 }
+[device.kernel.by_rates]
+rates = [[10, 1e9], [20, 3e9]]
+[device.kernel.by_n]
+seconds_by_n = [[512, 0.5], [1024, 2]]
 [[device]]
 name = "core"
 kind = "cpu"
@@ -120,6 +126,11 @@ stream_bytes_per_s = 3e9
     CHECK(gpu.lost_at_s == 20.0);
     CHECK(gpu.kernels.at("k").table.size() == 2);
     CHECK(gpu.kernels.at("k").ripple_period == 32);
+    CHECK(gpu.kernels.at("k").ripple_fade == 100);
+    CHECK(gpu.kernels.at("k").ripple_from == 64);
+    CHECK(gpu.kernels.at("k").ripple_to == 4096);
+    CHECK(gpu.kernels.at("by_rates").rates.back() == std::pair(20.0, 3e9));
+    CHECK(gpu.kernels.at("by_n").seconds_by_n.front() == std::pair(512.0, 0.5));
 }
 
 TEST_CASE("included files add their devices once, in order") {
@@ -151,10 +162,18 @@ TEST_CASE("a mistake in a platform file is reported with file, line and what to 
     CHECK(with("rate = 1e9", "rat = 1e9").starts_with("bad.toml:11: kernel k lacks rate"));
     CHECK(
         with("rate = 1e9", "rate = 1\nspeed = 1").starts_with("bad.toml:13: kernel k has no key speed; its keys are"));
+    CHECK(with("rate = 1e9", "rate = 1\nrates = [[1, 2]]") ==
+          "bad.toml:13: rate and rates exclude each other; remove one");
+    for (const char* points : {"[]", "3", "[[1, 2], [1, 3]]", "[[1]]", "[[0, 1]]", "[[1, inf]]", "[[1, \"x\"]]"})
+        CHECK(with("rate = 1e9", std::string("rates = ") + points) ==
+              "bad.toml:12: rates must be a list [[x, y], ...] of numbers greater than 0, by ascending x");
+    CHECK(with("rate = 1e9", "rate = 1\nripple = { height = 1, fade = 0 }") ==
+          "bad.toml:13: fade is 0, but must be greater than 0");
     CHECK(with("\"cuda\"", "\"gpu\"") == "bad.toml:8: kind is gpu, but must be cpu or cuda");
     CHECK(with("\"cuda\"", "\"cpu\"") == "bad.toml:9: a cpu works in main memory and has no link");
     CHECK(with("link = \"bus\"", "link = \"net\"") == "bad.toml:9: there is no link net; the links are: bus");
-    CHECK(with("memory_bytes = 1e9", "memory_bytes = 1e6").find("StarPU counts memory in MiB") != std::string::npos);
+    CHECK(with("memory_bytes = 1e9", "memory_bytes = 3e7").find("pieces of 32 MiB; give at least 33554432") !=
+          std::string::npos);
     CHECK(with("memory_bytes = 1e9", "count = 1.5").find("count must be a whole number from 1 to") !=
           std::string::npos);
     CHECK(with("device.kernel.k", "device.kernel.z") ==

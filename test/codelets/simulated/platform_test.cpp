@@ -156,6 +156,53 @@ TEST_CASE("a ripple slows sizes between the multiples of its period") {
     CHECK(seconds(p, 18) == Approx(18 * 1.25));
 }
 
+TEST_CASE("a ripple may fade with the size and end at sizes") {
+    TrueTime time;
+    time.rate = 1;
+    time.ripple_height = 0.5;
+    time.ripple_period = 8;
+    time.ripple_fade = 20;
+    time.ripple_from = 10;
+    time.ripple_to = 40;
+    const Platform p = one_device(time);
+    CHECK(seconds(p, 4) == Approx(4));
+    CHECK(seconds(p, 20) == Approx(20 * 1.25));
+    CHECK(seconds(p, 36) == Approx(36 * (1 + 0.5 / 2.8)));
+    CHECK(seconds(p, 44) == Approx(44));
+    for (std::int64_t units : {9, 17, 39, 60}) CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
+}
+
+TEST_CASE("measured rates are met, with linear times between, constant speed beyond, half saturation below") {
+    TrueTime time;
+    time.base_s = 0.1;
+    time.rates = {{10, 2}, {20, 5}, {40, 4}};
+    time.half_saturation = 5;
+    const Platform p = one_device(time);
+    CHECK(seconds(p, 10) == Approx(0.1 + 10 / 2.0));
+    CHECK(seconds(p, 20) == Approx(0.1 + 20 / 5.0));
+    CHECK(seconds(p, 30) == Approx(0.1 + (20 / 5.0 + 40 / 4.0) / 2));
+    CHECK(seconds(p, 100) == Approx(0.1 + 100 / 4.0));
+    CHECK(seconds(p, 5) == Approx(0.1 + 5.0 * 10 / 15));
+    for (std::int64_t units : {1, 9, 15, 25, 200}) CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
+    time.rates = {{10, 2}};
+    CHECK(seconds(one_device(time), 30) == Approx(0.1 + 30 / 2.0));
+}
+
+TEST_CASE("unit times measured at several problem sizes follow powers of the size") {
+    TrueTime time;
+    time.base_s = 0.1;
+    time.seconds_by_n = {{100, 1}, {200, 8}, {400, 16}};
+    Platform p = one_device(time);
+    const auto at = [&](double n) { return true_seconds(p, p.devices[0], "k", {.m = 0, .n = n, .k = 0}, 3); };
+    CHECK(at(100) == Approx(0.1 + 3));
+    CHECK(at(150) == Approx(0.1 + 3 * std::pow(1.5, 3)));
+    CHECK(at(400) == Approx(0.1 + 3 * 16));
+    CHECK(at(50) == Approx(0.1 + 3 / 8.0));
+    CHECK(at(800) == Approx(0.1 + 3 * 32));
+    p.devices[0].kernels["k"].seconds_by_n = {{100, 2}};
+    CHECK(at(777) == Approx(0.1 + 3 * 2));
+}
+
 TEST_CASE("noise is log-normal with the given deviation and depends on seed and device") {
     TrueTime time;
     time.rate = 1;
