@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/simulated/platform.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -190,6 +192,18 @@ double lower_bound_seconds(const Platform& platform, const std::string& kernel, 
     return speed > 0 ? static_cast<double>(units) / speed : std::numeric_limits<double>::infinity();
 }
 
+std::string describe_behaviour(const Device& device) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (device.drift_factor != 1)
+        add(fmt::format("{:g} x as slow from {:g} s on", device.drift_factor, device.drift_from_s));
+    if (device.spike_factor != 1)
+        add(fmt::format("one block {:g} x as slow at {:g} s", device.spike_factor, device.spike_at_s));
+    if (device.stall_s > 0) add(fmt::format("stalls for {:g} s at {:g} s", device.stall_s, device.stall_from_s));
+    if (device.lost_at_s) add(fmt::format("lost at {:g} s", *device.lost_at_s));
+    return text;
+}
+
 Execution::Execution(const Platform& platform, const Device& device, int stream)
     : state_(platform.seed), noise_(platform.noise), device_(device) {
     // Distant states for neighbouring seeds and streams.
@@ -200,7 +214,14 @@ Execution::Execution(const Platform& platform, const Device& device, int stream)
 double Execution::next_seconds(double true_s, double start_s) {
     if (noise_ > 0) true_s *= std::exp(noise_ * normal(state_));
     const double before_s = std::clamp(device_.drift_from_s - start_s, 0.0, true_s);
-    const double seconds = before_s + (true_s - before_s) * device_.drift_factor;
+    double seconds = before_s + (true_s - before_s) * device_.drift_factor;
+    if (!spiked_ && device_.spike_factor != 1 && start_s + seconds > device_.spike_at_s) {
+        spiked_ = true;
+        seconds *= device_.spike_factor;
+    }
+    const double stall_end_s = device_.stall_from_s + device_.stall_s;
+    if (start_s < stall_end_s && start_s + seconds > device_.stall_from_s)
+        seconds += stall_end_s - std::max(start_s, device_.stall_from_s);
     return device_.lost_at_s && start_s + seconds > *device_.lost_at_s ? kNever_s : seconds;
 }
 

@@ -91,6 +91,10 @@ struct Device {
     std::map<std::string, TrueTime> kernels;
     double drift_factor = 1;          ///< times are multiplied by it ...
     double drift_from_s = 0;          ///< ... from this moment on, in seconds since StarPU started
+    double spike_factor = 1;          ///< one block takes so many times as long: ...
+    double spike_at_s = 0;            ///< ... the one that would otherwise end first after this moment
+    double stall_s = 0;               ///< the device pauses for so long ...
+    double stall_from_s = 0;          ///< ... from this moment on
     std::optional<double> lost_at_s;  ///< the device dies at this moment: it finishes no block any more
 };
 
@@ -107,6 +111,9 @@ struct Platform {
     int count(DeviceKind kind) const;                        ///< devices of that kind, counting identical ones
     const Device& device(DeviceKind kind, int index) const;  ///< index-th of that kind; 0 <= index < count(kind)
 };
+
+/// How a device does not stay what it is, in words: "3 x as slow from 10 s on; lost at 20 s"; or nothing.
+std::string describe_behaviour(const Device& device);
 
 /// Share of a device's memory that data may take: resident data and all blocks in flight.
 inline constexpr double kUsableMemory = 0.75;
@@ -130,8 +137,9 @@ double lower_bound_seconds(const Platform& platform, const std::string& kernel, 
 /// "Never" for a block on a device that died: long after any simulated run, and short enough for a clock in doubles.
 inline constexpr double kNever_s = 1e7;
 
-/// Draws what the machine really does: noise, drift and loss on top of the true times. One per device of a run, so that
-/// the noise of a device depends on the platform's seed, on the device and on how many blocks it had before.
+/// Draws what the machine really does: noise, drift, a spike, a stall and loss on top of the true times, in this order.
+/// One per device of a run, so that the noise of a device depends on the platform's seed, on the device and on how many
+/// blocks it had before.
 class Execution {
   public:
     /// `stream` tells devices of one platform apart. Platform and device must outlive this.
@@ -143,6 +151,7 @@ class Execution {
   private:
     std::uint64_t state_;
     double noise_;
+    bool spiked_ = false;
     const Device& device_;
 };
 

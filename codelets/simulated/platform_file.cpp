@@ -214,6 +214,16 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         device.drift_from_s = drift->not_negative("from_s", 0);
         drift->finish();
     }
+    if (auto spike = table.table("spike", "a spike")) {
+        device.spike_factor = spike->positive("factor");
+        device.spike_at_s = spike->not_negative("at_s", 0);
+        spike->finish();
+    }
+    if (auto stall = table.table("stall", "a stall")) {
+        device.stall_s = stall->positive("seconds");
+        device.stall_from_s = stall->not_negative("from_s", 0);
+        stall->finish();
+    }
     if (table.has("lost_at_s")) device.lost_at_s = table.not_negative("lost_at_s", 0);
     table.for_each_named("kernel", [&](const std::string& name, TomlTable kernel) {
         if (!platform_.kernels.contains(name))

@@ -29,7 +29,9 @@
 //     latency_s = 10e-6              # default: the link's
 //     memory_bytes = 5.0e9
 //     drift = { factor = 3, from_s = 10 }               # default: none
-//     lost_at_s = 20                                    # default: never
+//     spike = { factor = 20, at_s = 5 }                 # one block takes 20 times as long; default: none
+//     stall = { seconds = 4, from_s = 12 }              # the device pauses; default: none
+//     lost_at_s = 20                                    # no block ends after this moment; default: never
 //
 //     [device.kernel.matmul]
 //     base_s = 30e-6                 # see TrueTime; default 0, but a rate or what replaces it is required

@@ -48,23 +48,17 @@ std::string kernel_names(const Device& device) {
     return names;
 }
 
-std::string behaviour(const Device& device) {
-    std::string text;
-    if (device.drift_factor != 1)
-        text += fmt::format("; {:g} x as slow from {:g} s on", device.drift_factor, device.drift_from_s);
-    if (device.lost_at_s) text += fmt::format("; lost at {:g} s", *device.lost_at_s);
-    return text;
-}
-
 void print_platform(const Platform& platform) {
     fmt::print("{}: {}\n{}\n\n", platform.name, platform.description, platform.file.string());
     fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}\n", "device", "kind", "count", "link", "latency",
                "memory", "kernels");
     for (const Device& d : platform.devices) {
+        const std::string behaviour = simulated::describe_behaviour(d);
         const bool own = d.kind == DeviceKind::cuda;
         fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}{}\n", d.name, kind_name(d.kind), d.count,
                    own ? platform.links[d.link].name : "-", own ? fmt::format("{:g} us", d.latency_s * 1e6) : "-",
-                   own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main", kernel_names(d), behaviour(d));
+                   own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main", kernel_names(d),
+                   behaviour.empty() ? "" : "; " + behaviour);
     }
     if (!platform.links.empty()) fmt::print("\n  {:<20} {:>10}\n", "link", "bandwidth");
     for (const Link& link : platform.links)
@@ -96,6 +90,8 @@ Json platform_json(const Platform& platform) {
             device["memory_bytes"] = d.memory_bytes;
         }
         if (d.drift_factor != 1) device["drift"] = {{"factor", d.drift_factor}, {"from_seconds", d.drift_from_s}};
+        if (d.spike_factor != 1) device["spike"] = {{"factor", d.spike_factor}, {"at_seconds", d.spike_at_s}};
+        if (d.stall_s > 0) device["stall"] = {{"seconds", d.stall_s}, {"from_seconds", d.stall_from_s}};
         if (d.lost_at_s) device["lost_at_seconds"] = *d.lost_at_s;
         json["devices"].push_back(std::move(device));
     }

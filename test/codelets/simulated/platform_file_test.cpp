@@ -87,6 +87,8 @@ kind = "cuda"
 link = "bus"
 memory_bytes = 2e9
 drift = { factor = 3, from_s = 10 }
+spike = { factor = 20, at_s = 5 }
+stall = { seconds = 4, from_s = 12 }
 lost_at_s = 20
 [device.kernel.k]
 table = "times.csv"
@@ -123,7 +125,14 @@ stream_bytes_per_s = 3e9
     const Device& gpu = p.device(DeviceKind::cuda, 0);
     CHECK(gpu.latency_s == 1e-5);  // the link's
     CHECK(gpu.drift_factor == 3);
+    CHECK(gpu.spike_factor == 20);
+    CHECK(gpu.spike_at_s == 5);
+    CHECK(gpu.stall_s == 4);
+    CHECK(gpu.stall_from_s == 12);
     CHECK(gpu.lost_at_s == 20.0);
+    CHECK(describe_behaviour(gpu) ==
+          "3 x as slow from 10 s on; one block 20 x as slow at 5 s; stalls for 4 s at 12 s; lost at 20 s");
+    CHECK(describe_behaviour(core).empty());
     CHECK(gpu.kernels.at("k").table.size() == 2);
     CHECK(gpu.kernels.at("k").ripple_period == 32);
     CHECK(gpu.kernels.at("k").ripple_fade == 100);
@@ -176,6 +185,13 @@ TEST_CASE("a mistake in a platform file is reported with file, line and what to 
           std::string::npos);
     CHECK(with("memory_bytes = 1e9", "count = 1.5").find("count must be a whole number from 1 to") !=
           std::string::npos);
+    CHECK(with("link = \"bus\"", "link = \"bus\"\nspike = { at_s = 2 }") ==
+          "bad.toml:10: a spike lacks factor; add factor = NUMBER");
+    CHECK(with("link = \"bus\"", "link = \"bus\"\nspike = { factor = 0 }") ==
+          "bad.toml:10: factor is 0, but must be greater than 0");
+    CHECK(with("link = \"bus\"", "link = \"bus\"\nstall = { seconds = 1, at_s = 3 }")
+              .starts_with("bad.toml:10: a stall has no key at_s; its keys are"));
+    CHECK(with("link = \"bus\"", "link = \"bus\"\nstall = 3").starts_with("bad.toml:10: "));
     CHECK(with("device.kernel.k", "device.kernel.z") ==
           "bad.toml:11: kernel z is not described; add [kernel.z] to the platform or to an included file");
     CHECK(with("rate = 1e9", "table = \"none.csv\"").starts_with("none.csv:1: cannot be read"));

@@ -238,6 +238,31 @@ TEST_CASE("drift slows what is left of a block from its moment on") {
     CHECK(execution.next_seconds(4, 11) == Approx(12));
 }
 
+TEST_CASE("a spike slows one block, the first that ends after its moment") {
+    TrueTime time;
+    time.rate = 1;
+    Platform p = one_device(time);
+    p.devices[0].spike_factor = 20;
+    p.devices[0].spike_at_s = 10;
+    Execution execution(p, p.devices[0], 0);
+    CHECK(execution.next_seconds(4, 2) == Approx(4));
+    CHECK(execution.next_seconds(4, 8) == Approx(80));
+    CHECK(execution.next_seconds(4, 88) == Approx(4));
+}
+
+TEST_CASE("a stalled device goes on where it was") {
+    TrueTime time;
+    time.rate = 1;
+    Platform p = one_device(time);
+    p.devices[0].stall_s = 5;
+    p.devices[0].stall_from_s = 10;
+    Execution execution(p, p.devices[0], 0);
+    CHECK(execution.next_seconds(4, 6) == Approx(4));
+    CHECK(execution.next_seconds(4, 8) == Approx(4 + 5));
+    CHECK(execution.next_seconds(4, 12) == Approx(4 + 3));  // it was to begin in the pause
+    CHECK(execution.next_seconds(4, 15) == Approx(4));
+}
+
 TEST_CASE("a lost device finishes no block any more") {
     TrueTime time;
     time.rate = 1;
