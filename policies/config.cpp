@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
@@ -29,21 +30,17 @@ std::optional<Units> whole_number(std::string_view text, Units smallest) {
     return value;
 }
 
-/// "worker=factor,worker=factor"; nothing when malformed.
-std::optional<std::map<int, int>> parse_handicap(std::string_view text) {
-    constexpr Units kMost = 1'000'000;
-    std::map<int, int> factors;
-    while (!text.empty()) {
-        const std::string_view item = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(text.size(), item.size() + 1));
-        const std::size_t equals = item.find('=');
-        if (equals == std::string_view::npos) return std::nullopt;
-        const auto worker = whole_number(item.substr(0, equals), 0);
-        const auto factor = whole_number(item.substr(equals + 1), 1);
-        if (!worker || !factor || *worker > kMost || *factor > kMost) return std::nullopt;
-        if (!factors.emplace(static_cast<int>(*worker), static_cast<int>(*factor)).second) return std::nullopt;
-    }
-    return factors;
+std::optional<double> number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+/// 0, or at least 1.
+std::optional<double> stall_factor(std::string_view text) {
+    const auto value = number(text);
+    return value && (*value == 0 || *value >= 1) ? value : std::nullopt;
 }
 
 std::string check_plb_hec(const std::string& value) {
@@ -53,10 +50,11 @@ std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number of at least 1";
 }
 std::string check_switch(const std::string& value) { return value == "0" || value == "1" ? "" : "it must be 0 or 1"; }
-std::string check_handicap(const std::string& value) {
-    return parse_handicap(value) ? "" : "it must be a list like 1=4,3=2 of different workers and factors of at least 1";
+std::string check_stall_factor(const std::string& value) {
+    return stall_factor(value) ? "" : "it must be 0 (off) or a number of at least 1";
 }
-std::string check_file(const std::string&) { return ""; }
+/// Whoever uses it says what is wrong with it.
+std::string check_nothing(const std::string&) { return ""; }
 
 const EnvironmentVariable kVariables[] = {
     {"APPORTION_PLB_HEC", "variant of plb-hec", "improved | published", "improved", check_plb_hec},
@@ -64,12 +62,16 @@ const EnvironmentVariable kVariables[] = {
     {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
      check_positive},
     {"APPORTION_PROFILES", "recorded profiles: a folder of them, or one file", "folder | file name",
-     "~/.local/share/apportion/profiles", check_file},
-    {"APPORTION_REPORT", "file that every finished load appends its JSON report to", "file name", "none", check_file},
+     "~/.local/share/apportion/profiles", check_nothing},
+    {"APPORTION_REPORT", "file that every finished load appends its JSON report to", "file name", "none",
+     check_nothing},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
+    {"APPORTION_STALL_FACTOR",
+     "a block that takes so many times as long as it should: its processor is lost (0: never)", "0 | number >= 1", "50",
+     check_stall_factor},
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
-     check_handicap},
-    {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_file},
+     check_nothing},
+    {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},
     {"APPORTION_PLATFORM_SEED", "seed of the simulated noise", "integer >= 1", "the platform file's", check_positive},
 };
 
@@ -128,8 +130,9 @@ std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_B
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }
 std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
 bool trace_option() { return value_of("APPORTION_TRACE") == "1"; }
-std::map<int, int> handicap_option() {
-    return parse_handicap(value_of("APPORTION_HANDICAP")).value_or(std::map<int, int>{});
+double stall_factor_option() {
+    constexpr double kDefault = 50;
+    return stall_factor(value_of("APPORTION_STALL_FACTOR")).value_or(kDefault);
 }
 std::string platform_file_option() { return value_of("APPORTION_PLATFORM"); }
 

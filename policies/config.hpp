@@ -4,7 +4,6 @@
 // defaults. Getters give the default for a malformed value; programs call check_environment() first and stop.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +34,7 @@ std::optional<Units> blocks_option();
 std::string profiles_option();     ///< empty: the user's folder
 std::string report_file_option();  ///< empty: none
 bool trace_option();
-std::map<int, int> handicap_option();  ///< worker -> factor
-std::string platform_file_option();    ///< empty: none
+double stall_factor_option();        ///< 0: never
+std::string platform_file_option();  ///< empty: none
 
 }  // namespace apportion

@@ -52,8 +52,7 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         solver_.reset_statistics();
         last_end_s_.assign(load.processors.size(), 0);
-        asked_.assign(load.processors.size(), 0);
-        finished_ = 0;
+        lost_.assign(load.processors.size(), false);
         all_measured_ = models_.begin(load);
         replay_.begin(load, all_measured_);
         if (replay_.active()) report_.note = "blocks of the previous run repeated";
@@ -61,7 +60,6 @@ class PlbHecImproved final : public Policy {
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
-        asked_[index(processor)] = finished_;
         if (const auto repeated = replay_.next(processor, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) return idle ? probe_units(processor) : 0;
@@ -77,7 +75,6 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_finished(const FinishedBlock& block) override {
-        ++finished_;
         last_end_s_[index(block.processor)] = block.end_s;
         replay_.finished(block);
         if (models_.add(block) == SampleVerdict::changed) {
@@ -93,6 +90,12 @@ class PlbHecImproved final : public Policy {
 
     void block_returned(int processor, Units units, double seconds) override {
         models_.add_return(processor, units, seconds);
+    }
+
+    void processor_lost(int processor) override {
+        lost_[index(processor)] = true;
+        replay_.stop();
+        decision_ = "processor lost";
     }
 
     PolicyReport report() const override {
@@ -118,11 +121,6 @@ class PlbHecImproved final : public Policy {
         return round_to_granularity(probe, load_.granularity);
     }
 
-    /// Idle, and not asked although a block has finished: the processor is lost.
-    bool lost(int processor, const Progress& progress) const {
-        return progress.in_flight(processor).empty() && asked_[index(processor)] + 1 < finished_;
-    }
-
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void plan(double now_s, const Progress& progress);
     bool best_for_a_granule(int processor) const;
@@ -139,8 +137,7 @@ class PlbHecImproved final : public Policy {
     EqualFinishPlan plan_;
     PolicyReport report_;
     std::vector<double> last_end_s_;
-    std::int64_t finished_ = 0;        ///< blocks
-    std::vector<std::int64_t> asked_;  ///< value of finished_ when the processor was last asked
+    std::vector<bool> lost_;
     bool all_measured_ = false;
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
@@ -193,7 +190,7 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
         EqualFinishProcessor& entry = problem_.processors.emplace_back();
         entry.time = &time;
         entry.busy_until_s = std::max(busy_until_s, now_s);
-        if (lost(p, progress)) entry.maximum_units = 0;
+        if (lost_[index(p)]) entry.maximum_units = 0;
     }
     plan_ = equal_finish(problem_);
     if (!all_measured_ || !decision_) return;

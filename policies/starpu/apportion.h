@@ -60,9 +60,9 @@ struct apportion_block {
 };
 
 /** Fills the task of one part of one block: handles (see apportion_block_*), cl_arg, priority, ...; the codelet,
- *  worker, callbacks and synchronisation are set by the engine. Handles the application registered itself may be used
- *  as well. Called from any thread, never twice at once for one load. Must not block. Returns 0, or a negative errno
- *  value, which ends the load with that error. */
+ *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Handles the application registered
+ *  itself may be used as well. Called from any thread, never twice at once for one load. Must not block. Returns 0, or
+ *  a negative errno value, which ends the load with that error. */
 typedef int (*apportion_fill)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
@@ -89,13 +89,16 @@ struct apportion_load_options {
     const char* profile;         /**< name under which profiles of this load are recorded; NULL: options.name. Copied */
     unsigned runs;               /**< how often the load will be submitted in all (iterations); 0: not known */
     const char* profile_command; /**< command that records that profile, for messages; NULL: none is known. Copied */
+    int results_stay; /**< not 0: between a run's end and the next submission, or the load's destruction, neither input
+                           nor results of the blocks are freed or changed. Then, at the end of a run, others compute
+                           what a CPU worker is late with; see apportion_load_wait */
 };
 
 /** Options with everything optional left out. */
 #define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                   \
     {                                                                                                                  \
         sizeof(struct apportion_load_options), (name_), (units_), 0, 0, (codelet_), (fill_), (arg_), 0, 0, 0, NULL, 0, \
-            -1, NULL, 0, NULL                                                                                          \
+            -1, NULL, 0, NULL, 0                                                                                       \
     }
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that runs:
@@ -110,18 +113,33 @@ void apportion_shutdown(void);
 /** Creates a load. NULL: invalid options, or no worker of the context can run the codelet; see apportion_error(). */
 struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
-/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs. */
+/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs, or a CPU worker that was lost
+ *  in an earlier run has not finished its block. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory (but those of APPORTION_KEEP). Returns 0 or
- *  the error that ended the load. */
+ *  the error that ended the load.
+ *
+ *  Under a policy of Apportion a worker that does not finish its block in a reasonable time (APPORTION_STALL_FACTOR) is
+ *  lost for this run, and others compute its units; nobody waits for it here. Until its task ends it still uses the
+ *  block's input and argument, and a CPU worker may write the results of its units, the same ones, once more: change
+ *  and free them only when the load is destroyed, which waits for the task. What a codelet changes in place cannot be
+ *  computed twice: then the load ends with an error. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Brings data given with APPORTION_KEEP home and forgets the block handles. Not while the load runs. */
 int apportion_load_release(struct apportion_load* load);
 
-/** Waits, releases and frees the load. NULL is allowed. */
+/** Waits, also for the tasks of lost workers, releases and frees the load. NULL is allowed. */
 void apportion_load_destroy(struct apportion_load* load);
+
+/** Says, from the codelet's function, that this task could not compute its part of the block (an allocation failed, the
+ *  device reported an error): under a policy of Apportion the worker gets no more blocks in this run, and others
+ * compute the units. A codelet that is only known to have failed later, because it is asynchronous (STARPU_CUDA_ASYNC)
+ * or simulated, says so from its task's epilogue callback (task->epilogue_callback_func, which `fill` may set). Data in
+ *  mode STARPU_W may have any content by then, data that are changed in place (STARPU_RW, STARPU_REDUX) must be as they
+ *  were. `why` is for the report; copied, may be NULL. -EPERM: the calling thread runs no block. */
+int apportion_block_failed(const char* why);
 
 /** The report of the last finished run as a JSON object; valid until the load is submitted or destroyed. Also appended
  *  to the file that APPORTION_REPORT names, one line a run. */

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <utility>
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
@@ -31,7 +32,8 @@ void append_report(const std::string& path, const std::string& json) {
 
 using apportion::ApiError;
 
-apportion_load::apportion_load(const apportion_load_options& options) : options_(options) {
+apportion_load::apportion_load(const apportion_load_options& options)
+    : options_(options), stall_factor_(apportion::stall_factor_option()), watch_(stall_factor_) {
     check_options();
     name_ = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
     profile_name_ = options.profile ? options.profile : name_;
@@ -71,6 +73,8 @@ apportion_load::apportion_load(const apportion_load_options& options) : options_
 
 apportion_load::~apportion_load() {
     wait();
+    watchdog_.reset();
+    wait_for_abandoned();
     release_kept();
     STARPU_PTHREAD_COND_DESTROY(&finished_);
     STARPU_PTHREAD_MUTEX_DESTROY(&mutex_);
@@ -116,14 +120,23 @@ void apportion_load::look_up_profile() {
 }
 
 void apportion_load::submit() {
+    wait_for_late_results();
+    unregister_retired();
     STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
     const bool busy = running_;
-    if (!busy) running_ = true;
+    if (!busy) reset_run();
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
     if (busy)
         throw ApiError(
             EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted again", name_));
-    unregister_retired();
+    watch();
+    for (const apportion_use& use : uses_)
+        starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
+    use_acquired(this);
+}
+
+void apportion_load::reset_run() {
+    running_ = true;
     const int run = record_.run + 1;
     record_ = {};
     choose_policy();
@@ -143,9 +156,6 @@ void apportion_load::submit() {
     flow_.reset();
     begin_us_ = starpu_timing_now();
     uses_left_ = static_cast<unsigned>(uses_.size()) + 1;
-    for (const apportion_use& use : uses_)
-        starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
-    use_acquired(this);
 }
 
 int apportion_load::wait() {
@@ -174,8 +184,10 @@ void apportion_load::release_kept() {
 }
 
 void apportion_load::unregister_retired() {
-    for (starpu_data_handle_t handle : retired_) starpu_data_unregister_no_coherency(handle);
-    retired_.clear();
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
+    const std::vector<starpu_data_handle_t> retired = std::exchange(retired_, {});
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
 }
 
 const std::string& apportion_load::report() {
@@ -221,6 +233,10 @@ const char* apportion_load_report(apportion_load* load) {
     const char* json = "{}";
     apportion::guarded([&] { json = load->report().c_str(); });
     return json;
+}
+
+int apportion_block_failed(const char* why) {
+    return apportion::guarded([&] { apportion_load::current_block_failed(why); });
 }
 
 double apportion_load_seconds(apportion_load* load) { return load->seconds(); }

@@ -12,12 +12,26 @@
 // Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
 //
+// Recovery (load_recovery.cpp), under Apportion's policies: a processor whose block failed (apportion_block_failed), or
+// does not finish when it should (processor_watch.hpp, asked by a watchdog), is lost: it gets no more blocks in this
+// run, and others compute the units of its unfinished ones. A block that does not finish is abandoned: nobody waits for
+// its tasks or brings its data home, tasks that have not begun are skipped, and what is left of it stays until the
+// last task has ended, which destroying the load waits for. What others may do meanwhile depends on where it computes:
+//  - in a device's own memory: late results are dropped with the block's handles. So a block that is merely overdue is
+//    abandoned, too, and later submissions run beside it, without the device if it seems to be gone.
+//  - in main memory (CPU workers): late results are written to where they belong, with the same values. So workers that
+//    are merely overdue are lost only if the application leaves the results alone (results_stay), and the load is not
+//    submitted again before their tasks have ended.
+// Data that a task changes in place cannot be computed twice, and handles of the application are locked by the task
+// that writes them: where a block with such data may have begun, the load ends with an error.
+//
 // Threads: everything that changes runs under `mutex_`. Calls into StarPU that may call back at once (acquisition,
 // submission) are collected while it is held and made after it is released.
 #pragma once
 
 #include <starpu.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,9 +41,11 @@
 
 #include "policies/block_flow.hpp"
 #include "policies/policy.hpp"
+#include "policies/processor_watch.hpp"
 #include "policies/starpu/apportion.h"
 #include "policies/starpu/block_data.hpp"
 #include "policies/starpu/report.hpp"
+#include "policies/starpu/watchdog.hpp"
 #include "policies/starpu/workers.hpp"
 
 struct apportion_load {
@@ -48,8 +64,14 @@ struct apportion_load {
     double seconds() const { return record_.makespan_s; }
     const char* policy_name() const { return record_.policy.c_str(); }
 
+    /// The block whose task the calling thread runs was not computed. Throws ApiError outside of one.
+    static void current_block_failed(const char* why);
+
   private:
     using Units = apportion::Units;
+
+    /// Whether a task of a block that may be abandoned can still be kept from running.
+    enum class Phase { not_begun, begun, cancelled };
 
     struct RunningBlock {
         apportion_load* load = nullptr;
@@ -59,7 +81,18 @@ struct apportion_load {
         unsigned parts_left = 0;
         unsigned flushes_left = 0;  ///< evacuations of overlapping kept data that must end first
         unsigned returns_left = 0;  ///< written handles on their way home
+        double submitted_s = -1;    ///< its tasks were given to StarPU; negative: not yet
+        double submitted_us = 0;    ///< the same by StarPU's clock
+        std::atomic<Phase> phase = Phase::not_begun;
+        bool in_place = false;     ///< a task of it changes data that it also reads
+        bool writes_uses = false;  ///< a task of it writes data that the application registered
+        bool changed = false;      ///< ... and was computed
+        bool kept_input = false;   ///< its data stayed on the device since an earlier run
+        bool abandoned = false;
+        std::vector<const starpu_task*> failed;  ///< tasks that were not computed
+        std::string failure;                     ///< why
     };
+    using Blocks = std::unordered_map<RunningBlock*, std::unique_ptr<RunningBlock>>;
     /// Kept data of an earlier run's block on their way home, and who waits for them.
     struct Evacuation {
         Units units = 0;
@@ -89,18 +122,45 @@ struct apportion_load {
     void look_up_profile();
 
     // All of these under the lock:
+    void reset_run();
     void begin(Outbox& outbox);
     void start_blocks(const std::vector<apportion::Block>& blocks, Outbox& outbox);
     void take_kept(RunningBlock& running, Outbox& outbox);
     void evacuate(const apportion::BlockData& data, Outbox& outbox);
     void evacuated(Units first, Outbox& outbox);
-    void returned(RunningBlock& running);
+    void returned(RunningBlock& running, Outbox& outbox);
     void fill(RunningBlock& running, Outbox& outbox);
+    static void note_modes(RunningBlock& running, const starpu_task& task);
     void fail(int error, const std::string& sentence);
+    void part_ended(RunningBlock& running, const starpu_task& task, Outbox& outbox);
     void record_part(RunningBlock& running, const starpu_task& task);
+    void send_home(RunningBlock& running, Outbox& outbox);
     void block_computed(RunningBlock& running, Outbox& outbox);
     void block_done(RunningBlock& running);
     void check_completed(Outbox& outbox);
+
+    // Recovery, under the lock:
+    void lose(int processor, const std::string& reason);
+    void lose_busy_ones();
+    bool can_be_late(const RunningBlock& running) const;
+    const RunningBlock* abandoned_in_main_memory() const;
+    void give_back(RunningBlock& running);
+    void block_failed(RunningBlock& running, Outbox& outbox);
+    void abandon(RunningBlock& running);
+    void lay_to_rest(RunningBlock& running);
+    void abandon_blocks_of(int processor, const std::string& reason);
+    void hand_out_again(Outbox& outbox);
+    bool somebody_idles() const;
+    std::vector<RunningBlock*> late_blocks(double now_s) const;
+    void forecast(const RunningBlock& running, const std::vector<starpu_task*>& tasks);
+    std::string range_of(const apportion::Block& block) const;
+    std::string who_was_lost() const;
+    double look_for_late_blocks(double overslept_s, Outbox& outbox);
+
+    double look(double overslept_s);
+    void watch();
+    void wait_for_abandoned();
+    void wait_for_late_results();
 
     /// Runs `change(outbox)` under the lock, its exceptions failing the load, then makes the collected calls.
     template <class Change>
@@ -111,6 +171,7 @@ struct apportion_load {
 
     // Called by StarPU:
     static void use_acquired(void* load);
+    static void part_begins(void* running);
     static void part_finished(void* running);
     static void flight_landed(void* flight);
 
@@ -124,6 +185,7 @@ struct apportion_load {
     std::vector<apportion::Worker> workers_;
     std::vector<int> processor_of_worker_;
     apportion::LoadDescription description_;
+    double stall_factor_ = 0;
 
     // Between runs.
     const apportion::PolicyEntry* policy_entry_ = nullptr;  ///< null under StarPU's schedulers
@@ -145,6 +207,10 @@ struct apportion_load {
     double begin_us_ = 0;
     unsigned uses_left_ = 0;
     std::unique_ptr<apportion::BlockFlow> flow_;
-    std::unordered_map<RunningBlock*, std::unique_ptr<RunningBlock>> blocks_;
+    Blocks blocks_;
+    Blocks abandoned_;  ///< also of earlier runs
+    apportion::ProcessorWatch watch_;
+    std::unique_ptr<apportion::Watchdog> watchdog_;
+    starpu_codelet skipped_{};  ///< does nothing, with the data of the load's codelet
     apportion::RunRecord record_;
 };

@@ -50,7 +50,10 @@ void apportion_load::begin(Outbox& outbox) {
         start_blocks(equal_blocks(), outbox);
         return;
     }
+    watch_.begin(description_.processors);
     flow_ = std::make_unique<apportion::BlockFlow>(description_, *policy_, previous_blocks_);
+    lose_busy_ones();
+    if (error_ != 0) return;
     start_blocks(flow_->start(now_s()), outbox);
 }
 
@@ -109,7 +112,7 @@ void apportion_load::take_kept(RunningBlock& running, Outbox& outbox) {
     const Units end = first + running.block.units;
     for (auto it = first_overlapping(kept_, first); it != kept_.end() && it->first < end; it = kept_.erase(it)) {
         if (it->first == first && it->second.units == running.block.units)
-            running.data = std::move(it->second);
+            running.kept_input = true, running.data = std::move(it->second);
         else
             evacuate(it->second, outbox);
     }
@@ -139,7 +142,21 @@ void apportion_load::evacuated(Units first, Outbox& outbox) {
         if (--running->flushes_left == 0) fill(*running, outbox);
 }
 
+namespace {
+
+bool in_place(int mode) { return (mode & STARPU_RW) == STARPU_RW || (mode & (STARPU_REDUX | STARPU_MPI_REDUX)) != 0; }
+
+bool is_own(const apportion::BlockData& data, starpu_data_handle_t handle) {
+    return std::ranges::find(data.handles, handle, &apportion::BlockHandle::handle) != data.handles.end();
+}
+
+}  // namespace
+
 void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
+    if (running.abandoned) {
+        lay_to_rest(running);
+        return;
+    }
     const apportion::Block& block = running.block;
     const int worker = block.processor >= 0 ? workers_[block.processor].id : -1;
     std::vector<starpu_task*> tasks;
@@ -159,14 +176,20 @@ void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
         task->cl = options_.codelet;
         task->callback_func = part_finished;
         task->callback_arg = &running;
+        if (refused == 0) note_modes(running, *task);
         task->sequential_consistency = 0;
         task->sched_ctx = sched_ctx_;
         if (worker >= 0) {
             task->execute_on_a_specific_worker = 1;
             task->workerid = static_cast<unsigned>(worker);
+            task->prologue_callback_pop_func = part_begins;
+            task->prologue_callback_pop_arg = &running;
         }
     }
     if (refused == 0) {
+        if (flow_ && !watch_.has_finished(block.processor)) forecast(running, tasks);
+        running.submitted_us = starpu_timing_now();
+        running.submitted_s = (running.submitted_us - begin_us_) * 1e-6;
         outbox.tasks.insert(outbox.tasks.end(), tasks.begin(), tasks.end());
         return;
     }
@@ -179,6 +202,16 @@ void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
     block_done(running);
 }
 
+void apportion_load::note_modes(RunningBlock& running, const starpu_task& task) {
+    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
+    for (unsigned k = 0; k < buffers; ++k) {
+        const int mode = STARPU_TASK_GET_MODE(&task, k);
+        if (in_place(mode)) running.in_place = true;
+        if ((mode & STARPU_W) != 0 && !is_own(running.data, STARPU_TASK_GET_HANDLE(&task, k)))
+            running.writes_uses = true;
+    }
+}
+
 void apportion_load::fail(int error, const std::string& sentence) {
     if (error_ != 0) return;
     error_ = error;
@@ -189,11 +222,23 @@ void apportion_load::fail(int error, const std::string& sentence) {
 void apportion_load::part_finished(void* arg) {
     auto* running = static_cast<RunningBlock*>(arg);
     apportion_load* load = running->load;
-    const starpu_task* task = starpu_task_get_current();
-    load->locked([=](Outbox& outbox) {
-        load->record_part(*running, *task);
-        if (--running->parts_left == 0) load->block_computed(*running, outbox);
-    });
+    starpu_task* task = starpu_task_get_current();
+    task->cl = load->options_.codelet;  // a skipped task had another
+    load->locked([=](Outbox& outbox) { load->part_ended(*running, *task, outbox); });
+}
+
+void apportion_load::part_ended(RunningBlock& running, const starpu_task& task, Outbox& outbox) {
+    if (running.abandoned) {
+        if (--running.parts_left == 0) lay_to_rest(running);
+        return;
+    }
+    record_part(running, task);
+    if (running.in_place && std::ranges::find(running.failed, &task) == running.failed.end()) running.changed = true;
+    if (--running.parts_left > 0) return;
+    if (running.failed.empty())
+        block_computed(running, outbox);
+    else
+        block_failed(running, outbox);
 }
 
 void apportion_load::record_part(RunningBlock& running, const starpu_task& task) {
@@ -216,20 +261,25 @@ void apportion_load::record_part(RunningBlock& running, const starpu_task& task)
 void apportion_load::block_computed(RunningBlock& running, Outbox& outbox) {
     apportion::BlockRecord& record = record_.blocks[running.record];
     record.home_s = record.end_s;
-    const int processor = running.block.processor;
-    const bool computed_at_home = processor >= 0 && workers_[processor].node == STARPU_MAIN_RAM;
-    if (!computed_at_home && starpu_memory_nodes_get_count() > 1)
-        for (const apportion::BlockHandle& h : running.data.handles)
-            if (h.written && !h.keep) {
-                ++running.returns_left;
-                outbox.flights.push_back(new Flight{this, h.handle, &running, 0});
-            }
+    send_home(running, outbox);
+    if (flow_) watch_.finished(running.block.processor, record.units, running.submitted_s, record.end_s);
     if (flow_ && error_ == 0) {
         const auto id = running.block.id;
         // `record` is not used from here on: new blocks make the vector grow.
         start_blocks(flow_->finished(id, record.start_s, record.end_s, record.busy_s, now_s()), outbox);
     }
     if (running.returns_left == 0) block_done(running);
+}
+
+void apportion_load::send_home(RunningBlock& running, Outbox& outbox) {
+    const int processor = running.block.processor;
+    const bool at_home = processor >= 0 && workers_[processor].node == STARPU_MAIN_RAM;
+    if (at_home || starpu_memory_nodes_get_count() == 1) return;
+    for (const apportion::BlockHandle& h : running.data.handles)
+        if (h.written && (!h.keep || !running.failed.empty())) {
+            ++running.returns_left;
+            outbox.flights.push_back(new Flight{this, h.handle, &running, 0});
+        }
 }
 
 void apportion_load::flight_landed(void* arg) {
@@ -240,11 +290,16 @@ void apportion_load::flight_landed(void* arg) {
         if (!flight->block)
             load->evacuated(flight->evacuation, outbox);
         else if (--flight->block->returns_left == 0)
-            load->returned(*flight->block);
+            load->returned(*flight->block, outbox);
     });
 }
 
-void apportion_load::returned(RunningBlock& running) {
+void apportion_load::returned(RunningBlock& running, Outbox& outbox) {
+    if (!running.failed.empty()) {
+        give_back(running);
+        hand_out_again(outbox);
+        return;
+    }
     apportion::BlockRecord& record = record_.blocks[running.record];
     record.home_s = now_s();
     if (policy_) policy_->block_returned(record.processor, record.units, record.home_s - record.end_s);
@@ -271,6 +326,12 @@ void apportion_load::check_completed(Outbox& outbox) {
     outbox.completed = true;
 }
 
+double apportion_load::look(double overslept_s) {
+    double next_s = 0;
+    locked([&](Outbox& outbox) { next_s = look_for_late_blocks(overslept_s, outbox); });
+    return next_s;
+}
+
 void apportion_load::send(const Outbox& outbox) {
     for (starpu_task* task : outbox.tasks) {
         // The block may be gone once the task is submitted: take what the error path needs before.
@@ -283,7 +344,11 @@ void apportion_load::send(const Outbox& outbox) {
             fail(refused,
                  fmt::format("load '{}': StarPU refused the task of units {} to {}: {}", name_, running->block.first,
                              running->block.first + running->block.units - 1, std::strerror(-refused)));
-            if (--running->parts_left == 0) block_done(*running);
+            if (--running->parts_left > 0) return;
+            if (running->abandoned)
+                lay_to_rest(*running);
+            else
+                block_done(*running);
         });
     }
     for (Flight* flight : outbox.flights)
@@ -300,7 +365,7 @@ void apportion_load::complete() {
         previous_blocks_.clear();
         if (error_ == 0)
             for (const apportion::BlockRecord& b : record_.blocks)
-                previous_blocks_.push_back({0, b.processor, b.first, b.units});
+                if (!b.given_back) previous_blocks_.push_back({0, b.processor, b.first, b.units});
         std::sort(previous_blocks_.begin(), previous_blocks_.end(),
                   [](const apportion::Block& a, const apportion::Block& b) { return a.first < b.first; });
     }

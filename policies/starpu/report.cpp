@@ -25,7 +25,7 @@ std::vector<Totals> totals_per_processor(const RunRecord& run) {
     std::vector<Totals> totals(run.processors.size());
     std::vector<const BlockRecord*> by_start;
     for (const BlockRecord& block : run.blocks)
-        if (block.processor >= 0) by_start.push_back(&block);
+        if (block.processor >= 0 && !block.given_back) by_start.push_back(&block);
     std::stable_sort(by_start.begin(), by_start.end(),
                      [](const BlockRecord* a, const BlockRecord* b) { return a->start_s < b->start_s; });
     for (const BlockRecord* block : by_start) {
@@ -95,7 +95,19 @@ Json trace_json(const RunRecord& run) {
                         {"given", b.given_s},
                         {"start", b.start_s},
                         {"end", b.end_s},
-                        {"home", b.home_s}});
+                        {"home", b.home_s},
+                        {"given_back", b.given_back}});
+    return list;
+}
+
+Json lost_json(const RunRecord& run) {
+    Json list = Json::array();
+    for (const LostProcessor& lost : run.lost)
+        list.push_back({{"processor", lost.processor},
+                        {"name", run.processors[lost.processor].name},
+                        {"at_seconds", lost.at_s},
+                        {"reason", lost.reason},
+                        {"units_given_back", lost.units_given_back}});
     return list;
 }
 
@@ -105,7 +117,9 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
     const std::vector<Totals> totals = totals_per_processor(run);
     double busy_s = 0;
     double speed = 0;
+    int blocks = 0;
     for (const Totals& t : totals) {
+        blocks += t.blocks;
         busy_s += t.busy_s;
         speed += t.best_speed;
     }
@@ -116,7 +130,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"units", run.units},
         {"granularity", run.granularity},
         {"run", run.run},
-        {"blocks", run.blocks.size()},
+        {"blocks", blocks},
         {"makespan_seconds", run.makespan_s},
         {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
         // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
@@ -128,6 +142,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"rebalances", policy.rebalances},
         {"discarded_samples", policy.discarded_samples},
         {"probing_seconds", policy.probing_seconds},
+        {"lost_processors", lost_json(run)},
         {"policy_stalls", run.policy_stalls},
         {"note", policy.note},
         {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};

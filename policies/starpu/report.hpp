@@ -18,7 +18,16 @@ struct BlockRecord {
     double start_s = 0;
     double end_s = 0;
     double busy_s = 0;
-    double home_s = 0;  ///< results are in main memory (end_s when they were there anyway)
+    double home_s = 0;        ///< results are in main memory (end_s when they were there anyway)
+    bool given_back = false;  ///< not computed here: its units are those of later blocks
+};
+
+/// A processor that got no more blocks from some moment on.
+struct LostProcessor {
+    int processor = 0;  ///< index in RunRecord::processors
+    double at_s = 0;
+    std::string reason;
+    Units units_given_back = 0;
 };
 
 struct ProcessorRecord {
@@ -38,6 +47,7 @@ struct RunRecord {
     double makespan_s = 0;
     std::vector<ProcessorRecord> processors;
     std::vector<BlockRecord> blocks;  ///< in the order they were handed out
+    std::vector<LostProcessor> lost;
     int policy_stalls = 0;
     std::string error;
 };

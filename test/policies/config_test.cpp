@@ -34,14 +34,14 @@ TEST_CASE("without variables everything has its default") {
     CHECK(report_file_option().empty());
     CHECK(profiles_option().empty());
     CHECK_FALSE(trace_option());
-    CHECK(handicap_option().empty());
+    CHECK(stall_factor_option() == 50);
     CHECK(platform_file_option().empty());
 }
 
 TEST_CASE("well-formed values are understood") {
     unset_all();
     Setting a("APPORTION_PLB_HEC", "published"), b("APPORTION_INITIAL_BLOCK", "128"), c("APPORTION_BLOCKS", "32");
-    Setting d("APPORTION_REPORT", "out.json"), e("APPORTION_TRACE", "1"), f("APPORTION_HANDICAP", "1=4,3=2");
+    Setting d("APPORTION_REPORT", "out.json"), e("APPORTION_TRACE", "1"), f("APPORTION_STALL_FACTOR", "12.5");
     Setting g("APPORTION_PLATFORM", "plbhec-a.toml");
     CHECK_FALSE(check_environment());
     CHECK(plb_hec_option() == PlbHecVariant::published);
@@ -49,24 +49,18 @@ TEST_CASE("well-formed values are understood") {
     CHECK(blocks_option() == 32);
     CHECK(report_file_option() == "out.json");
     CHECK(trace_option());
-    CHECK(handicap_option() == std::map<int, int>{{1, 4}, {3, 2}});
+    CHECK(stall_factor_option() == 12.5);
     CHECK(platform_file_option() == "plbhec-a.toml");
 }
 
 TEST_CASE("a malformed value is named with what is allowed") {
     unset_all();
     const std::pair<const char*, const char*> wrong[] = {
-        {"APPORTION_PLB_HEC", "best"},
-        {"APPORTION_INITIAL_BLOCK", "0"},
-        {"APPORTION_INITIAL_BLOCK", "8k"},
-        {"APPORTION_BLOCKS", "-4"},
-        {"APPORTION_TRACE", "yes"},
-        {"APPORTION_HANDICAP", "1"},
-        {"APPORTION_HANDICAP", "1=0"},
-        {"APPORTION_HANDICAP", "1=2,1=3"},
-        {"APPORTION_HANDICAP", "-1=2"},
-        {"APPORTION_HANDICAP", "1=2;2=3"},
-        {"APPORTION_BLOCKS", "99999999999999999999"},
+        {"APPORTION_PLB_HEC", "best"},     {"APPORTION_INITIAL_BLOCK", "0"},
+        {"APPORTION_INITIAL_BLOCK", "8k"}, {"APPORTION_BLOCKS", "-4"},
+        {"APPORTION_TRACE", "yes"},        {"APPORTION_STALL_FACTOR", "0.5"},
+        {"APPORTION_STALL_FACTOR", "-1"},  {"APPORTION_STALL_FACTOR", "inf"},
+        {"APPORTION_STALL_FACTOR", "5x"},  {"APPORTION_BLOCKS", "99999999999999999999"},
     };
     for (auto [name, value] : wrong) {
         Setting setting(name, value);

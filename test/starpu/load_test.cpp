@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Loads inside StarPU, under whichever scheduler STARPU_SCHED names: the laws hold under all of them.
+#include <malloc.h>
+
 #include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -143,6 +145,27 @@ TEST_CASE("a load can be submitted again and keeps its data right, kept on the d
         for (int k = 0; k < 5; ++k) REQUIRE(run(load.get()) == 0);
         REQUIRE(apportion_load_release(load.get()) == 0);
         REQUIRE(axpy.wrong(5) == 0);
+    }
+}
+
+TEST_CASE("submitting a load a thousand times takes no memory that the first submissions did not") {
+    for (int modes : {0, APPORTION_KEEP}) {
+        Axpy axpy(500);
+        axpy.modes = modes;
+        auto options = axpy.options();
+        options.initial_block = 100;
+        Load load = create(options);
+        const auto submit = [&](int times) {
+            for (int k = 0; k < times; ++k)
+                if (run(load.get()) != 0) FAIL(apportion_error());
+            return static_cast<double>(mallinfo2().uordblks);  // under the address sanitizer always 0
+        };
+        const double before = submit(100);
+        const double after = submit(1000);
+        constexpr double kBytesPerSubmission = 200;  // StarPU's caches and the allocator settle slowly
+        CHECK(after - before < kBytesPerSubmission * 1000);
+        REQUIRE(apportion_load_release(load.get()) == 0);
+        CHECK(axpy.wrong(1100) == 0);
     }
 }
 

@@ -197,7 +197,12 @@ Comparison compare(const AppRunner& runner, const std::string& app, const Compar
     Comparer comparer(runner, plan, progress);
     Comparison comparison;
     comparison.app = app;
-    if (runner.platform()) comparison.platform = runner.platform()->name;
+    if (const auto& platform = runner.platform()) {
+        comparison.platform = platform->name;
+        for (const simulated::Device& device : platform->devices)
+            if (const std::string text = describe_behaviour(device); !text.empty())
+                comparison.platform_events.push_back(fmt::format("{}: {}", device.name, text));
+    }
 
     std::vector<Configuration> defaults;
     for (const std::string& policy : plan.policies)

@@ -47,9 +47,10 @@ struct ComparisonPlan {
 
 struct Comparison {
     std::string app;
-    std::string platform;       ///< empty: this machine
-    nlohmann::json asked_size;  ///< as the user gave it: a number, or a list
-    nlohmann::json size;        ///< as the application reports it
+    std::string platform;                      ///< empty: this machine
+    std::vector<std::string> platform_events;  ///< "GTX Titan: lost at 25 s", for devices that do not stay the same
+    nlohmann::json asked_size;                 ///< as the user gave it: a number, or a list
+    nlohmann::json size;                       ///< as the application reports it
     std::int64_t units = 0;
     std::vector<Configuration> configurations;  ///< by policy in the order asked for, the default first
     double lower_bound_s = std::numeric_limits<double>::quiet_NaN();

@@ -61,6 +61,19 @@ std::string shares_table(const Comparison& comparison) {
     return text;
 }
 
+/// A line for every processor that a policy's (first) median run went on without.
+std::string losses(const Comparison& comparison) {
+    std::string text;
+    for (const std::string& policy : comparison.policies()) {
+        const Json report = comparison.default_of(policy).median_run().report;
+        for (const auto& lost : report.value("lost_processors", Json::array()))
+            text += fmt::format("\n  {} lost {} at {:.4g} s: {}; {} units given back\n", policy,
+                                lost.at("name").get<std::string>(), lost.at("at_seconds").get<double>(),
+                                lost.at("reason").get<std::string>(), lost.at("units_given_back").get<std::int64_t>());
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string short_processor_name(const std::string& name) {
@@ -112,6 +125,7 @@ std::string comparison_title(const Comparison& comparison) {
 std::string comparison_table(const Comparison& comparison) {
     const bool repeated = comparison.configurations.front().runs.size() > 1;
     std::string text = comparison_title(comparison) + "\n";
+    for (const std::string& event : comparison.platform_events) text += event + "\n";
     if (std::isfinite(comparison.lower_bound_s))
         text += fmt::format("lower bound: {:.4g} s{}\n", comparison.lower_bound_s,
                             comparison.bound_is_estimated ? ", estimated from the best speeds that were measured" : "");
@@ -126,7 +140,7 @@ std::string comparison_table(const Comparison& comparison) {
             text += row(comparison, comparison.best_of(policy), "best");
         }
     }
-    return text + shares_table(comparison);
+    return text + losses(comparison) + shares_table(comparison);
 }
 
 nlohmann::ordered_json comparison_json(const Comparison& comparison) {
@@ -143,6 +157,7 @@ nlohmann::ordered_json comparison_json(const Comparison& comparison) {
     Json json{
         {"app", comparison.app}, {"size", comparison.asked_size}, {"platform", nullptr}, {"units", comparison.units}};
     if (!comparison.platform.empty()) json["platform"] = comparison.platform;
+    json["platform_events"] = comparison.platform_events;
     json["lower_bound_seconds"] = nullptr;
     if (std::isfinite(comparison.lower_bound_s)) json["lower_bound_seconds"] = comparison.lower_bound_s;
     json["lower_bound_estimated"] = comparison.bound_is_estimated;

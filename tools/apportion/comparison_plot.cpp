@@ -178,6 +178,7 @@ std::string gantt_panel(const Comparison& comparison, const std::vector<Processo
         panel(box, fmt::format("{} over time: {} blocks, {:.1f} % idle", c.policy, c.blocks(), c.idle_percent()));
     script += "$blocks << EOD\n";
     for (const auto& block : run.report.at("trace")) {
+        if (block.value("given_back", false)) continue;
         const std::size_t p =
             block.at("processor").is_number_unsigned() ? block.at("processor").get<std::size_t>() : row_of.size();
         if (p >= row_of.size()) continue;
