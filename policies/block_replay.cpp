@@ -2,70 +2,70 @@
 #include "policies/block_replay.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace apportion {
 
-namespace {
-constexpr double kThreshold = 0.1;  // as for rebalancing (PLB-HeC, III.D)
-}
-
-bool BlockReplay::worth_repeating(const LoadDescription& load) const {
-    if (!planned_ || lanes_.size() != load.processors.size()) return false;
-    Units units = 0;
-    double first_s = std::numeric_limits<double>::infinity(), last_s = 0;
-    for (const Lane& lane : lanes_) {
-        for (Units block : lane.recorded) units += block;
-        if (lane.recorded.empty()) continue;
-        first_s = std::min(first_s, lane.end_s);
-        last_s = std::max(last_s, lane.end_s);
+BlockReplay::Distribution BlockReplay::conclude(const LoadDescription& load) {
+    Distribution run;
+    double units = 0;
+    for (Lane& lane : lanes_) {
+        lane.recorded.clear();
+        for (const auto& [first, count] : lane.ran) lane.recorded.push_back(count);
+        run.units.push_back(static_cast<double>(std::accumulate(lane.recorded.begin(), lane.recorded.end(), Units{0})));
+        run.ends_s.push_back(lane.end_s);
+        units += run.units.back();
     }
-    return units == load.units && units > 0 && last_s - first_s <= kThreshold * last_s &&
-           last_s <= (1 + kThreshold) * shortest_s_;
+    const bool whole = units > 0 && units == static_cast<double>(load.units);
+    return planned_ && whole && lanes_.size() == load.processors.size() ? run : Distribution{};
 }
 
-void BlockReplay::begin(const LoadDescription& load, bool planned) {
-    const bool again = planned && worth_repeating(load);
-    if (!again) shortest_s_ = std::numeric_limits<double>::infinity();
-    double last_s = 0;
+void BlockReplay::begin(const LoadDescription& load, bool planned, bool repeat) {
+    active_ = repeat;
+    planned_ = planned;
     lanes_.resize(load.processors.size());
     for (Lane& lane : lanes_) {
-        last_s = std::max(last_s, lane.end_s);
-        lane.planned = again ? lane.recorded : std::deque<Units>{};
-        lane.recorded.clear();
+        lane.planned = repeat ? lane.recorded : std::deque<Units>{};
+        lane.ran.clear();
+        lane.asked = lane.computed = 0;
         lane.end_s = 0;
     }
-    if (again) shortest_s_ = std::min(shortest_s_, last_s);
-    active_ = again;
-    planned_ = planned;
-    any_finished_ = false;
+}
+
+/// Blocks may have become smaller than was asked for; what is missing comes next.
+void BlockReplay::plan_missing(const Progress& progress) {
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        Lane& lane = lanes_[p];
+        Units missing = lane.asked - lane.computed;
+        for (const BlockInFlight& block : progress.in_flight(static_cast<int>(p))) missing -= block.units;
+        if (missing <= 0) continue;
+        lane.planned.push_front(missing);
+        lane.asked -= missing;
+    }
 }
 
 std::optional<Units> BlockReplay::next(int processor, const Progress& progress) {
     if (!active_) return std::nullopt;
-    std::deque<Units>& own = lanes_[static_cast<std::size_t>(processor)].planned;
-    const bool idle = progress.in_flight(processor).empty();
-    if (!own.empty()) {
-        const Units units = own.front();
-        if (!idle && progress.room(processor) < units) return 0;
-        own.pop_front();
+    plan_missing(progress);
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    if (!lane.planned.empty()) {
+        const Units units = lane.planned.front();
+        if (!progress.in_flight(processor).empty() && progress.room(processor) < units) return 0;
+        lane.planned.pop_front();
+        lane.asked += units;
         return units;
     }
     Units reserved = 0;
-    for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        for (Units block : lanes_[p].planned) reserved += block;
-        // Whoever has blocks to come and runs none was not asked: it is lost, and its blocks are for the others.
-        if (any_finished_ && !lanes_[p].planned.empty() && progress.in_flight(static_cast<int>(p)).empty())
-            active_ = false;
-    }
-    if (progress.remaining() > reserved) active_ = false;
+    for (const Lane& other : lanes_) reserved = std::accumulate(other.planned.begin(), other.planned.end(), reserved);
+    if (progress.remaining() > reserved) stop();
     return active_ ? std::optional<Units>(0) : std::nullopt;
 }
 
 void BlockReplay::finished(const FinishedBlock& block) {
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
-    lane.recorded.push_back(block.units);
+    lane.ran[block.first] = block.units;
+    lane.computed += block.units;
     lane.end_s = std::max(lane.end_s, block.end_s);
-    any_finished_ = true;
 }
 
 }  // namespace apportion

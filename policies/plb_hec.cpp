@@ -22,6 +22,7 @@
 #include "policies/plb_hec_models.hpp"
 #include "policies/plb_hec_pipeline.hpp"
 #include "policies/plb_hec_published.hpp"
+#include "policies/redistribution.hpp"
 
 namespace apportion {
 
@@ -33,6 +34,7 @@ struct PlbHecOptions {
     double first_growth = 24;        ///< second block at most this multiple of the first
     double growth = 6;               ///< later blocks at most this multiple of the largest measured
     double first_part = 0.6;         ///< of its share that a processor gets next while one size is known, no device
+    double uncertain_part = 0.7;     ///< of that while a processor is not measured: the finish is a guess then
     double assumed_fixed = 0.8;      ///< of a device's first block, while one size is known
     double assumed_progress = 1.5;   ///< a block of an unmeasured size takes that much longer than it already did
     double overdue = 1.25;           ///< a block that runs that much longer than predicted slows its processor down
@@ -42,8 +44,23 @@ struct PlbHecOptions {
     double negligible = 0.001;          ///< of the makespan: no smaller error is worth one more block
     double most_parts = 4;              ///< a share that could be one block becomes at most so many
     double large_part = 0.85;           ///< of a share of several blocks, at most, in the next one
+    double full_rest = 0.5;             ///< of the memory that the blocks after it would fill, at most: it may grow
+    double suffered_slowdown = 3;       ///< a processor that becomes so much slower while a block runs ...
+    double suffered_delay = 0.12;       ///< ... may delay the end by that part of what is then possible
     double worthwhile_s = 0.5;          ///< distributions that predict less are left to the bisection, without IPOPT
 };
+
+/// The largest block up to `most` whose kernel is done in time.
+double units_within(const PipelineTime& time, double seconds, double most) {
+    if (time.kernel_seconds(most) <= seconds) return most;
+    double low = 0;
+    constexpr int kHalvings = 20;
+    for (int i = 0; i < kHalvings; ++i) {
+        const double middle = (low + most) / 2;
+        (time.kernel_seconds(middle) <= seconds ? low : most) = middle;
+    }
+    return low;
+}
 
 class PlbHecImproved final : public Policy {
   public:
@@ -54,8 +71,8 @@ class PlbHecImproved final : public Policy {
         last_end_s_.assign(load.processors.size(), 0);
         lost_.assign(load.processors.size(), false);
         all_measured_ = models_.begin(load);
-        replay_.begin(load, all_measured_);
-        if (replay_.active()) report_.note = "blocks of the previous run repeated";
+        repeated_ = worth_repeating();
+        replay_.begin(load, all_measured_, repeated_);
         decision_ = all_measured_ ? "models of the previous run" : "first fit";
     }
 
@@ -68,7 +85,7 @@ class PlbHecImproved final : public Policy {
         plan(now_s, progress);
         const double share = plan_.shares_units[index(processor)];
         if (share <= 0 || (share * 2 < granule() && !best_for_a_granule(processor))) return 0;
-        double block = models_.sizes_differ(processor) ? planned_block(processor, share, idle, progress)
+        double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
         return block > 0 ? round_to_granularity(block, load_.granularity) : 0;
@@ -121,16 +138,19 @@ class PlbHecImproved final : public Policy {
         return round_to_granularity(probe, load_.granularity);
     }
 
+    bool worth_repeating();
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void plan(double now_s, const Progress& progress);
     bool best_for_a_granule(int processor) const;
     double second_block(int processor, double share, double now_s) const;
-    double planned_block(int processor, double share, bool idle, const Progress& progress) const;
+    double longest_block_s(int processor, double now_s) const;
+    double planned_block(int processor, double share, double now_s, const Progress& progress) const;
 
     PlbHecOptions options_;
     LoadDescription load_;
     PlbHecModels models_{PlbHecModels::Options{}};
     BlockReplay replay_;
+    Rebalancer rebalancer_{Rebalancer::Worse::kept};
     EqualFinishIpopt solver_;
     std::vector<PipelineTime> times_;  ///< per processor, as planned with
     EqualFinishProblem problem_;
@@ -139,8 +159,35 @@ class PlbHecImproved final : public Policy {
     std::vector<double> last_end_s_;
     std::vector<bool> lost_;
     bool all_measured_ = false;
+    bool repeated_ = false;           ///< this run began as a repetition
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
+
+/// Whether a load that runs again does so with the blocks it had, because no other distribution pays.
+bool PlbHecImproved::worth_repeating() {
+    // A run that did not repeat the one before it to its end, as it should have, tells that something has changed.
+    const bool disturbed = repeated_ && !replay_.active();
+    const BlockReplay::Distribution previous = replay_.conclude(load_);
+    if (disturbed || !all_measured_ || previous.units.empty()) {
+        rebalancer_.forget();
+        return false;
+    }
+    times_.clear();
+    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
+        const int processor = static_cast<int>(p);
+        times_.emplace_back(*models_.curve(processor), models_.in(processor), models_.out(processor), at(processor));
+    }
+    const Redistribution decision =
+        rebalancer_.decide(load_, previous.units, previous.ends_s,
+                           [this](std::size_t p, double units) { return times_[p].seconds(units); });
+    if (decision.worthwhile) {
+        ++report_.rebalances;
+        return false;
+    }
+    report_.note = "blocks of the previous run repeated";
+    report_.distributions.push_back({0, "distribution kept", decision.shares, decision.run_s});
+    return true;
+}
 
 /// What the processor's remaining share would take, from all that is known now.
 PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const {
@@ -218,7 +265,7 @@ bool PlbHecImproved::best_for_a_granule(int processor) const {
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
     const FittedCurve& curve = *models_.curve(processor);
     const double measured = curve.largest_measured();
-    double block = share * options_.first_part;
+    double block = share * options_.first_part * (all_measured_ ? 1 : options_.uncertain_part);
     if (at(processor).own_memory) {
         const double proportional = measured * (plan_.finish_s - now_s) / curve.seconds(measured);
         block = std::min(share, std::max(measured, proportional));
@@ -226,8 +273,22 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
     return std::min(block, measured * options_.first_growth);
 }
 
+/// How long a block may be predicted to take, so that the load does not end much later than it must even if the
+/// processor turns out to have become slower, which only the end of its next block tells.
+double PlbHecImproved::longest_block_s(int processor, double now_s) const {
+    double units = 0;
+    for (double each : plan_.shares_units) units += each;
+    const double share = plan_.shares_units[index(processor)];
+    const double travels_s = models_.in(processor).seconds(share) + models_.out(processor).seconds(share);
+    const double start_s = problem_.processors[index(processor)].busy_until_s + travels_s;
+    const double lost = (1 - 1 / options_.suffered_slowdown) * share / units;
+    const double possible_s = now_s + (plan_.finish_s - now_s) / (1 - lost);
+    return ((1 + options_.suffered_delay) * possible_s - start_s) / options_.suffered_slowdown;
+}
+
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.
-double PlbHecImproved::planned_block(int processor, double share, bool idle, const Progress& progress) const {
+double PlbHecImproved::planned_block(int processor, double share, double now_s, const Progress& progress) const {
+    const bool idle = progress.in_flight(processor).empty();
     const FittedCurve& curve = *models_.curve(processor);
     const PipelineTime& time = times_[index(processor)];
     const PipelineTime::Blocks blocks = time.blocks(share);
@@ -243,8 +304,11 @@ double PlbHecImproved::planned_block(int processor, double share, bool idle, con
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
     } else if (!blocks.overlapped) {
-        // Large ones first: the last one corrects what the others were wrong by.
-        block = std::min(blocks.largest, std::max(block, share * options_.large_part));
+        // Large ones first: the last one corrects what the others were wrong by. But no larger ones than a processor
+        // can afford that has become slower.
+        const double large = std::min(blocks.largest, share * options_.large_part);
+        const double rest = options_.full_rest * (blocks.count - 1) * blocks.largest;
+        block = std::max({block, share - rest, units_within(time, longest_block_s(processor, now_s), large)});
     }
     block = std::min(block, curve.largest_measured() * options_.growth);
     if (!idle) {

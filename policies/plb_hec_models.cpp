@@ -79,7 +79,8 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
 
     SampleVerdict verdict = SampleVerdict::used;
     const FittedCurve* current = curve(block.processor);
-    constexpr std::size_t kFewest = 2;  // a model of less cannot tell a spike
+    constexpr std::size_t kFewest = 2;   // a model of less cannot tell a spike
+    constexpr double kMuchLonger = 1.5;  // for fewer units: that was a spike, whatever the model says
     if (entry.samples.empty()) {
         entry.pooled = options_.pooled && agrees_with_kind(entry, sample);
     } else if (options_.robust && current && entry.samples.size() >= kFewest && deviates(*current, sample)) {
@@ -97,6 +98,10 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         verdict = SampleVerdict::changed;
     }
     entry.suspect.reset();
+    if (options_.robust)
+        discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
+            return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;
+        }));
     entry.samples.push_back(sample);
     if (entry.samples.size() > options_.history) entry.samples.pop_front();
     refit(entry);

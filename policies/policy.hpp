@@ -118,6 +118,14 @@ struct PolicyReport {
     int discarded_samples = 0;   ///< judged to be spikes
     double probing_seconds = 0;  ///< until the last processor had its first usable model
     std::string note;
+
+    /// What a policy that chooses among others predicted for each of them, and which one it took; or empty.
+    struct Prediction {
+        std::string policy;
+        double seconds = 0;  ///< makespan; infinite: it cannot run this load
+    };
+    std::vector<Prediction> predictions;
+    std::string chosen;
 };
 
 class Policy {

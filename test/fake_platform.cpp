@@ -55,8 +55,9 @@ struct Lane {
 
 class Simulation {
   public:
-    Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load)
-        : platform_(platform), policy_(policy), counted_(policy, result_.asked), flow_(load, counted_) {
+    Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load,
+               const std::vector<Block>& previous)
+        : platform_(platform), policy_(policy), counted_(policy, result_.asked), flow_(load, counted_, previous) {
         lanes_.resize(platform.workers.size());
         for (std::size_t w = 0; w < lanes_.size(); ++w)
             lanes_[w].random.seed(platform.seed + 977 * static_cast<unsigned>(w));
@@ -301,8 +302,32 @@ double FakeRun::end_of(int processor) const {
     return end_s;
 }
 
-FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load) {
-    return Simulation(platform, policy, load).run();
+namespace {
+
+std::vector<Block> by_first_unit(const FakeRun& run) {
+    std::vector<Block> blocks;
+    for (const FakeBlock& block : run.blocks) blocks.push_back({block.id, block.processor, block.first, block.units});
+    std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.first < b.first; });
+    return blocks;
+}
+
+}  // namespace
+
+FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load, const FakeRun* previous) {
+    return Simulation(platform, policy, load, previous ? by_first_unit(*previous) : std::vector<Block>{}).run();
+}
+
+Units moved_units(const FakeRun& before, const FakeRun& after) {
+    const std::vector<Block> a = by_first_unit(before), b = by_first_unit(after);
+    Units moved = 0;
+    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+        const Units first = std::max(a[i].first, b[j].first);
+        const Units a_end = a[i].first + a[i].units, b_end = b[j].first + b[j].units;
+        if (a[i].processor != b[j].processor) moved += std::min(a_end, b_end) - first;
+        if (a_end <= b_end) ++i;
+        if (b_end <= a_end) ++j;
+    }
+    return moved;
 }
 
 FakePlatform plain_platform(const std::vector<double>& speeds, double fixed_s) {

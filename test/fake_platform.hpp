@@ -71,7 +71,12 @@ struct FakeRun {
     double end_of(int processor) const;
 };
 
-FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load);
+/// `previous`: the run before of a load that is submitted again.
+FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load,
+            const FakeRun* previous = nullptr);
+
+/// Units that another processor computed in the one run than in the other.
+Units moved_units(const FakeRun& before, const FakeRun& after);
 
 /// Workers without links: processor g needs fixed_s + units / speeds[g].
 FakePlatform plain_platform(const std::vector<double>& speeds, double fixed_s = 0);

@@ -86,6 +86,13 @@ Json distributions_json(const RunRecord& run, const PolicyReport& policy) {
     return list;
 }
 
+Json choice_json(const PolicyReport& policy) {
+    if (policy.chosen.empty()) return nullptr;
+    Json predicted = Json::object();
+    for (const PolicyReport::Prediction& p : policy.predictions) predicted[p.policy] = number_or_null(p.seconds);
+    return {{"policy", policy.chosen}, {"predicted_seconds", std::move(predicted)}};
+}
+
 Json trace_json(const RunRecord& run) {
     Json list = Json::array();
     for (const BlockRecord& b : run.blocks)
@@ -144,6 +151,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"probing_seconds", policy.probing_seconds},
         {"lost_processors", lost_json(run)},
         {"policy_stalls", run.policy_stalls},
+        {"choice", choice_json(policy)},
         {"note", policy.note},
         {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
     if (trace) report["trace"] = trace_json(run);

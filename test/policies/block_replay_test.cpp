@@ -67,26 +67,28 @@ TEST_CASE("a repetition ends when a processor is lost, and every unit is compute
     }
 }
 
-TEST_CASE("a run that was not planned, or not balanced, is not repeated") {
+TEST_CASE("a run that was not planned with models, or not whole, is not one to repeat") {
     LoadDescription load;
     load.units = 100;
     load.processors = {{"a"}, {"b"}};
-    const auto finish = [](BlockReplay& replay, double first_s, double second_s) {
-        replay.finished({0, 0, 0, 60, 0, 0, 0, first_s, first_s});
-        replay.finished({1, 1, 60, 40, 0, 0, 0, second_s, second_s});
+    const auto finish = [](BlockReplay& replay, Units second) {
+        replay.finished({0, 0, 0, 60, 0, 0, 0, 10, 10});
+        replay.finished({1, 1, 60, second, 0, 0, 0, 9, 9});
     };
     BlockReplay replay;
-    replay.begin(load, false);
-    finish(replay, 10, 10);
-    replay.begin(load, true);
+    CHECK(replay.conclude(load).units.empty());
+    replay.begin(load, false, false);
+    finish(replay, 40);
+    CHECK(replay.conclude(load).units.empty());
+    replay.begin(load, true, false);
+    finish(replay, 30);
+    CHECK(replay.conclude(load).units.empty());
+    replay.begin(load, true, false);
     CHECK_FALSE(replay.active());
-    finish(replay, 10, 8);
-    replay.begin(load, true);
-    CHECK_FALSE(replay.active());
-    finish(replay, 10, 9.5);
-    replay.begin(load, true);
+    finish(replay, 40);
+    const BlockReplay::Distribution run = replay.conclude(load);
+    CHECK(run.units == std::vector<double>{60, 40});
+    CHECK(run.ends_s == std::vector<double>{10, 9});
+    replay.begin(load, true, true);
     CHECK(replay.active());
-    finish(replay, 12, 12);  // balanced, but longer than before
-    replay.begin(load, true);
-    CHECK_FALSE(replay.active());
 }

@@ -161,6 +161,54 @@ TEST_CASE("plb-hec follows a real change of speed") {
     CHECK(last - first < 0.05 * last);
 }
 
+TEST_CASE("plb-hec rebalances when the largest processor becomes three times slower at 30 % of the run") {
+    struct Case {
+        FakePlatform platform;
+        Units units;
+        std::size_t largest;
+    };
+    std::vector<Case> cases = {{plain_platform({4000, 1000, 1000, 500}, 1e-3), 200'000, 0},
+                               {plb_hec_machines("ABCD", 65536), 65536, 0}};
+    cases[1].largest = cases[1].platform.workers.size() - 1;
+    for (auto& [platform, units, largest] : cases) {
+        const auto undisturbed = improved();
+        const double without_s = run(platform, *undisturbed, platform.load(units)).makespan_s;
+        FakeWorker& slower = platform.workers[largest];
+        slower.drift_at_s = 0.3 * without_s;
+        slower.drift_factor = 3;
+        // What is left then at the speeds that are left, and as efficient as the undisturbed run.
+        const double most = static_cast<double>(std::min(units, slower.memory_units));
+        const double speed = static_cast<double>(units) / platform.lower_bound_s(units);
+        const double lost = 2.0 / 3 * most / slower.seconds(most);
+        const double best_s = slower.drift_at_s + 0.7 * without_s * speed / (speed - lost);
+        const auto policy = improved();
+        CHECK(run(platform, *policy, platform.load(units)).makespan_s <= 1.15 * best_s);
+    }
+}
+
+TEST_CASE("a single spike costs plb-hec no more than it must") {
+    const std::vector<double> speeds = {4000, 1000, 1000, 500};
+    const FakePlatform platform = plain_platform(speeds, 1e-3);
+    const auto undisturbed = improved();
+    const double without_s = run(platform, *undisturbed, platform.load(200'000)).makespan_s;
+    for (int number : {0, 1, 2, 3, 4}) {
+        INFO("block " << number);
+        FakePlatform spiked = platform;
+        spiked.workers[0].spikes = {{number, 20}};
+        const auto policy = improved();
+        const FakeRun result = run(spiked, *policy, spiked.load(200'000));
+        // The block itself must end, and the time that its processor loses, the others must make up for.
+        double end_s = 0, lost_s = 0;
+        int started = 0;
+        for (const FakeBlock& block : result.blocks)
+            if (block.processor == 0 && started++ == number) {
+                end_s = block.end_s;
+                lost_s = (block.end_s - block.start_s) * 19 / 20;
+            }
+        CHECK(result.makespan_s <= 1.02 * std::max(end_s, without_s + lost_s * 4000 / 6500));
+    }
+}
+
 TEST_CASE("plb-hec keeps its models when the load runs again") {
     const FakePlatform platform = plb_hec_machines("ABCD", 65536);
     const auto policy = improved();

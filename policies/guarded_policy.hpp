@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A policy that plans from recorded times, and what happens when these are wrong: the first block of a processor is cut
+// where that costs next to nothing, so that a part of it can tell whether the record is right before the rest is handed
+// out. Where blocks take clearly other times than recorded, the rest of the load is left to an adaptive policy, which
+// is told of all blocks so far.
+//
+// One wrong block may be a spike: a second part is tried; the same processor wrong twice, or two of them, are a reason.
+#pragma once
+
+#include <vector>
+
+#include "models/piecewise_linear.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+class GuardedPolicy final : public Policy {
+  public:
+    /// `functions`: the recorded ones, one per processor. `adaptive` makes the policy to fall back on.
+    GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry& adaptive,
+                  const std::vector<PiecewiseLinear>& functions);
+
+    void begin(const LoadDescription& load) override;
+    Units next_block(int processor, double now_s, const Progress& progress) override;
+    void block_finished(const FinishedBlock& block) override;
+    void block_returned(int processor, Units units, double seconds) override;
+    void processor_lost(int processor) override;
+    PolicyReport report() const override;
+
+    bool fell_back() const { return fallback_ != nullptr; }
+
+  private:
+    struct Lane {
+        Units owed = 0;      ///< of a block of the planned policy that was cut
+        int checks = 0;      ///< parts tried
+        int wrong = 0;       ///< blocks in a row that contradict the record
+        bool right = false;  ///< a block agreed with it
+    };
+    Units part_to_check(std::size_t processor, Units units) const;
+    bool contradicted() const;
+    void fall_back();
+
+    std::unique_ptr<Policy> planned_;
+    const PolicyEntry& adaptive_;
+    std::vector<PiecewiseLinear> functions_;
+    std::unique_ptr<Policy> fallback_;
+    LoadDescription load_;
+    std::vector<Lane> lanes_;
+    std::vector<FinishedBlock> finished_;  ///< of this run, until the fallback
+};
+
+}  // namespace apportion

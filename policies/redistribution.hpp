@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// When a load that runs again is worth distributing anew. FuPerMod's load balancing of iterative applications (section
+// 4, algorithm 1) redistributes after each iteration, whatever that costs and however little it gains. Here a
+// distribution is kept until another one gains clearly, and more over the remaining runs than moving the data costs
+// once; and of all distributions that are nearly as good as the best one, the one that moves fewest units is taken.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// Seconds that a processor needs for a share of that many units (> 0), never falling.
+using SecondsOfShare = std::function<double(std::size_t processor, double units)>;
+
+struct Redistribution {
+    bool worthwhile = false;
+    std::vector<double> shares;  ///< what to use from now on; the current ones unless worthwhile
+    double run_s = 0;            ///< predicted duration of a run with them
+};
+
+/// Runs to come, the present one included; where the application does not say, as many as there have been.
+int runs_to_come(const LoadDescription& load);
+
+/// The shares of the same sum with the fewest units that change owner, such that no processor needs longer than
+/// `within_s`, which must admit that sum. O(p log(1 / precision)).
+std::vector<double> least_movement(std::span<const double> current, double within_s, const SecondsOfShare& seconds);
+
+/// Whole granules from real shares: rounded down, then one more each by the largest part cut off, until they cover the
+/// sum. Whole shares stay as they are.
+std::vector<Units> whole_shares(std::span<const double> shares, Units granularity);
+
+/// Decides between the runs of a load. It knows what runs with the current distribution really took, on average: the
+/// time functions are scaled to that, so that a link that processors share, or a model that is wrong by some factor,
+/// does not make another distribution look better than it is. One run that took clearly longer is a spike; two in a row
+/// are a change. When a new distribution turns out to be worse than the best one known, it is taken back, and the next
+/// one must promise more.
+class Rebalancer {
+  public:
+    /// What to do about a distribution that turns out to be worse than the best one known. Either way the next one must
+    /// promise more.
+    enum class Worse { taken_back, kept };
+    explicit Rebalancer(Worse worse) : worse_(worse) {}
+
+    /// Another load, other processors, or processors that have changed.
+    void forget() { *this = Rebalancer(worse_); }
+
+    /// `shares`: units per processor in the run that ended, of sum load.units; `times_s`: when each was done, or empty
+    /// if that run was not one with fixed shares.
+    Redistribution decide(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s,
+                          const SecondsOfShare& seconds);
+
+  private:
+    struct Known {
+        std::vector<double> shares;
+        std::vector<double> mean_s;  ///< per processor
+        int runs = 0;                ///< averaged
+        double run_s() const;
+    };
+    bool learn(std::span<const double> shares, std::span<const double> times_s);
+    Redistribution better_than_current(const LoadDescription& load, const SecondsOfShare& seconds) const;
+
+    Worse worse_;
+    Known current_, best_;
+    int slow_runs_ = 0;  ///< of the latest
+    double least_gain_ = kLeastGain;
+
+    static constexpr double kLeastGain = 0.04;  ///< of a run's duration: below that, it is noise
+};
+
+}  // namespace apportion

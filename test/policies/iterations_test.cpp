@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Loads that run again: balanced after a few runs, and then nothing moves without need.
+#include <algorithm>
+
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+using namespace apportion::test;
+
+namespace {
+
+constexpr Units kUnits = 100'000;
+
+struct Iteration {
+    FakeRun run;
+    Units moved = 0;        ///< since the iteration before
+    double difference = 0;  ///< of the processors' times, relative to the longest
+};
+
+class Application {
+  public:
+    Application(const char* policy, const FakePlatform& platform)
+        : platform_(platform), policy_(find_policy(policy)->make()) {}
+
+    Iteration iterate(const FakePlatform& now) {
+        LoadDescription load = now.load(kUnits);
+        load.run = ++runs_;
+        Iteration result;
+        result.run = run(now, *policy_, load, runs_ > 1 ? &last_ : nullptr);
+        result.moved = runs_ > 1 ? moved_units(last_, result.run) : 0;
+        double first_s = 1e300, last_s = 0;
+        for (int p = 0; p < static_cast<int>(now.workers.size()); ++p) {
+            first_s = std::min(first_s, result.run.end_of(p));
+            last_s = std::max(last_s, result.run.end_of(p));
+        }
+        result.difference = (last_s - first_s) / last_s;
+        last_ = result.run;
+        return result;
+    }
+
+    /// With noise of its own in every iteration.
+    Iteration iterate() {
+        platform_.seed = static_cast<unsigned>(runs_) + 1;
+        return iterate(platform_);
+    }
+
+  private:
+    FakePlatform platform_;
+    std::unique_ptr<Policy> policy_;
+    int runs_ = 0;
+    FakeRun last_;
+};
+
+FakePlatform one_slow() { return plain_platform({1000, 250, 1000, 1000}, 1e-4); }
+
+FakePlatform noisy(FakePlatform platform) {
+    for (FakeWorker& worker : platform.workers) worker.noise = 0.03;
+    return platform;
+}
+
+const char* const kPolicies[] = {"fpm-dynamic", "plb-hec"};
+
+}  // namespace
+
+TEST_CASE("a load with one processor four times slower is balanced after five runs and stays where it is") {
+    for (const char* policy : kPolicies) {
+        INFO(policy);
+        Application application(policy, one_slow());
+        for (int i = 0; i < 4; ++i) application.iterate();
+        for (int i = 0; i < 10; ++i) {
+            const Iteration iteration = application.iterate();
+            CHECK(iteration.difference <= 0.1);
+            CHECK(iteration.moved == 0);
+        }
+    }
+}
+
+TEST_CASE("noise moves nothing once a load is balanced") {
+    for (const char* policy : kPolicies) {
+        INFO(policy);
+        Application application(policy, noisy(one_slow()));
+        for (int i = 0; i < 5; ++i) application.iterate();
+        for (int i = 0; i < 30; ++i) CHECK(application.iterate().moved == 0);
+    }
+}
+
+TEST_CASE("one run with a spike moves nothing afterwards") {
+    for (const char* policy : kPolicies) {
+        INFO(policy);
+        Application application(policy, noisy(one_slow()));
+        for (int i = 0; i < 5; ++i) application.iterate();
+        FakePlatform spiked = one_slow();
+        spiked.workers[0].spikes = {{0, 20}};
+        CHECK(application.iterate(spiked).run.makespan_s > 100);
+        for (int i = 0; i < 5; ++i) CHECK(application.iterate().moved == 0);
+    }
+}
+
+TEST_CASE("a processor that becomes three times slower is given less within three runs") {
+    FakePlatform slower = one_slow();
+    slower.workers[0].drift_at_s = 0;
+    slower.workers[0].drift_factor = 3;
+    const double best_s = kUnits / (1000 / 3.0 + 250 + 1000 + 1000);
+    for (const char* policy : kPolicies) {
+        INFO(policy);
+        Application application(policy, one_slow());
+        for (int i = 0; i < 5; ++i) application.iterate();
+        for (int i = 0; i < 3; ++i) application.iterate(slower);
+        const Iteration adapted = application.iterate(slower);
+        CHECK(adapted.difference <= 0.1);
+        CHECK(adapted.run.makespan_s <= 1.1 * best_s);
+        application.iterate(slower);
+        CHECK(application.iterate(slower).moved == 0);
+    }
+}
+
+TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
+    const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
+    const auto policy = find_policy("fpm-dynamic")->make();
+    const FakeRun result = run(platform, *policy, platform.load(kUnits));
+    CHECK(result.makespan_s < 1.1 * kUnits / 5500);
+    const PolicyReport report = policy->report();
+    CHECK(report.distributions.at(0).reason == "initial blocks");
+    CHECK(report.distributions.at(1).reason == "refined models");
+    CHECK(report.models.at(0).samples >= 2);
+}
+
+TEST_CASE("fpm-dynamic begins another load with the models it has") {
+    const FakePlatform platform = plain_platform({4000, 1000});
+    const auto policy = find_policy("fpm-dynamic")->make();
+    run(platform, *policy, platform.load(50'000));
+    const FakeRun other = run(platform, *policy, platform.load(20'000));
+    CHECK(other.blocks.size() == 2);
+    CHECK(other.makespan_s == Approx(4).epsilon(0.02));
+}

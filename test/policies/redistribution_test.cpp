@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/redistribution.hpp"
+
+#include <numeric>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+using Shares = std::vector<double>;
+
+/// Processors of constant speed.
+SecondsOfShare speeds(const Shares& units_per_s) {
+    return [units_per_s](std::size_t p, double units) { return units / units_per_s[p]; };
+}
+
+LoadDescription load_of(Units units, std::size_t processors, int run, int runs_expected = 0) {
+    LoadDescription load;
+    load.units = units;
+    load.processors.resize(processors);
+    load.run = run;
+    load.runs_expected = runs_expected;
+    return load;
+}
+
+double sum(const Shares& shares) { return std::accumulate(shares.begin(), shares.end(), 0.0); }
+
+}  // namespace
+
+TEST_CASE("as many runs are expected to come as there have been, unless the application says") {
+    CHECK(runs_to_come(load_of(1, 1, 2)) == 1);
+    CHECK(runs_to_come(load_of(1, 1, 9)) == 8);
+    CHECK(runs_to_come(load_of(1, 1, 2, 10)) == 9);
+    CHECK(runs_to_come(load_of(1, 1, 12, 10)) == 1);
+}
+
+TEST_CASE("the least movement takes from the late what they cannot do and from nobody else") {
+    const Shares moved = least_movement(Shares{60, 20, 20}, 25, speeds({1, 1, 2}));
+    CHECK(moved[0] == Approx(25));
+    CHECK(moved[1] == Approx(20 + 35 * 5.0 / 35));
+    CHECK(moved[2] == Approx(20 + 35 * 30.0 / 35));
+    CHECK(least_movement(Shares{20, 20}, 25, speeds({1, 1})) == Shares{20, 20});
+}
+
+TEST_CASE("whole shares are whole granules that cover the load, and stay what they are") {
+    CHECK(whole_shares(Shares{3.4, 2.6, 4}, 1) == std::vector<Units>{3, 3, 4});
+    CHECK(whole_shares(Shares{16, 8}, 8) == std::vector<Units>{16, 8});
+    CHECK(whole_shares(Shares{10, 7}, 8) == std::vector<Units>{16, 8});
+    CHECK(whole_shares(Shares{0, 0}, 8) == std::vector<Units>{0, 0});
+}
+
+TEST_CASE("an unbalanced distribution is left for a balanced one") {
+    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    const auto decision = rebalancer.decide(load_of(100, 2, 2), Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1}));
+    CHECK(decision.worthwhile);
+    CHECK(decision.shares[0] == Approx(80).epsilon(0.02));
+    CHECK(sum(decision.shares) == Approx(100));
+    CHECK(decision.run_s == Approx(20).epsilon(0.02));
+}
+
+TEST_CASE("a gain that is smaller than noise moves nothing") {
+    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    const auto decision = rebalancer.decide(load_of(100, 2, 9), Shares{51, 49}, Shares{51, 49}, speeds({1, 1}));
+    CHECK_FALSE(decision.worthwhile);
+    CHECK(decision.shares == Shares{51, 49});
+}
+
+TEST_CASE("units move only when the runs to come gain more than the links cost") {
+    LoadDescription load = load_of(100, 2, 2, 0);
+    load.links = {{0, 0}, {0, 2.0}};  // 30 units cost 60 s, a run gains 30 s
+    CHECK_FALSE(
+        Rebalancer(Rebalancer::Worse::kept).decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
+    load.runs_expected = 10;
+    CHECK(
+        Rebalancer(Rebalancer::Worse::kept).decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
+}
+
+TEST_CASE("what was measured counts, not what the model says") {
+    // The model thinks the second processor three times as fast as it is.
+    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    const auto decision = rebalancer.decide(load_of(100, 2, 2), Shares{50, 50}, Shares{50, 50}, speeds({1, 3}));
+    CHECK_FALSE(decision.worthwhile);
+}
+
+TEST_CASE("one slow run is a spike, two are a change") {
+    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    const SecondsOfShare model = speeds({1, 1});
+    const Shares shares{50, 50};
+    for (int run = 2; run < 6; ++run)
+        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), shares, Shares{50, 50}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 6), shares, Shares{50, 1000}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 7), shares, Shares{50, 50}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 8), shares, Shares{50, 150}, model).worthwhile);
+    const auto decision = rebalancer.decide(load_of(100, 2, 9), shares, Shares{50, 150}, model);
+    CHECK(decision.worthwhile);
+    CHECK(decision.shares[0] == Approx(75).epsilon(0.02));
+}
+
+TEST_CASE("a distribution that turns out to be worse is taken back, and the next must promise more") {
+    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    const SecondsOfShare model = speeds({1, 1.2});
+    const Shares before{50, 50}, tried{45, 55};
+    rebalancer.decide(load_of(100, 2, 2), before, Shares{50, 45}, model);
+    const auto back = rebalancer.decide(load_of(100, 2, 3), tried, Shares{45, 60}, model);
+    CHECK(back.worthwhile);
+    CHECK(back.shares == before);
+    // 50 s and 45 s promise 5 %: enough at first, too little now.
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 4), before, Shares{50, 45}, model).worthwhile);
+}
