@@ -84,6 +84,16 @@ double finish(starpu_task* task) {
 
 }  // namespace
 
+const std::string& Workload::profile() {
+    if (shape_.profile.empty()) shape_.profile = fmt::format("{}-{:.12g}ops", shape_.name, shape_.operations_per_unit);
+    return shape_.profile;
+}
+
+void Workload::name_profile(std::uint64_t size) {
+    shape_.profile = fmt::format("{}-{}", shape_.name, size);
+    shape_.profile_command = fmt::format("apportion profile --app {} --size {}", shape_.name, size);
+}
+
 bool can_run(unsigned worker, starpu_codelet& codelet) {
     starpu_task task;
     starpu_task_init(&task);
@@ -102,7 +112,7 @@ apportion_load_options load_options(Workload& workload) {
     options.parts = shape.parts;
     options.bytes_per_unit = shape.bytes_per_unit;
     options.bytes_shared = shape.bytes_shared;
-    if (!shape.profile.empty()) options.profile = shape.profile.c_str();
+    options.profile = workload.profile().c_str();
     if (!shape.profile_command.empty()) options.profile_command = shape.profile_command.c_str();
     options.results_stay = shape.results_stay ? 1 : 0;
     return options;

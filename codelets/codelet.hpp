@@ -44,8 +44,7 @@ struct TaskRange {
 /// The part of apportion_load_options that the workload knows; name and meaning are the same.
 struct WorkloadShape {
     const char* name = "";
-    /// Name of recorded profiles: says what the cost of a unit depends on. Empty: the name alone, nothing else counts.
-    std::string profile;
+    std::string profile;          ///< see Workload::profile()
     std::string profile_command;  ///< that records it, or empty
     std::uint64_t units = 0;
     std::uint64_t granularity = 1;
@@ -73,6 +72,10 @@ class Workload {
     virtual ~Workload() = default;
 
     const WorkloadShape& shape() const { return shape_; }
+
+    /// The name under which profiles of this load are recorded: says what the cost of a unit depends on. Unless the
+    /// workload gives one, it is made of its name and the operations of a unit.
+    const std::string& profile();
     virtual starpu_codelet& codelet() = 0;
 
     /// The data of one task, disjoint between ranges where they are written. Called from any thread, not twice at once.
@@ -88,6 +91,9 @@ class Workload {
     virtual Verification verify() = 0;
 
   protected:
+    /// Names the profile after the --size of `apportion profile` that gives units of this cost.
+    void name_profile(std::uint64_t size);
+
     WorkloadShape shape_;
 };
 

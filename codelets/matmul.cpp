@@ -84,7 +84,6 @@ class Matmul final : public Workload {
     Verification verify() override { return verify_matmul(*problem_); }
 
   private:
-    void name_profile();
     std::size_t first_row(unsigned panel) const { return problem_->a.rows() * panel / shape_.parts; }
     unsigned panel_of(const TaskRange& range);
     TaskData part_of(Matrix& matrix, int mode, std::size_t row, std::size_t rows, const TaskRange& range) const;
@@ -102,7 +101,11 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     const std::uint64_t a_bytes = element * m * k;
     shape_.name = "matmul";
     shape_.units = problem_->b.columns();
-    name_profile();
+    // What a column costs depends on A. `apportion profile` records square ones of single precision.
+    if (m == k && a.type() == ElementType::float32)
+        name_profile(m);
+    else
+        shape_.profile = fmt::format("matmul-{}-{}x{}", a.type() == ElementType::float32 ? "float" : "double", m, k);
     shape_.operations_per_unit = 2.0 * static_cast<double>(m) * static_cast<double>(k);
     shape_.bytes_per_unit = element * (m + k);
     shape_.bytes_shared = a_bytes;
@@ -132,18 +135,6 @@ Matmul::~Matmul() {
 #ifdef APPORTION_CUDA
     starpu_cublas_shutdown();
 #endif
-}
-
-/// What a column costs depends on A. `apportion profile` records square ones of single precision.
-void Matmul::name_profile() {
-    const Matrix& a = problem_->a;
-    if (a.rows() == a.columns() && a.type() == ElementType::float32) {
-        shape_.profile = fmt::format("matmul-{}", a.rows());
-        shape_.profile_command = fmt::format("apportion profile --app matmul --size {}", a.rows());
-    } else {
-        shape_.profile = fmt::format("matmul-{}-{}x{}", a.type() == ElementType::float32 ? "float" : "double", a.rows(),
-                                     a.columns());
-    }
 }
 
 unsigned Matmul::panel_of(const TaskRange& range) {

@@ -69,6 +69,7 @@ Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), g
     constexpr std::uint64_t kFields = 5;  // psi, result and three Courant numbers
     shape_.name = "mpdata";
     shape_.units = static_cast<std::uint64_t>(field_->nx());
+    if (grid_.ny == grid_.nz && grid_.steps == 1) name_profile(static_cast<std::uint64_t>(grid_.ny));
     shape_.operations_per_unit = kOperationsPerCell * grid_.ny * grid_.nz * grid_.steps;
     const std::uint64_t plane_bytes = sizeof(double) * grid_.plane();
     shape_.bytes_per_unit = kFields * plane_bytes;

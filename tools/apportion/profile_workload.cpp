@@ -77,8 +77,7 @@ BundledWorkload::BundledWorkload(const WorkloadEntry& entry, const WorkloadOptio
     } catch (const std::runtime_error& error) {
         throw UserError(error.what());
     }
-    const WorkloadShape& shape = workload_->shape();
-    load_ = shape.profile.empty() ? shape.name : shape.profile;
+    load_ = workload_->profile();
     workers_ = chosen_workers(*workload_, processors);
     for (const unsigned w : workers_) processors_.push_back(worker_name(w));
     most_units_ = static_cast<Units>(workload_->shape().units);
