@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -51,13 +52,14 @@ std::size_t median_index(const std::vector<double>& values) {
     return order[(order.size() - 1) / 2];
 }
 
-double gflops(double operations, double seconds) { return seconds > 0 ? operations / seconds * 1e-9 : 0; }
+/// In the unit of the table, whatever that of the JSON object is.
+double speed(const Work& work, double seconds) { return seconds > 0 ? work.amount / seconds * work.scale : 0; }
 
-nlohmann::ordered_json outcome_json(const Outcome& outcome, double operations, nlohmann::ordered_json json) {
+nlohmann::ordered_json outcome_json(const Outcome& outcome, const Work& work, nlohmann::ordered_json json) {
     const double seconds = median(outcome.seconds);
     json["policy"] = outcome.policy;
     json["seconds"] = seconds;
-    json["gflops"] = gflops(operations, seconds);
+    json[work.key] = speed(work, seconds);
     json["runs"] = outcome.seconds;
     json["verified"] = nullptr;
     json["max_error"] = nullptr;
@@ -70,7 +72,7 @@ nlohmann::ordered_json outcome_json(const Outcome& outcome, double operations, n
         const double peer_s = median(outcome.peer_seconds);
         json["peer"] = {{"name", outcome.peer_name},
                         {"seconds", peer_s},
-                        {"gflops", gflops(operations, peer_s)},
+                        {work.key, speed(work, peer_s)},
                         {"runs", outcome.peer_seconds},
                         {"speed_ratio", peer_s / seconds}};
     }
@@ -88,17 +90,17 @@ void print_processors(const nlohmann::ordered_json& report) {
                    processor.at("blocks").get<std::int64_t>(), processor.at("idle_percent").get<double>());
 }
 
-void print_table(const Outcome& outcome, double operations, const std::string& title) {
+void print_table(const Outcome& outcome, const Work& work, const std::string& title) {
     const double seconds = median(outcome.seconds);
     fmt::print("{}\n", title);
-    fmt::print("  {:<12} {:.4g} s  {:.4g} GFLOP/s", outcome.policy, seconds, gflops(operations, seconds));
+    fmt::print("  {:<12} {:.4g} s  {:.4g} {}", outcome.policy, seconds, speed(work, seconds), work.unit);
     if (outcome.seconds.size() > 1)
         fmt::print("  (median of {}; first {:.4g} s)", outcome.seconds.size(), outcome.seconds.front());
     fmt::print("\n");
     if (!outcome.peer_seconds.empty()) {
         const double peer_s = median(outcome.peer_seconds);
-        fmt::print("  {}: {:.4g} s  {:.4g} GFLOP/s; {} reaches {:.1f} % of its speed\n", outcome.peer_name, peer_s,
-                   gflops(operations, peer_s), outcome.policy, 100 * peer_s / seconds);
+        fmt::print("  {}: {:.4g} s  {:.4g} {}; {} reaches {:.1f} % of its speed\n", outcome.peer_name, peer_s,
+                   speed(work, peer_s), work.unit, outcome.policy, 100 * peer_s / seconds);
     }
     print_processors(outcome.report);
     if (outcome.verification)
@@ -133,6 +135,16 @@ std::vector<std::uint64_t> parse_size_list(const std::string& option, const std:
         if (next == end) return sizes;
         at = next;
     }
+}
+
+void check_output(const std::string& option, const std::string& file) {
+    namespace fs = std::filesystem;
+    if (file.empty()) return;
+    if (fs::exists(file) && !fs::is_regular_file(file))
+        throw UsageError(fmt::format("{} {}: exists and is not a regular file", option, file));
+    const fs::path folder = fs::absolute(file).parent_path();
+    if (!fs::is_directory(folder))
+        throw UsageError(fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
 }
 
 StarpuSession::StarpuSession() {
@@ -183,12 +195,12 @@ Outcome run_load(Workload& workload, const AppOptions& options, const std::optio
     return outcome;
 }
 
-int print_outcome(const Outcome& outcome, const AppOptions& options, double operations, nlohmann::ordered_json head,
+int print_outcome(const Outcome& outcome, const AppOptions& options, const Work& work, nlohmann::ordered_json head,
                   const std::string& title) {
     if (options.json)
-        std::cout << outcome_json(outcome, operations, std::move(head)).dump() << '\n';
+        std::cout << outcome_json(outcome, work, std::move(head)).dump() << '\n';
     else
-        print_table(outcome, operations, title);
+        print_table(outcome, work, title);
     if (!outcome.verification || outcome.verification->correct) return 0;
     std::cerr << fmt::format("{}: the result is wrong: an error of {:.2g} exceeds the tolerance of {:.2g}\n",
                              head.value("app", ""), outcome.verification->max_error, outcome.verification->tolerance);

@@ -42,6 +42,9 @@ void add_app_options(CLI::App& cli, AppOptions& options);
 /// Whole numbers from 1 to `most` with commas between them. Throws UsageError, naming the option.
 std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most);
 
+/// Throws UsageError when a regular file of that name cannot be made: to be called before long work. No name is fine.
+void check_output(const std::string& option, const std::string& file);
+
 /// StarPU, running while this lives.
 class StarpuSession {
   public:
@@ -68,6 +71,20 @@ struct Outcome {
 
 double median(std::vector<double> values);
 
+inline constexpr int kPeerRuns = 5;  ///< where there is a peer and --repeat is not given
+
+/// What a run does, and what its speed is counted in.
+struct Work {
+    double amount = 0;
+    const char* unit = "GFLOP/s";  ///< for people: amount * scale a second
+    const char* key = "gflops";    ///< in the JSON object, the same number
+    double scale = 1e-9;
+
+    Work(double operations) : amount(operations) {}
+    Work(double amount_, const char* unit_, const char* key_, double scale_)
+        : amount(amount_), unit(unit_), key(key_), scale(scale_) {}
+};
+
 /// Warms up, then runs the load options.repeat times (at least once), verifying each result. With `advance`, the runs
 /// are the iterations of one computation: it is called after each to make the result the next one's input, and only the
 /// last is verified.
@@ -75,7 +92,7 @@ Outcome run_load(Workload& workload, const AppOptions& options, const std::optio
                  const std::function<void()>& advance = {});
 
 /// Prints the outcome; `head` begins the JSON object ("app", "size", ...), `title` the table. Returns the exit code.
-int print_outcome(const Outcome& outcome, const AppOptions& options, double operations, nlohmann::ordered_json head,
+int print_outcome(const Outcome& outcome, const AppOptions& options, const Work& work, nlohmann::ordered_json head,
                   const std::string& title);
 
 /// Parses the arguments and runs `body`, turning exceptions into sentences and exit codes.

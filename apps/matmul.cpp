@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <filesystem>
 #include <limits>
 #include <string>
 
@@ -16,8 +15,6 @@
 namespace {
 
 using namespace apportion;
-
-constexpr int kPeerRuns = 5;
 
 struct MatmulOptions {
     AppOptions common;
@@ -74,12 +71,7 @@ void check(const MatmulOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size M[,N,K], or --a and --b");
     if (kSimulated && (options.blas_peer || !options.out_file.empty()))
         throw UsageError("a simulation computes nothing: --out and --blas-peer need the real flavour");
-    if (options.out_file.empty()) return;
-    if (std::filesystem::exists(options.out_file) && !std::filesystem::is_regular_file(options.out_file))
-        throw UsageError(fmt::format("--out {}: exists and is not a regular file", options.out_file));
-    const auto folder = std::filesystem::absolute(options.out_file).parent_path();
-    if (!std::filesystem::is_directory(folder))
-        throw UsageError(fmt::format("--out {}: there is no folder {}", options.out_file, folder.string()));
+    check_output("--out", options.out_file);
 }
 
 int multiply(MatmulOptions options) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -17,17 +19,30 @@ starpu_data_handle_t block_handle(apportion_block* block, const TaskData& d) {
     return apportion_block_matrix(block, d.mode, d.data, d.ld, d.rows, d.columns, d.element_size);
 }
 
+/// Returns false when there is no memory.
+bool set_argument(starpu_task* task, Workload& workload, const TaskRange& range) {
+    task->cl_arg = workload.argument();
+    const void* const parameters = workload.argument_with_range();
+    if (!parameters) return true;
+    void* const memory = std::malloc(sizeof(KernelArgument));
+    if (!memory) return false;
+    task->cl_arg = new (memory) KernelArgument{range, parameters};
+    task->cl_arg_size = sizeof(KernelArgument);
+    task->cl_arg_free = 1;  // by StarPU, with the task
+    return true;
+}
+
 int fill(starpu_task* task, apportion_block* block, void* arg) {
     auto& workload = *static_cast<Workload*>(arg);
+    const TaskRange range{block->first, block->units, block->part, block->worker};
     int buffer = 0;
-    for (const TaskData& d : workload.data({block->first, block->units, block->part, block->worker})) {
+    for (const TaskData& d : workload.data(range)) {
         STARPU_TASK_SET_HANDLE(task, block_handle(block, d), buffer);
         if (!task->handles[buffer]) return -ENOMEM;
         ++buffer;
     }
     task->flops = workload.shape().task_operations(block->units);
-    task->cl_arg = workload.argument();
-    return 0;
+    return set_argument(task, workload, range) ? 0 : -ENOMEM;
 }
 
 /// Handles of plain tasks, unregistered (results come home) at the end.
@@ -64,7 +79,7 @@ starpu_task* plain_task(Workload& workload, const TaskRange& range, Registration
     task->execute_on_a_specific_worker = 1;
     task->workerid = range.worker;
     task->flops = workload.shape().task_operations(range.units);
-    task->cl_arg = workload.argument();
+    if (!set_argument(task, workload, range)) throw std::bad_alloc();
     int buffer = 0;
     for (const TaskData& d : workload.data(range)) {
         STARPU_TASK_SET_HANDLE(task, registrations.add(d), buffer);

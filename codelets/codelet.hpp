@@ -41,6 +41,12 @@ struct TaskRange {
     int worker = -1;  ///< -1 when StarPU will choose it
 };
 
+/// The `arg` of kernels that need to know their range.
+struct KernelArgument {
+    TaskRange range;
+    const void* parameters = nullptr;
+};
+
 /// The part of apportion_load_options that the workload knows; name and meaning are the same.
 struct WorkloadShape {
     const char* name = "";
@@ -83,6 +89,9 @@ class Workload {
 
     /// What the kernels get as cl_arg: parameters common to all blocks. Not changed while blocks run.
     virtual void* argument() { return nullptr; }
+
+    /// Where kernels need to know their range as well: these parameters, which they get within a KernelArgument.
+    virtual const void* argument_with_range() { return nullptr; }
 
     /// Spoils the result, so that a unit that is not computed is seen by verify().
     virtual void spoil_result() = 0;

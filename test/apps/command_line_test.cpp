@@ -1,65 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The applications as programs: what they print, what they write and how they end. APPORTION_TEST_APPS is their folder.
-#include <sys/wait.h>
-#include <unistd.h>
-
+// The applications as programs: what they print, what they write and how they end.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "codelets/npy.hpp"
-#include "test/catch.hpp"
+#include "test/apps/run_app.hpp"
 
 using namespace apportion;
 using nlohmann::json;
-
-namespace {
-
-struct Result {
-    int status = -1;
-    std::string out, err;
-};
-
-class Folder {
-  public:
-    Folder() : path_(std::filesystem::temp_directory_path() / ("apportion-apps-" + std::to_string(getpid()))) {
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string file(const std::string& name) const { return path_ / name; }
-
-    /// Runs an application through the shell, `environment` being assignments.
-    Result run(const std::string& command, const std::string& environment = "") const {
-        const std::string line =
-            environment + " " + APPORTION_TEST_APPS "/" + command + " >" + file("out") + " 2>" + file("err");
-        const int status = std::system(line.c_str());
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
-    }
-
-  private:
-    std::string read(const std::string& name) const {
-        std::ifstream stream(file(name), std::ios::binary);
-        return {std::istreambuf_iterator<char>(stream), {}};
-    }
-
-    std::filesystem::path path_;
-};
-
-/// The run fails with this exit code and one sentence that contains `reason`, and prints nothing else.
-void check_refused(const Result& result, const std::string& reason, int status = 2) {
-    INFO(result.err);
-    CHECK(result.status == status);
-    CHECK(result.out.empty());
-    CHECK(result.err.find(reason) != std::string::npos);
-    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
-}
-
-}  // namespace
 
 TEST_CASE("matmul --json prints one object that says what ran, how fast and whether it is right") {
     const Folder folder;

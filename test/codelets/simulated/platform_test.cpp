@@ -79,9 +79,9 @@ TEST_CASE("the other kernels of the bundled machines follow their formulas") {
     const Device& gpu = device_named(p, "GTX 295");
     const Device& core = device_named(p, "E5-2690 v2 core");
     const KernelSize options{.m = 0, .n = 1e6, .k = 0};
-    CHECK(true_seconds(p, gpu, "black_scholes", options, 5000) == Approx(30e-6 + 5000 / 90e3 * (1 + 2048 / 5000.0)));
-    CHECK(true_seconds(p, core, "black_scholes", options, 50) == Approx(30e-6 + 50 / 4e3 * (1 + 16 / 50.0)));
-    CHECK(memory_units(p, gpu, "black_scholes", options) == static_cast<std::int64_t>(0.75 * 0.896e9 / 48));
+    CHECK(true_seconds(p, gpu, "blackscholes", options, 5000) == Approx(30e-6 + 5000 / 90e3 * (1 + 2048 / 5000.0)));
+    CHECK(true_seconds(p, core, "blackscholes", options, 50) == Approx(30e-6 + 50 / 4e3 * (1 + 16 / 50.0)));
+    CHECK(memory_units(p, gpu, "blackscholes", options) == static_cast<std::int64_t>(0.75 * 0.896e9 / 48));
     const KernelSize genes{.m = 0, .n = 20'000, .k = 0};
     CHECK(true_seconds(p, gpu, "grn", genes, 10) == Approx(30e-6 + 10 * 0.030 * 0.04 * (1 + 64 / 10.0)));
     CHECK(true_seconds(p, core, "grn", genes, 10) == Approx(30e-6 + 10 * 0.50 * 0.04 * (1 + 1 / 10.0)));

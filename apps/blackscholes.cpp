@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Prices European options under the scheduler that STARPU_SCHED names.
+#include "codelets/blackscholes.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "apps/app.hpp"
+#include "codelets/npy.hpp"
+#include "codelets/option_file.hpp"
+
+namespace {
+
+using namespace apportion;
+
+struct PriceOptions {
+    AppOptions common;
+    std::string size, in_file, out_file, peer;
+    std::string type = "double";
+    std::string method = "monte-carlo";
+    std::uint64_t paths = kDefaultPaths;
+
+    bool monte_carlo() const { return method == "monte-carlo"; }
+    BlackScholesParameters parameters() const { return {monte_carlo() ? paths : 0, common.seed}; }
+    ElementType element() const { return type == "double" ? ElementType::float64 : ElementType::float32; }
+};
+
+void check(const PriceOptions& options) {
+    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size N, or --in");
+    if (kSimulated && (!options.in_file.empty() || !options.out_file.empty() || !options.peer.empty()))
+        throw UsageError("a simulation computes nothing: --in, --out and --peer need the real flavour");
+    if (kSimulated && (!options.monte_carlo() || options.paths != kDefaultPaths || options.type != "double"))
+        throw UsageError(fmt::format(
+            "the simulated machines' times are for Monte Carlo in double with {} paths; leave these options out",
+            kDefaultPaths));
+    check_output("--out", options.out_file);
+}
+
+BlackScholesProblem make_problem(const PriceOptions& options) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max() - 64;
+    try {
+        const BlackScholesParameters parameters = options.parameters();
+        if (options.in_file.empty()) {
+            const auto sizes = parse_size_list("--size", options.size, kMost);
+            if (sizes.size() != 1) throw UsageError(fmt::format("--size {}: give one number of options", options.size));
+            return random_blackscholes(options.element(), sizes.front(), parameters);
+        }
+        Matrix read = read_options(options.in_file, options.element());
+        const std::size_t n = read.rows();
+        return {std::move(read), blackscholes_results(options.element(), n, parameters), parameters};
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+void write(const std::string& file, const BlackScholesProblem& problem) {
+    if (file.ends_with(".npy"))
+        write_npy(file, problem.results);
+    else
+        write_priced_options(file, problem);
+}
+
+std::optional<Peer> peer_of(const std::string& name, const std::shared_ptr<BlackScholesProblem>& problem) {
+    if (name == "loop") return Peer{"plain loop, 1 thread", [problem] { price_by_one_call(*problem); }};
+    if (name == "reference")
+        return Peer{"sequential reference, 1 thread",
+                    [problem] { price_by_reference(*problem, 0, problem->options.rows()); }};
+    return {};
+}
+
+int price(PriceOptions options) {
+    check(options);
+    const auto problem = std::make_shared<BlackScholesProblem>(make_problem(options));
+    const auto n = static_cast<double>(problem->options.rows());
+    if (!options.peer.empty() && options.common.repeat == 0) options.common.repeat = kPeerRuns;
+    Outcome outcome;
+    {
+        const StarpuSession session;
+        const auto workload = make_blackscholes(problem);
+        outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
+    }
+    const bool good = !outcome.verification || outcome.verification->correct;
+    if (good && !options.out_file.empty()) write(options.out_file, *problem);
+
+    nlohmann::ordered_json head{
+        {"app", "blackscholes"}, {"size", problem->options.rows()}, {"type", options.type}, {"method", options.method}};
+    std::string method = "closed form";
+    Work work{n, "million options/s", "million_options_per_second", 1e-6};
+    if (options.monte_carlo()) {
+        head["paths"] = options.paths;
+        method = fmt::format("Monte Carlo with {} paths", options.paths);
+        work = {n * static_cast<double>(options.paths), "million paths/s", "million_paths_per_second", 1e-6};
+    }
+    return print_outcome(
+        outcome, options.common, work, std::move(head),
+        fmt::format("blackscholes, {} options, {}, {}", problem->options.rows(), method, options.type));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    PriceOptions options;
+    CLI::App cli("Prices European options in blocks whose sizes the scheduler named by STARPU_SCHED decides",
+                 "blackscholes");
+    auto* size = cli.add_option("--size", options.size, "generate that many options")->type_name("N");
+    cli.add_option("--in", options.in_file,
+                   "read options from a CSV file with the columns spot,strike,rate,volatility,expiry,type")
+        ->type_name("FILE.csv")
+        ->excludes(size);
+    cli.add_option("--out", options.out_file,
+                   "write options and prices as CSV, or prices (and standard errors) alone into a .npy file")
+        ->type_name("FILE");
+    cli.add_option("--method", options.method, "how to price")
+        ->check(CLI::IsMember({"monte-carlo", "closed"}))
+        ->capture_default_str()
+        ->type_name("monte-carlo|closed");
+    cli.add_option("--paths", options.paths, "paths of the Monte Carlo simulation of each option")
+        ->check(CLI::Range(std::uint64_t{2}, kMostPaths))
+        ->capture_default_str()
+        ->type_name("N");
+    cli.add_option("--type", options.type, "arithmetic")
+        ->check(CLI::IsMember({"float", "double"}))
+        ->capture_default_str()
+        ->type_name("float|double");
+    cli.add_option(
+           "--peer", options.peer,
+           "time in turn with the load (5 times unless --repeat says otherwise) the same kernel in a plain loop "
+           "on one thread, or the sequential reference")
+        ->check(CLI::IsMember({"loop", "reference"}))
+        ->type_name("loop|reference");
+    add_app_options(cli, options.common);
+    const int status = run_app(cli, argc, argv, [&] { return price(options); });
+    return status;
+}

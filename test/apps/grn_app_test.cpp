@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The application grn as a program.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "codelets/grn.hpp"
+#include "test/apps/run_app.hpp"
+
+using namespace apportion;
+using nlohmann::json;
+
+TEST_CASE("grn finds planted pairs in a file of expression, the same under every policy") {
+    constexpr std::size_t kGenes = 60, kTargets = 12;
+    const Expression e = random_expression(kGenes, kGeneratedSamples, kTargets, 3, 6);
+    std::ostringstream text;
+    for (std::size_t s = 0; s < e.samples; ++s) text << (s > 0 ? "\t" : "") << "sample " << s;
+    for (std::size_t g = 0; g < kGenes; ++g) {
+        text << '\n' << e.genes[g];
+        for (std::size_t s = 0; s < e.samples; ++s) text << '\t' << e.of(g)[s];
+    }
+    const Folder folder;
+    folder.write("expression.tsv", text.str());
+    std::string expected;
+    for (const char* environment : {"STARPU_SCHED=equal STARPU_NCPU=1", "STARPU_SCHED=plb-hec", "STARPU_SCHED=dmda"}) {
+        INFO(environment);
+        const Result result = folder.run(
+            "grn --levels 3 --json --in " + folder.file("expression.tsv") + " --out " + folder.file("network.tsv"),
+            environment);
+        REQUIRE(result.status == 0);
+        const json object = json::parse(result.out);
+        CHECK(object.at("size") == kGenes);
+        CHECK(object.at("targets") == kGenes);
+        CHECK(object.at("samples") == kGeneratedSamples);
+        CHECK(object.at("evaluations") == 60 * 60 * 59 / 2);
+        CHECK(object.at("verified") == true);
+        if (expected.empty()) expected = folder.read("network.tsv");
+        CHECK(folder.read("network.tsv") == expected);
+    }
+    std::istringstream lines(expected);
+    std::string line;
+    std::getline(lines, line);
+    CHECK(line == "target\tpredictor_1\tpredictor_2\tentropy\tdetermination");
+    for (std::size_t t = 0; t < kTargets; ++t) {
+        const auto planted = planted_predictors(kGenes, kTargets, t, 6);
+        std::getline(lines, line);
+        CHECK(line.starts_with(e.genes[t] + "\t" + e.genes[planted[0]] + "\t" + e.genes[planted[1]] + "\t0.000000\t1"));
+    }
+}
+
+TEST_CASE("grn's options choose targets, candidates and what is searched for") {
+    const Folder folder;
+    const Result result = folder.run(
+        "grn --size 200 --targets 7 --candidates 20 --cardinality 1 --criterion determination --discretise deviation "
+        "--json --out " +
+            folder.file("network.tsv"),
+        "STARPU_SCHED=greedy");
+    REQUIRE(result.status == 0);
+    const json object = json::parse(result.out);
+    CHECK(object.at("targets") == 7);
+    CHECK(object.at("candidates") == 20);
+    CHECK(object.at("evaluations") == 7 * 20);
+    CHECK(folder.read("network.tsv").starts_with("target\tpredictor\tentropy\tdetermination\n"));
+    for (const char* peer : {"loop", "reference"}) {
+        const Result timed =
+            folder.run(std::string("grn --size 100 --penalty 0.5 --lag 1 --repeat 2 --json --peer ") + peer);
+        REQUIRE(timed.status == 0);
+        CHECK(json::parse(timed.out).at("peer").at("runs").size() == 2);
+    }
+    CHECK(folder.run("grn --size 100").out.find("million evaluations/s") != std::string::npos);
+}
+
+TEST_CASE("input of grn that makes no sense is refused") {
+    const Folder folder;
+    folder.write("ragged.tsv", "a b c\nG1 1 2 3\nG2 1 2\n");
+    folder.write("one.tsv", "a b c\nG1 1 2 3\n");
+    folder.write("empty.tsv", "");
+    folder.write("three.tsv", "a b c\nG1 1 2 3\nG2 1 2 4\nG3 2 1 5\n");
+    check_refused(folder.run("grn --in " + folder.file("ragged.tsv")),
+                  "ragged.tsv:3: this gene has 2 values instead of 3");
+    check_refused(folder.run("grn --in " + folder.file("one.tsv")),
+                  "one.tsv has 1 gene; sets of 2 predictors need at least 3");
+    check_refused(folder.run("grn --in " + folder.file("empty.tsv")),
+                  "empty.tsv:1: a line with the samples' names is needed");
+    check_refused(folder.run("grn --in " + folder.file("none.tsv")), "cannot open");
+    check_refused(folder.run("grn --in " + folder.file("three.tsv") + " --candidates 4"),
+                  "has 3 genes, but 4 candidates");
+    check_refused(folder.run("grn --in " + folder.file("three.tsv") + " --lag 2"),
+                  "at least 4 are needed for this lag");
+    check_refused(folder.run("grn"), "give --size N, or --in");
+    check_refused(folder.run("grn --size 2"), "--size 2: this has 2 genes");
+    check_refused(folder.run("grn --size 50 --targets 0"), "--targets");
+    check_refused(folder.run("grn --size 50 --levels 4"), "--levels");
+    check_refused(folder.run("grn --size 50 --cardinality 3"), "--cardinality");
+    check_refused(folder.run("grn --size 50 --penalty -1"), "--penalty");
+    check_refused(folder.run("grn --size 50 --penalty 1 --criterion determination"),
+                  "belongs to the criterion entropy");
+    check_refused(folder.run("grn --size 50 --out " + folder.file("none/network.tsv")), "there is no folder");
+}
