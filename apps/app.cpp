@@ -21,24 +21,8 @@ namespace apportion {
 
 namespace {
 
-struct LoadDeleter {
-    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
-};
-
 /// STARPU_SCHED=help has printed its list.
 struct NothingToRun {};
-
-double time_peer(const Peer& peer) {
-    // The time after which the peer's idle threads sleep instead of spinning on the workers' cores.
-    constexpr auto kSettle = std::chrono::milliseconds(100);
-    starpu_pause();
-    const double begin_us = starpu_timing_now();
-    peer.run();
-    const double seconds = (starpu_timing_now() - begin_us) * 1e-6;
-    std::this_thread::sleep_for(kSettle);
-    starpu_resume();
-    return seconds;
-}
 
 void keep_worst(std::optional<Verification>& worst, const Verification& verification) {
     if (!worst || worst->max_error < verification.max_error || (worst->correct && !verification.correct))
@@ -167,32 +151,99 @@ double median(std::vector<double> values) {
     return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer,
-                 const std::function<void()>& advance) {
-    const int runs = std::max(options.repeat, 1);
-    apportion_load_options load_description = load_options(workload);
-    load_description.runs = static_cast<unsigned>(runs);
-    const std::unique_ptr<apportion_load, LoadDeleter> load(apportion_load_create(&load_description));
-    if (!load) throw std::runtime_error(apportion_error());
-    warm_up(workload);
+Load::Load(Workload& workload, unsigned runs) {
+    apportion_load_options options = load_options(workload);
+    options.runs = runs;
+    load_ = apportion_load_create(&options);
+    if (!load_) throw std::runtime_error(apportion_error());
+}
 
+Load::~Load() { apportion_load_destroy(load_); }
+
+void Load::run() {
+    if (apportion_load_submit(load_) != 0 || apportion_load_wait(load_) != 0)
+        throw std::runtime_error(apportion_error());
+}
+
+double Load::seconds() const { return apportion_load_seconds(load_); }
+nlohmann::ordered_json Load::report() const { return nlohmann::ordered_json::parse(apportion_load_report(load_)); }
+std::string Load::policy() const { return apportion_load_policy(load_); }
+
+nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& reports) {
+    nlohmann::ordered_json merged = reports.front();
+    auto& processors = merged.at("processors");
+    const auto add = [](nlohmann::ordered_json& to, const nlohmann::ordered_json& from, const char* key) {
+        if (from.at(key).is_number_integer())
+            to[key] = to.at(key).get<std::int64_t>() + from.at(key).get<std::int64_t>();
+        else
+            to[key] = to.at(key).get<double>() + from.at(key).get<double>();
+    };
+    for (std::size_t r = 1; r < reports.size(); ++r) {
+        for (const char* key : {"units", "blocks", "makespan_seconds"}) add(merged, reports[r], key);
+        for (std::size_t p = 0; p < processors.size(); ++p)
+            for (const char* key : {"units", "blocks", "compute_seconds", "transfer_wait_seconds", "return_seconds"})
+                add(processors[p], reports[r].at("processors")[p], key);
+    }
+    const double makespan_s = merged.at("makespan_seconds");
+    double idle = 0;
+    for (auto& processor : processors) {
+        const double busy_s = processor.at("compute_seconds");
+        processor["idle_percent"] = makespan_s > 0 ? std::max(0.0, 100 * (1 - busy_s / makespan_s)) : 0;
+        idle += processor["idle_percent"].get<double>() / static_cast<double>(processors.size());
+    }
+    merged["idle_percent"] = idle;
+    if (reports.size() > 1) merged["parts"] = reports;
+    return merged;
+}
+
+double time_peer(const Peer& peer) {
+    // The time after which the peer's idle threads sleep instead of spinning on the workers' cores.
+    constexpr auto kSettle = std::chrono::milliseconds(100);
+    starpu_pause();
+    const double begin_us = starpu_timing_now();
+    peer.run();
+    const double seconds = (starpu_timing_now() - begin_us) * 1e-6;
+    std::this_thread::sleep_for(kSettle);
+    starpu_resume();
+    return seconds;
+}
+
+Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& options, const std::optional<Peer>& peer,
+                  const std::function<void()>& advance) {
+    const int runs = std::max(options.repeat, 1);
+    std::vector<std::unique_ptr<Load>> loads;
+    for (Workload* workload : workloads) {
+        loads.push_back(std::make_unique<Load>(*workload, static_cast<unsigned>(runs)));
+        warm_up(*workload);
+    }
     Outcome outcome;
-    std::vector<std::string> reports;
+    std::vector<nlohmann::ordered_json> reports;
     for (int run = 0; run < runs; ++run) {
         if (peer) outcome.peer_seconds.push_back(time_peer(*peer));
-        workload.spoil_result();
-        if (apportion_load_submit(load.get()) != 0 || apportion_load_wait(load.get()) != 0)
-            throw std::runtime_error(apportion_error());
-        outcome.seconds.push_back(apportion_load_seconds(load.get()));
-        reports.emplace_back(apportion_load_report(load.get()));
+        for (Workload* workload : workloads) workload->spoil_result();
+        double seconds = 0;
+        std::vector<nlohmann::ordered_json> parts;
+        for (const auto& load : loads) {
+            load->run();
+            seconds += load->seconds();
+            parts.push_back(load->report());
+        }
+        outcome.seconds.push_back(seconds);
+        reports.push_back(merged_report(parts));
         const bool verified = options.verify && !kSimulated && (!advance || run == runs - 1);
-        if (verified) keep_worst(outcome.verification, workload.verify());
+        if (verified) keep_worst(outcome.verification, workloads.back()->verify());
         if (advance && !kSimulated) advance();
     }
-    outcome.policy = apportion_load_policy(load.get());
+    outcome.policy = loads.front()->policy();
     if (peer) outcome.peer_name = peer->name;
-    outcome.report = nlohmann::ordered_json::parse(reports[median_index(outcome.seconds)]);
+    outcome.report = reports[median_index(outcome.seconds)];
     return outcome;
+}
+
+Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer,
+                 const std::function<void()>& advance) {
+    Workload* const workloads[] = {&workload};
+    return run_loads(workloads, options, peer, advance);
 }
 
 int print_outcome(const Outcome& outcome, const AppOptions& options, const Work& work, nlohmann::ordered_json head,

@@ -8,8 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -85,11 +87,42 @@ struct Work {
         : amount(amount_), unit(unit_), key(key_), scale(scale_) {}
 };
 
+/// A workload as a load of the engine.
+class Load {
+  public:
+    /// `runs`: how often it will be submitted, 0 when that is not known. Throws std::runtime_error.
+    explicit Load(Workload& workload, unsigned runs = 0);
+    ~Load();
+    Load(const Load&) = delete;
+    Load& operator=(const Load&) = delete;
+
+    /// Submits it and waits for its end. Throws std::runtime_error.
+    void run();
+
+    double seconds() const;  ///< of the last run
+    nlohmann::ordered_json report() const;
+    std::string policy() const;
+
+  private:
+    apportion_load* load_;
+};
+
+/// One report for loads that ran one after the other.
+nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& reports);
+
+/// Seconds of the peer, while StarPU's workers sleep.
+double time_peer(const Peer& peer);
+
 /// Warms up, then runs the load options.repeat times (at least once), verifying each result. With `advance`, the runs
 /// are the iterations of one computation: it is called after each to make the result the next one's input, and only the
 /// last is verified.
 Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer = {},
                  const std::function<void()>& advance = {});
+
+/// The same for loads that run one after the other: the last one verifies the result of all, and seconds are those of
+/// all together.
+Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& options, const std::optional<Peer>& peer = {},
+                  const std::function<void()>& advance = {});
 
 /// Prints the outcome; `head` begins the JSON object ("app", "size", ...), `title` the table. Returns the exit code.
 int print_outcome(const Outcome& outcome, const AppOptions& options, const Work& work, nlohmann::ordered_json head,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A dense column-major matrix in main memory, of float or double: what the linear-algebra codelets and their apps
-// share. In the simulated flavour nothing is computed and a matrix is only a range of addresses, so that sizes far
-// beyond the machine's memory can be simulated.
+// A dense column-major matrix in main memory, of real or complex floats or doubles: what the linear-algebra codelets
+// and their apps share. In the simulated flavour nothing is computed and a matrix is only a range of addresses, so that
+// sizes far beyond the machine's memory can be simulated.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,12 @@
 
 namespace apportion {
 
-enum class ElementType { float32, float64 };
+enum class ElementType { float32, float64, complex64, complex128 };  ///< named as NumPy does, by their bits
 
 std::size_t element_size(ElementType type);
+bool is_complex(ElementType type);
+/// Bytes of a real number of that type: of one part of a complex one.
+std::size_t real_size(ElementType type);
 
 class Matrix {
   public:
@@ -52,7 +55,7 @@ class Matrix {
     bool pinned_ = false;
 };
 
-/// Every element uniform in [-1, 1), a function of seed, row and column only.
+/// Every element (both parts of a complex one) uniform in [-1, 1), a function of seed, row and column only.
 void fill_random(Matrix& matrix, std::uint64_t seed);
 
 /// Every element not-a-number, so that a result that is never written is seen.

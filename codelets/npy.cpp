@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +11,12 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <complex>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -27,6 +31,11 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;  ///< of the data in the file, as NumPy writes it
 constexpr std::size_t kMaxHeader = 65536;
+constexpr std::size_t kMaxDimensions = 3;
+constexpr std::pair<ElementType, const char*> kTypes[] = {{ElementType::float32, "<f4"},
+                                                          {ElementType::float64, "<f8"},
+                                                          {ElementType::complex64, "<c8"},
+                                                          {ElementType::complex128, "<c16"}};
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
@@ -113,11 +122,13 @@ class HeaderParser {
 
     ElementType element_type() {
         skip_space();
-        if (rest_.starts_with('[')) fail(path_, "has structured elements; float32 or float64 are needed");
+        if (rest_.starts_with('[')) fail(path_, "has structured elements; floating-point numbers are needed");
         const std::string_view descr = quoted();
-        if (descr == "<f4") return ElementType::float32;
-        if (descr == "<f8") return ElementType::float64;
-        fail(path_, fmt::format("has elements of type '{}'; '<f4' (float32) or '<f8' (float64) are needed", descr));
+        for (const auto& [type, name] : kTypes)
+            if (descr == name) return type;
+        fail(path_, fmt::format("has elements of type '{}'; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
+                                "'<c16' (complex128) are needed",
+                                descr));
     }
 
     std::size_t integer() {
@@ -139,13 +150,12 @@ class HeaderParser {
                 break;
             }
         }
-        if (dimensions.size() != 2)
-            fail(path_, fmt::format("has {} dimension{}; a matrix with 2 is needed", dimensions.size(),
-                                    dimensions.size() == 1 ? "" : "s"));
-        header.rows = dimensions[0];
-        header.columns = dimensions[1];
-        if (header.rows == 0 || header.columns == 0)
-            fail(path_, fmt::format("is an empty matrix of {} x {}", header.rows, header.columns));
+        if (dimensions.empty() || dimensions.size() > kMaxDimensions)
+            fail(path_,
+                 fmt::format("has {} dimensions; an array with 1 to {} is needed", dimensions.size(), kMaxDimensions));
+        if (std::ranges::find(dimensions, 0u) != dimensions.end())
+            fail(path_, fmt::format("is an empty array of {}", fmt::join(dimensions, " x ")));
+        header.shape = dimensions;
     }
 
     const std::string& path_;
@@ -183,10 +193,13 @@ NpyHeader read_header(const std::string& path, std::FILE* file) {
     if (fstat(fileno(file), &status) != 0) fail_system(path, "read");
     const std::size_t has = static_cast<std::size_t>(status.st_size) - header.data_offset;
     std::size_t needs = element_size(header.type);
-    if (__builtin_mul_overflow(needs, header.rows, &needs) || __builtin_mul_overflow(needs, header.columns, &needs) ||
-        has < needs)
-        fail(path, fmt::format("is truncated: its shape {} x {} needs more than the {} bytes of data it has",
-                               header.rows, header.columns, has));
+    bool overflow = false;
+    for (const std::size_t n : header.shape) overflow = overflow || __builtin_mul_overflow(needs, n, &needs);
+    if (overflow || has < needs)
+        fail(path, fmt::format("is truncated: its shape {} needs more than the {} bytes of data it has",
+                               fmt::join(header.shape, " x "), has));
+    header.columns = header.shape.back();
+    header.rows = std::reduce(header.shape.begin(), header.shape.end() - 1, std::size_t{1}, std::multiplies<>());
     if (has > needs) fail(path, fmt::format("has {} bytes behind the {} that its shape needs", has - needs, needs));
     return header;
 }
@@ -195,9 +208,27 @@ void read_exactly(const std::string& path, std::FILE* file, void* data, std::siz
     if (std::fread(data, 1, bytes, file) != bytes) fail_system(path, "read");
 }
 
+NpyHeader check_matrix(const std::string& path, NpyHeader header) {
+    if (header.shape.size() != 2)
+        fail(path, fmt::format("has {} dimension{}; a matrix with 2 is needed", header.shape.size(),
+                               header.shape.size() == 1 ? "" : "s"));
+    if (is_complex(header.type)) fail(path, "has complex elements; float32 or float64 are needed");
+    return header;
+}
+
+NpyHeader check_rows(const std::string& path, NpyHeader header, NpyElements elements) {
+    if (header.fortran_order && header.shape.size() > 2)
+        fail(path, "is in Fortran order; write numpy.ascontiguousarray of it");
+    if (is_complex(header.type) && elements == NpyElements::real)
+        fail(path, "has complex elements; float32 or float64 are needed");
+    if (!is_complex(header.type) && elements == NpyElements::complex)
+        fail(path, "has real elements; complex64 or complex128 are needed, which array.astype gives");
+    return header;
+}
+
 /// Reads a strip of rows at a time and scatters it, so that both sides are touched in cache-sized pieces.
 template <class T>
-void read_c_order(const std::string& path, std::FILE* file, Matrix& matrix) {
+void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
     constexpr std::size_t kStripRows = 64;
     std::vector<T> strip(kStripRows * matrix.columns());
     for (std::size_t first = 0; first < matrix.rows(); first += kStripRows) {
@@ -209,10 +240,31 @@ void read_c_order(const std::string& path, std::FILE* file, Matrix& matrix) {
     }
 }
 
-std::string header_text(const Matrix& matrix) {
+void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
+    switch (matrix.type()) {
+        case ElementType::float32:
+            return read_scattered<float>(path, file, matrix);
+        case ElementType::float64:
+            return read_scattered<double>(path, file, matrix);
+        case ElementType::complex64:
+            return read_scattered<std::complex<float>>(path, file, matrix);
+        case ElementType::complex128:
+            return read_scattered<std::complex<double>>(path, file, matrix);
+    }
+}
+
+/// Reads the data at the file's position, column after column or row after row of the matrix.
+void read_data(const std::string& path, std::FILE* file, Matrix& matrix, bool column_by_column) {
+    if (!column_by_column) return read_scattered(path, file, matrix);
+    const std::size_t column_bytes = matrix.rows() * element_size(matrix.type());
+    for (std::size_t j = 0; j < matrix.columns(); ++j) read_exactly(path, file, matrix.at(0, j), column_bytes);
+}
+
+std::string header_text(ElementType type, bool fortran_order, const std::vector<std::size_t>& shape) {
+    const auto* descr = std::ranges::find(kTypes, type, [](const auto& t) { return t.first; })->second;
     std::string text =
-        fmt::format("{{'descr': '{}', 'fortran_order': True, 'shape': ({}, {}), }}",
-                    matrix.type() == ElementType::float32 ? "<f4" : "<f8", matrix.rows(), matrix.columns());
+        fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", descr,
+                    fortran_order ? "True" : "False", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
     const std::size_t before = kMagic.size() + 4;
     const std::size_t end = (before + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
     text.append(end - before - text.size() - 1, ' ');
@@ -221,8 +273,7 @@ std::string header_text(const Matrix& matrix) {
     return std::string(kMagic) + std::string(prefix, 4) + text;
 }
 
-bool write_all(std::FILE* file, const Matrix& matrix) {
-    const std::string header = header_text(matrix);
+bool write_all(std::FILE* file, const std::string& header, const Matrix& matrix) {
     bool good = std::fwrite(header.data(), 1, header.size(), file) == header.size();
     const std::size_t column_bytes = matrix.rows() * element_size(matrix.type());
     for (std::size_t j = 0; good && j < matrix.columns(); ++j)
@@ -230,37 +281,53 @@ bool write_all(std::FILE* file, const Matrix& matrix) {
     return std::fflush(file) == 0 && good;
 }
 
-}  // namespace
-
-NpyHeader read_npy_header(const std::string& path) { return read_header(path, open_to_read(path).get()); }
-
-Matrix read_npy(const std::string& path) {
-    const File file = open_to_read(path);
-    const NpyHeader header = read_header(path, file.get());
-    Matrix matrix(header.type, header.rows, header.columns);
-    const std::size_t column_bytes = header.rows * element_size(header.type);
-    if (header.fortran_order)
-        for (std::size_t j = 0; j < header.columns; ++j) read_exactly(path, file.get(), matrix.at(0, j), column_bytes);
-    else if (header.type == ElementType::float32)
-        read_c_order<float>(path, file.get(), matrix);
-    else
-        read_c_order<double>(path, file.get(), matrix);
-    return matrix;
-}
-
-void write_npy(const std::string& path, const Matrix& matrix) {
+void write_file(const std::string& path, const std::string& header, const Matrix& matrix) {
     struct stat status;
     // A rename would put a file in the place of a device, a pipe, or whatever else has the name.
     if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) fail(path, "exists and is not a regular file");
     const std::string temporary = fmt::format("{}.{}.part", path, getpid());
     File file(std::fopen(temporary.c_str(), "wbx"), std::fclose);
     if (!file) fail_system(path, "write");
-    const bool written = write_all(file.get(), matrix) && std::fclose(file.release()) == 0;
+    const bool written = write_all(file.get(), header, matrix) && std::fclose(file.release()) == 0;
     if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
     const int error = errno;
     std::remove(temporary.c_str());
     errno = error;
     fail_system(path, "write");
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) {
+    return check_matrix(path, read_header(path, open_to_read(path).get()));
+}
+
+NpyHeader read_npy_rows_header(const std::string& path, NpyElements elements) {
+    return check_rows(path, read_header(path, open_to_read(path).get()), elements);
+}
+
+Matrix read_npy(const std::string& path) {
+    const File file = open_to_read(path);
+    const NpyHeader header = check_matrix(path, read_header(path, file.get()));
+    Matrix matrix(header.type, header.rows, header.columns);
+    read_data(path, file.get(), matrix, header.fortran_order);
+    return matrix;
+}
+
+Matrix read_npy_rows(const std::string& path, NpyElements elements) {
+    const File file = open_to_read(path);
+    const NpyHeader header = check_rows(path, read_header(path, file.get()), elements);
+    Matrix matrix(header.type, header.columns, header.rows);
+    read_data(path, file.get(), matrix, !header.fortran_order || header.shape.size() == 1);
+    return matrix;
+}
+
+void write_npy(const std::string& path, const Matrix& matrix) {
+    write_file(path, header_text(matrix.type(), true, {matrix.rows(), matrix.columns()}), matrix);
+}
+
+void write_npy_rows(const std::string& path, const Matrix& matrix, const std::vector<std::size_t>& shape) {
+    write_file(path, header_text(matrix.type(), false, shape), matrix);
 }
 
 }  // namespace apportion

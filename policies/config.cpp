@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -53,6 +54,25 @@ std::string check_switch(const std::string& value) { return value == "0" || valu
 std::string check_stall_factor(const std::string& value) {
     return stall_factor(value) ? "" : "it must be 0 (off) or a number of at least 1";
 }
+/// "mode,worker=mode,..."; the first mode may be missing.
+std::string check_fft_planning(const std::string& value) {
+    std::set<Units> workers;
+    std::string_view rest = value;
+    for (bool first = true; !rest.empty(); first = false) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+        const std::size_t equals = item.find('=');
+        const std::string_view mode = equals == item.npos ? item : item.substr(equals + 1);
+        const auto worker = equals == item.npos ? std::nullopt : whole_number(item.substr(0, equals), 0);
+        const bool known = mode == "estimate" || mode == "measure" || mode == "patient" || mode == "unaligned";
+        const bool placed = equals == item.npos ? first : worker && workers.insert(*worker).second;
+        if (!known || !placed)
+            return "it must be estimate, measure, patient or unaligned, with exceptions like ,1=unaligned for "
+                   "different "
+                   "workers";
+    }
+    return "";
+}
 /// Whoever uses it says what is wrong with it.
 std::string check_nothing(const std::string&) { return ""; }
 
@@ -71,6 +91,8 @@ const EnvironmentVariable kVariables[] = {
      check_stall_factor},
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
      check_nothing},
+    {"APPORTION_FFT_PLANNING", "FFTW's effort for plans, in all and for single workers",
+     "estimate | measure | patient | unaligned[,worker=...]", "measure", check_fft_planning},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},
     {"APPORTION_PLATFORM_SEED", "seed of the simulated noise", "integer >= 1", "the platform file's", check_positive},
 };

@@ -2,8 +2,6 @@
 // The applications as programs: what they print, what they write and how they end.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 

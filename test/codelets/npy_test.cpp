@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <complex>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "test/catch.hpp"
 
@@ -169,7 +171,7 @@ TEST_CASE("files that are not exactly a matrix are refused with the reason") {
     refused(npy(1, dictionary("<f4", "False", "(6,)"), kSix), "has 1 dimension;");
     refused(npy(1, dictionary("<f4", "False", "()"), kSix), "has 0 dimensions;");
     refused(npy(1, dictionary("<f4", "False", "(1, 2, 3)"), kSix), "has 3 dimensions;");
-    refused(npy(1, dictionary("<f4", "False", "(0, 3)"), ""), "is an empty matrix");
+    refused(npy(1, dictionary("<f4", "False", "(0, 3)"), ""), "is an empty array");
     refused(npy(1, dictionary("<f4", "False", "(4294967296, 4294967296)"), kSix), "is truncated");
     refused(npy(1, dictionary("<i4", "False", "(2, 3)"), kSix), "elements of type '<i4'");
     refused(npy(1, dictionary(">f4", "False", "(2, 3)"), kSix), "elements of type '>f4'");
@@ -186,6 +188,65 @@ TEST_CASE("files that are not exactly a matrix are refused with the reason") {
     CHECK(complaint(folder.file("missing.npy")).find("cannot open") != std::string::npos);
     std::filesystem::create_directory(folder.file("folder.npy"));
     CHECK(complaint(folder.file("folder.npy")).find("is not a regular file") != std::string::npos);
+}
+
+TEST_CASE("arrays of 1 to 3 dimensions are read and written by their rows") {
+    const Folder folder;
+    const std::string path = folder.file("a.npy");
+    const auto check = [&](const std::string& shape, const char* order, std::size_t rows, std::size_t columns) {
+        INFO(shape);
+        write(path, npy(1, dictionary("<f4", order, shape), kSix));
+        const Matrix matrix = read_npy_rows(path, NpyElements::real);
+        REQUIRE(matrix.columns() == rows);
+        REQUIRE(matrix.rows() == columns);
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) {
+                const std::size_t at = order[0] == 'F' ? i * columns + j : j * rows + i;
+                CHECK(element<float>(matrix, j, i) == static_cast<float>(at + 1));
+            }
+    };
+    check("(2, 3)", "False", 2, 3);
+    check("(2, 3)", "True", 2, 3);
+    check("(6,)", "False", 1, 6);
+    check("(3, 1, 2)", "False", 3, 2);
+    check("(1, 2, 3)", "False", 2, 3);
+    CHECK(read_npy_rows_header(path, NpyElements::real).shape == std::vector<std::size_t>{1, 2, 3});
+
+    const Matrix again = read_npy_rows(path, NpyElements::real);
+    write_npy_rows(folder.file("b.npy"), again, {1, 2, 3});
+    CHECK(read_npy_rows_header(folder.file("b.npy"), NpyElements::real).shape == std::vector<std::size_t>{1, 2, 3});
+    CHECK(read(folder.file("b.npy")).ends_with(kSix));
+    write_npy_rows(folder.file("b.npy"), again, {6});
+    CHECK(read(folder.file("b.npy")).find("'shape': (6,), }") != std::string::npos);
+}
+
+TEST_CASE("complex arrays are read where they are wanted, and only there") {
+    const Folder folder;
+    const std::string path = folder.file("a.npy");
+    const auto said = [&](auto&& reading) -> std::string {
+        try {
+            reading();
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    write(path, npy(1, dictionary("<c16", "True", "(1, 2)"), bytes_of<double>({1, 2, 3, 4})));
+    const Matrix matrix = read_npy_rows(path, NpyElements::complex);
+    CHECK(matrix.type() == ElementType::complex128);
+    CHECK(element<std::complex<double>>(matrix, 1, 0) == std::complex<double>(3, 4));
+    write_npy_rows(folder.file("b.npy"), matrix, {1, 2});
+    CHECK(read(folder.file("b.npy")).find("'descr': '<c16', 'fortran_order': False") != std::string::npos);
+    CHECK(said([&] { read_npy(path); }).find("has complex elements") != std::string::npos);
+    CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("has complex elements") != std::string::npos);
+    write(path, npy(1, dictionary("<c8", "False", "(2, 1)"), bytes_of<float>({1, 2, 3, 4})));
+    CHECK(read_npy_rows(path, NpyElements::complex).type() == ElementType::complex64);
+    write(path, npy(1, dictionary("<f4", "False", "(2, 3)"), kSix));
+    CHECK(said([&] { read_npy_rows(path, NpyElements::complex); }).find("has real elements") != std::string::npos);
+    write(path, npy(1, dictionary("<f4", "True", "(1, 2, 3)"), kSix));
+    CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("Fortran order") != std::string::npos);
+    write(path, npy(1, dictionary("<f4", "False", "(1, 1, 2, 3)"), kSix));
+    CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("has 4 dimensions") != std::string::npos);
 }
 
 TEST_CASE("a file that cannot be written leaves nothing behind") {

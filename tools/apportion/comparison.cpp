@@ -131,6 +131,7 @@ void find_bound(Comparison& comparison, const AppRunner& runner) {
 
 simulated::KernelSize simulated_size(const nlohmann::json& size) {
     if (size.is_array() && size.size() == 3) return {size[0], size[1], size[2]};
+    if (size.is_array() && size.size() == 2) return {size[0], size[1], size[1]};
     const double n = size.is_array() ? size.at(0).get<double>() : size.get<double>();
     return {n, n, n};
 }

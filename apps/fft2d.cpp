@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The two-dimensional discrete Fourier transform of a complex matrix under the scheduler that STARPU_SCHED names.
+#include "codelets/fft2d.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <string>
+
+#include "apps/app.hpp"
+#include "codelets/npy.hpp"
+
+namespace {
+
+using namespace apportion;
+
+constexpr int kPeerRuns = 5;
+
+struct Fft2dOptions {
+    AppOptions common;
+    std::string size, in_file, out_file, planning;
+    std::string type = "double";
+    bool inverse = false;
+    bool fftw_peer = false;
+};
+
+template <class T>
+void check_finite(const std::string& path, Matrix& matrix) {
+    matrix.for_each_column<std::complex<T>>([&](const std::complex<T>* row, std::size_t i) {
+        for (std::size_t j = 0; j < matrix.rows(); ++j)
+            if (!std::isfinite(row[j].real()) || !std::isfinite(row[j].imag()))
+                throw std::runtime_error(
+                    fmt::format("{}: the element in row {}, column {} (from 0) is not finite; "
+                                "every element of the transform would be not-a-number",
+                                path, i, j));
+    });
+}
+
+Fft2dProblem read_problem(const std::string& path, bool inverse) {
+    const NpyHeader header = read_npy_rows_header(path, NpyElements::complex);
+    if (header.shape.size() != 2)
+        throw std::runtime_error(
+            fmt::format("{}: has {} dimensions; a matrix with 2 is needed", path, header.shape.size()));
+    require_free_memory(matrix_bytes(header.type, header.columns, header.rows), "the transform's matrices");
+    if (kSimulated) return fft2d_problem(Matrix(header.type, header.columns, header.rows), inverse);
+    Matrix input = read_npy_rows(path, NpyElements::complex);
+    if (input.type() == ElementType::complex64)
+        check_finite<float>(path, input);
+    else
+        check_finite<double>(path, input);
+    return fft2d_problem(std::move(input), inverse);
+}
+
+Fft2dProblem make_problem(const Fft2dOptions& options) {
+    try {
+        if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
+        constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+        const auto size = parse_size_list("--size", options.size, kMost);
+        if (size.size() > 2) throw UsageError(fmt::format("--size {}: give one size or M,N", options.size));
+        Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
+                                            size.front(), size.back(), options.common.seed);
+        problem.inverse = options.inverse;
+        return problem;
+    } catch (const UsageError&) {
+        throw;
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+FftPlanningChoice planning_of(const Fft2dOptions& options) {
+    try {
+        return options.planning.empty() ? fft_planning_variable() : parse_fft_planning(options.planning, "--planning");
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+void check(const Fft2dOptions& options) {
+    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size M[,N], or --in");
+    if (kSimulated && (options.fftw_peer || !options.out_file.empty()))
+        throw UsageError("a simulation computes nothing: --out and --fftw-peer need the real flavour");
+    check_output("--out", options.out_file);
+}
+
+Outcome run(const std::shared_ptr<Fft2dProblem>& problem, Fft2dOptions& options, const FftPlanningChoice& planning) {
+    const StarpuSession session;
+    std::optional<Peer> peer;
+    if (options.fftw_peer) {
+        if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
+        const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
+        peer = Peer{fmt::format("FFTW, one plan, {} thread{}", threads, threads == 1 ? "" : "s"),
+                    fft2d_by_one_call(problem, threads, planning.general)};
+    }
+    const auto rows = make_fft2d_pass(problem, Fft2dPass::rows, planning);
+    const auto columns = make_fft2d_pass(problem, Fft2dPass::columns, planning);
+    Workload* const passes[] = {rows.get(), columns.get()};
+    return run_loads(passes, options.common, peer);
+}
+
+int transform(Fft2dOptions options) {
+    check(options);
+    const FftPlanningChoice planning = planning_of(options);
+    const auto problem = std::make_shared<Fft2dProblem>(make_problem(options));
+    const Outcome outcome = run(problem, options, planning);
+    const std::size_t m = problem->rows(), n = problem->columns();
+    const bool good = !outcome.verification || outcome.verification->correct;
+    if (good && !options.out_file.empty()) write_npy_rows(options.out_file, problem->output, {m, n});
+
+    const char* type = problem->input.type() == ElementType::complex64 ? "complex64" : "complex128";
+    return print_outcome(outcome, options.common, problem->operations(),
+                         {{"app", "fft2d"}, {"size", {m, n}}, {"type", type}, {"inverse", problem->inverse}},
+                         fmt::format("fft2d, {}{} x {}, {}", problem->inverse ? "inverse of " : "", m, n, type));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Fft2dOptions options;
+    CLI::App cli(
+        "The 2-D discrete Fourier transform in blocks of rows whose sizes the scheduler named by STARPU_SCHED decides",
+        "fft2d");
+    auto* size = cli.add_option("--size", options.size, "M x N random elements; one number: both")->type_name("M[,N]");
+    auto* type = cli.add_option("--type", options.type, "of the two parts of generated elements")
+                     ->check(CLI::IsMember({"float", "double"}))
+                     ->capture_default_str()
+                     ->type_name("float|double");
+    cli.add_option("--in", options.in_file, "read the matrix from a .npy file, complex64 or complex128")
+        ->type_name("FILE")
+        ->excludes(size, type);
+    cli.add_option("--out", options.out_file, "write the transform into a .npy file")->type_name("FILE");
+    cli.add_flag("--inverse", options.inverse, "the inverse transform, divided by MN");
+    cli.add_option("--planning", options.planning,
+                   "FFTW's effort: estimate, measure (default), patient or unaligned, with exceptions for CPU workers, "
+                   "as in measure,1=unaligned (default: APPORTION_FFT_PLANNING)")
+        ->type_name("MODE[,W=MODE...]");
+    cli.add_flag("--fftw-peer", options.fftw_peer,
+                 "time one multi-threaded FFTW plan for the whole matrix in turn with the load (5 times unless "
+                 "--repeat says otherwise)");
+    add_app_options(cli, options.common);
+    const int status = run_app(cli, argc, argv, [&] { return transform(options); });
+    return status;
+}

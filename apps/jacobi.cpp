@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Solves a system of linear equations by the Jacobi method, iteration after iteration, under the scheduler that
+// STARPU_SCHED names.
+#include "codelets/jacobi.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "apps/app.hpp"
+#include "codelets/matrix_market.hpp"
+#include "codelets/npy.hpp"
+
+namespace {
+
+using namespace apportion;
+
+constexpr int kPeerRuns = 5;
+constexpr int kSimulatedIterations = 20;
+constexpr double kDivergence = 1e8;  ///< growth of the step since the smallest that is taken for divergence
+
+struct JacobiOptions {
+    AppOptions common;
+    std::string size, a_file, b_file, out_file;
+    std::string type = "double";
+    int iterations = 0;    ///< 0: until convergence
+    int limit = 10'000;    ///< of iterations until convergence
+    double tolerance = 0;  ///< 0: by the type
+    bool library_peer = false;
+};
+
+Matrix read_vector(const std::string& path, ElementType type) {
+    if (is_matrix_market(path)) return read_matrix_market_vector(path);
+    const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
+    if (header.shape.size() > 2 || (header.shape.size() == 2 && header.columns != 1 && header.rows != 1))
+        throw std::runtime_error(fmt::format("{}: is no vector, but {} x {}", path, header.rows, header.columns));
+    if (header.type != type)
+        throw std::runtime_error(
+            fmt::format("{}: has another element type than the matrix; use float32 or float64 for both", path));
+    const Matrix read = read_npy_rows(path, NpyElements::real);
+    Matrix vector(type, std::max(read.rows(), read.columns()), 1);
+    for (std::size_t i = 0; i < vector.rows(); ++i)
+        std::memcpy(vector.at(i, 0), read.rows() == 1 ? read.at(0, i) : read.at(i, 0), element_size(type));
+    return vector;
+}
+
+LinearSystem read_matrix(const std::string& path) {
+    if (is_matrix_market(path)) {
+        auto matrix = read_matrix_market(path);
+        if (auto* sparse = std::get_if<SparseMatrix>(&matrix))
+            return {path, {}, std::move(*sparse), Matrix(ElementType::float64, sparse->n, 1)};
+        auto& dense = std::get<Matrix>(matrix);
+        const std::size_t n = dense.rows();
+        return {path, std::move(dense), {}, Matrix(ElementType::float64, n, 1)};
+    }
+    const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
+    if (header.shape.size() != 2 || header.rows != header.columns)
+        throw std::runtime_error(
+            fmt::format("{}: the matrix must be square, and is {} x {}", path, header.rows, header.columns));
+    require_free_memory(matrix_bytes(header.type, header.rows, header.columns), "the matrix and the vectors");
+    return {path, read_npy_rows(path, NpyElements::real), {}, Matrix(header.type, header.rows, 1)};
+}
+
+LinearSystem read_system(const JacobiOptions& options) {
+    LinearSystem system = read_matrix(options.a_file);
+    if (options.b_file.empty()) {
+        set_solution_of_ones(system);
+        return system;
+    }
+    Matrix b = read_vector(options.b_file, system.type());
+    if (b.rows() != system.n())
+        throw std::runtime_error(fmt::format("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(),
+                                             options.a_file, system.n()));
+    return {system.name, std::move(system.dense), std::move(system.sparse), std::move(b)};
+}
+
+LinearSystem make_system(const JacobiOptions& options) {
+    try {
+        if (!options.a_file.empty()) {
+            LinearSystem system = read_system(options);
+            check_solvable(system);
+            return system;
+        }
+        constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+        const auto size = parse_size_list("--size", options.size, kMost);
+        if (size.size() > 1) throw UsageError(fmt::format("--size {}: give one number of unknowns", options.size));
+        return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
+                             options.common.seed);
+    } catch (const UsageError&) {
+        throw;
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+/// One solution from x = 0.
+struct Solution {
+    std::vector<double> seconds;  ///< of each iteration
+    std::vector<nlohmann::ordered_json> reports;
+    JacobiProgress last;
+    bool converged = false;
+};
+
+/// The largest difference of the times that processors computed in an iteration, relative to the longest, in percent.
+double imbalance_percent(const nlohmann::ordered_json& report) {
+    double shortest = std::numeric_limits<double>::infinity(), longest = 0;
+    for (const auto& processor : report.at("processors")) {
+        if (processor.at("units").get<std::int64_t>() == 0) continue;
+        shortest = std::min(shortest, processor.at("compute_seconds").get<double>());
+        longest = std::max(longest, processor.at("compute_seconds").get<double>());
+    }
+    return longest > 0 ? 100 * (longest - shortest) / longest : 0;
+}
+
+Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, const JacobiOptions& options, int limit,
+               double tolerance) {
+    Solution solution;
+    double smallest_step = std::numeric_limits<double>::infinity();
+    solver.restart();
+    for (int k = 1; k <= limit && !solution.converged; ++k) {
+        solver.spoil_result();
+        load.run();
+        const double begin_us = starpu_timing_now();
+        const JacobiProgress progress = solver.advance();
+        solution.seconds.push_back(load.seconds() + (starpu_timing_now() - begin_us) * 1e-6);
+        solution.reports.push_back(load.report());
+        solution.last = progress;
+        smallest_step = std::min(smallest_step, progress.step);
+        if (!std::isfinite(progress.step) || progress.step > kDivergence * smallest_step)
+            throw std::runtime_error(
+                fmt::format("{}: the Jacobi method diverged after {} iterations (x changed by {:.2g} in the last): {}",
+                            system.name, k, progress.step, describe_dominance(system)));
+        solution.converged = !kSimulated && options.iterations == 0 && progress.step <= tolerance * progress.size;
+    }
+    if (!solution.converged && options.iterations == 0 && !kSimulated)
+        throw std::runtime_error(fmt::format(
+            "{}: the Jacobi method has not converged after {} iterations (x changed by {:.2g} in the last, {:.2g} is "
+            "needed): {}",
+            system.name, limit, solution.last.step, tolerance * solution.last.size, describe_dominance(system)));
+    return solution;
+}
+
+struct Solved {
+    Outcome outcome;
+    Solution last;
+    std::vector<double> imbalance;  ///< of each iteration of the first solution, percent
+};
+
+Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& options, double tolerance,
+           Matrix& result) {
+    const int limit = options.iterations > 0 ? options.iterations : kSimulated ? kSimulatedIterations : options.limit;
+    const int repeat = options.common.repeat > 0 ? options.common.repeat : options.library_peer ? kPeerRuns : 1;
+    const StarpuSession session;
+    const auto solver = make_jacobi_solver(system);
+    Load load(*solver, static_cast<unsigned>(limit));
+    warm_up(*solver);
+    Solved all;
+    Outcome& outcome = all.outcome;
+    for (int r = 0; r < repeat; ++r) {
+        all.last = solve(*solver, load, *system, options, limit, tolerance);
+        const auto iterations = static_cast<int>(all.last.seconds.size());
+        outcome.seconds.push_back(std::accumulate(all.last.seconds.begin(), all.last.seconds.end(), 0.0) / iterations);
+        if (r == 0)
+            for (const auto& report : all.last.reports) all.imbalance.push_back(imbalance_percent(report));
+        if (!options.library_peer) continue;
+        LibraryJacobi library(*system, std::max(1, static_cast<int>(starpu_cpu_worker_get_count())));
+        outcome.peer_seconds.push_back(time_peer({library.name(), [&] { library.run(iterations); }}) / iterations);
+        outcome.peer_name = library.name();
+    }
+    outcome.policy = load.policy();
+    outcome.report = all.last.reports.back();
+    if (options.common.verify && !kSimulated) {
+        // Iterations that were counted beforehand do not promise more than the step they end with.
+        const double reached = all.last.converged ? tolerance : all.last.last.step / all.last.last.size;
+        outcome.verification = verify_solution(*system, solver->x(), reached);
+    }
+    if (!kSimulated) std::memcpy(result.at(0, 0), solver->x().at(0, 0), system->n() * element_size(system->type()));
+    return all;
+}
+
+void check(const JacobiOptions& options) {
+    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size N, or --a");
+    if (kSimulated && (options.library_peer || !options.out_file.empty() || !options.a_file.empty()))
+        throw UsageError("a simulation computes nothing: --a, --out and --library-peer need the real flavour");
+    check_output("--out", options.out_file);
+}
+
+void print_imbalance(const std::vector<double>& imbalance) {
+    constexpr std::size_t kShown = 8;
+    fmt::print("  imbalance of the processors' times:");
+    for (std::size_t k = 0; k < std::min(kShown, imbalance.size()); ++k) fmt::print(" {:.1f}", imbalance[k]);
+    if (imbalance.size() > kShown) fmt::print(" ... {:.1f}", imbalance.back());
+    fmt::print(" % in iteration 1, 2, ...\n");
+}
+
+int solve_system(const JacobiOptions& options) {
+    check(options);
+    const auto system = std::make_shared<LinearSystem>(make_system(options));
+    const bool single = system->type() == ElementType::float32;
+    const double tolerance = options.tolerance > 0 ? options.tolerance : single ? 1e-5 : 1e-10;
+    Matrix x(system->type(), system->n(), 1);
+    const Solved solved = run(system, options, tolerance, x);
+    const Outcome& outcome = solved.outcome;
+    const bool good = !outcome.verification || outcome.verification->correct;
+    if (good && !options.out_file.empty()) write_npy_rows(options.out_file, x, {system->n()});
+
+    const std::size_t iterations = solved.last.seconds.size(), n = system->n();
+    const char* type = single ? "float" : "double";
+    nlohmann::ordered_json head{{"app", "jacobi"},
+                                {"size", n},
+                                {"type", type},
+                                {"sparse", system->sparse.has_value()},
+                                {"iterations", iterations},
+                                {"converged", solved.last.converged},
+                                {"step", solved.last.last.step},
+                                {"first_seconds", solved.last.seconds.front()},
+                                {"imbalance_percent", solved.imbalance}};
+    const std::string title =
+        fmt::format("jacobi, {} x {}{}, {}, {} iteration{}{}; times are those of one", n, n,
+                    system->sparse ? fmt::format(" with {} entries", system->sparse->values.size()) : "", type,
+                    iterations, iterations == 1 ? "" : "s", solved.last.converged ? " to convergence" : "");
+    const int status = print_outcome(outcome, options.common, 2 * system->entries(), std::move(head), title);
+    if (!options.common.json) print_imbalance(solved.imbalance);
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    JacobiOptions options;
+    CLI::App cli(
+        "A x = b by the Jacobi method, in blocks of rows whose sizes the scheduler named by STARPU_SCHED decides",
+        "jacobi");
+    auto* size =
+        cli.add_option("--size", options.size, "unknowns of a generated, diagonally dominant system")->type_name("N");
+    auto* type = cli.add_option("--type", options.type, "element type of a generated system")
+                     ->check(CLI::IsMember({"float", "double"}))
+                     ->capture_default_str()
+                     ->type_name("float|double");
+    auto* a = cli.add_option("--a", options.a_file, "read A from a Matrix Market or .npy file")
+                  ->type_name("FILE")
+                  ->excludes(size, type);
+    cli.add_option("--b", options.b_file, "read b from such a file (default: A times a vector of ones)")
+        ->type_name("FILE")
+        ->needs(a);
+    cli.add_option("--out", options.out_file, "write x into a .npy file")->type_name("FILE");
+    cli.add_option("--iterations", options.iterations, "iterate K times instead of until convergence (simulated: 20)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("K");
+    cli.add_option("--limit", options.limit, "give up when K iterations did not converge")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str()
+        ->type_name("K");
+    cli.add_option("--tolerance", options.tolerance,
+                   "converged when no element of x changes by more than E times the largest (1e-10; float: 1e-5)")
+        ->check(CLI::Range(1e-15, 1.0))
+        ->type_name("E");
+    cli.add_flag("--library-peer", options.library_peer,
+                 "time the same iterations by OpenBLAS, or Eigen for sparse matrices, in turn with the load (5 times "
+                 "unless --repeat says otherwise)");
+    add_app_options(cli, options.common);
+    const int status = run_app(cli, argc, argv, [&] { return solve_system(options); });
+    return status;
+}

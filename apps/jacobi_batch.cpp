@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Solves many systems of linear equations by the Jacobi method under the scheduler that STARPU_SCHED names.
+#include "codelets/jacobi_batch.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <limits>
+#include <string>
+
+#include "apps/app.hpp"
+#include "codelets/npy.hpp"
+
+namespace {
+
+using namespace apportion;
+
+constexpr int kPeerRuns = 5;
+
+struct BatchOptions {
+    AppOptions common;
+    std::string size, a_file, b_file, out_file;
+    std::string type = "double";
+    std::uint64_t iterations = kPaperIterations;
+    bool blas_peer = false;
+};
+
+JacobiBatch read_batch(const BatchOptions& options) {
+    const NpyHeader a = read_npy_rows_header(options.a_file, NpyElements::real);
+    const NpyHeader b = read_npy_rows_header(options.b_file, NpyElements::real);
+    if (a.shape.size() != 3 || a.shape[1] != a.shape[2])
+        throw std::runtime_error(
+            fmt::format("{}: must have 3 dimensions, systems x unknowns x unknowns, and has "
+                        "{} rows of {} elements",
+                        options.a_file, a.rows, a.columns));
+    if (b.shape.size() != 2 || b.shape[0] != a.shape[0] || b.shape[1] != a.shape[1])
+        throw std::runtime_error(fmt::format("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}",
+                                             options.b_file, a.shape[0], a.shape[1], b.rows, b.columns));
+    if (a.type != b.type)
+        throw std::runtime_error(fmt::format("{} and {} have different element types; use float32 or float64 for both",
+                                             options.a_file, options.b_file));
+    require_free_memory(matrix_bytes(a.type, a.columns, a.rows), "the matrices");
+    Matrix x(a.type, a.shape[1], a.shape[0]);
+    JacobiBatch batch{options.a_file, read_npy_rows(options.a_file, NpyElements::real),
+                      read_npy_rows(options.b_file, NpyElements::real), std::move(x), options.iterations};
+    check_solvable(batch);
+    return batch;
+}
+
+JacobiBatch make_batch(const BatchOptions& options) {
+    try {
+        if (!options.a_file.empty()) return read_batch(options);
+        constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+        const auto size = parse_size_list("--size", options.size, kMost);
+        if (size.size() > 2)
+            throw UsageError(fmt::format("--size {}: give unknowns N, or systems and unknowns S,N", options.size));
+        return random_jacobi_batch(options.type == "float" ? ElementType::float32 : ElementType::float64,
+                                   size.size() == 2 ? size.front() : kDefaultSystems, size.back(), options.iterations,
+                                   options.common.seed);
+    } catch (const UsageError&) {
+        throw;
+    } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+    }
+}
+
+void check(const BatchOptions& options) {
+    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size [S,]N, or --a and --b");
+    if (kSimulated && (options.blas_peer || !options.out_file.empty() || !options.a_file.empty()))
+        throw UsageError("a simulation computes nothing: --a, --out and --blas-peer need the real flavour");
+    check_output("--out", options.out_file);
+}
+
+int solve(BatchOptions options) {
+    check(options);
+    const auto batch = std::make_shared<JacobiBatch>(make_batch(options));
+    Outcome outcome;
+    {
+        const StarpuSession session;
+        const auto workload = make_jacobi_batch(batch);
+        std::optional<Peer> peer;
+        if (options.blas_peer) {
+            if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
+            peer = Peer{"OpenBLAS gemv and a loop, 1 thread", [&batch] { jacobi_batch_by_blas(*batch); }};
+        }
+        outcome = run_load(*workload, options.common, peer);
+    }
+    const bool good = !outcome.verification || outcome.verification->correct;
+    if (!good)
+        if (const std::string divergence = describe_divergence(*batch); !divergence.empty())
+            throw std::runtime_error(divergence);
+    if (good && !options.out_file.empty()) write_npy_rows(options.out_file, batch->x, {batch->systems(), batch->n()});
+    const char* type = batch->a.type() == ElementType::float32 ? "float" : "double";
+    return print_outcome(
+        outcome, options.common, batch->operations(),
+        {{"app", "jacobi_batch"}, {"size", {batch->systems(), batch->n(), batch->iterations}}, {"type", type}},
+        fmt::format("jacobi_batch, {} system{} of {} unknowns, {} iterations, {}", batch->systems(),
+                    batch->systems() == 1 ? "" : "s", batch->n(), batch->iterations, type));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    BatchOptions options;
+    CLI::App cli("Many systems by the Jacobi method, in blocks whose sizes the scheduler named by STARPU_SCHED decides",
+                 "jacobi_batch");
+    auto* size =
+        cli.add_option("--size", options.size, "S generated, diagonally dominant systems (default: 64) of N unknowns")
+            ->type_name("[S,]N");
+    auto* type = cli.add_option("--type", options.type, "element type of generated systems")
+                     ->check(CLI::IsMember({"float", "double"}))
+                     ->capture_default_str()
+                     ->type_name("float|double");
+    auto* a = cli.add_option("--a", options.a_file, "read the matrices from a .npy file of shape S, N, N")
+                  ->type_name("FILE")
+                  ->excludes(size, type);
+    auto* b = cli.add_option("--b", options.b_file, "read the right-hand sides from a .npy file of shape S, N")
+                  ->type_name("FILE")
+                  ->needs(a);
+    a->needs(b);
+    cli.add_option("--out", options.out_file, "write the solutions into a .npy file of shape S, N")->type_name("FILE");
+    cli.add_option("--iterations", options.iterations, "for each system, from x = 0")
+        ->check(CLI::Range(1, 100'000'000))
+        ->capture_default_str()
+        ->type_name("K");
+    cli.add_flag("--blas-peer", options.blas_peer,
+                 "time OpenBLAS on one thread in turn with the load (5 times unless --repeat says otherwise)");
+    add_app_options(cli, options.common);
+    const int status = run_app(cli, argc, argv, [&] { return solve(options); });
+    return status;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The application fft2d as a program.
+#include <complex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "codelets/npy.hpp"
+#include "test/apps/run_app.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion;
+using nlohmann::json;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+const std::string kQuick = " --planning estimate";
+
+void write_matrix(const std::string& path, std::size_t rows, const std::vector<Complex>& elements) {
+    Matrix by_rows(ElementType::complex128, elements.size() / rows, rows);
+    for (std::size_t k = 0; k < elements.size(); ++k)
+        *static_cast<Complex*>(by_rows.at(k % by_rows.rows(), k / by_rows.rows())) = elements[k];
+    write_npy_rows(path, by_rows, {rows, by_rows.rows()});
+}
+
+std::vector<Complex> read_elements(const std::string& path) {
+    const Matrix by_rows = read_npy_rows(path, NpyElements::complex);
+    std::vector<Complex> elements;
+    for (std::size_t i = 0; i < by_rows.columns(); ++i)
+        for (std::size_t j = 0; j < by_rows.rows(); ++j)
+            elements.push_back(*static_cast<const Complex*>(by_rows.at(j, i)));
+    return elements;
+}
+
+}  // namespace
+
+TEST_CASE("fft2d --json prints one object for both passes together") {
+    const Folder folder;
+    const Result result = folder.run("fft2d --size 40,24 --type float --repeat 3 --json" + kQuick);
+    REQUIRE(result.status == 0);
+    const json object = json::parse(result.out);
+    CHECK(object.at("app") == "fft2d");
+    CHECK(object.at("size") == json({40, 24}));
+    CHECK(object.at("type") == "complex64");
+    CHECK(object.at("inverse") == false);
+    CHECK(object.at("runs").size() == 3);
+    CHECK(object.at("verified") == true);
+    const json& report = object.at("report");
+    CHECK(report.at("units") == 40 + 24);
+    CHECK(report.at("parts").size() == 2);
+    std::int64_t units = 0, blocks = 0;
+    double busy_s = 0;
+    for (const json& processor : report.at("processors")) {
+        units += processor.at("units").get<std::int64_t>();
+        blocks += processor.at("blocks").get<std::int64_t>();
+        busy_s += processor.at("compute_seconds").get<double>();
+        CHECK(processor.at("idle_percent") >= 0.0);
+    }
+    CHECK(units == 64);
+    CHECK(report.at("blocks") == blocks);
+    CHECK(busy_s > 0);
+    CHECK(object.at("seconds").get<double>() == Approx(report.at("makespan_seconds").get<double>()));
+}
+
+TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
+    const Folder folder;
+    const std::vector<Complex> matrix = {1, 2, Complex(0, 3), 4, Complex(5, 1), -6};
+    write_matrix(folder.file("a.npy"), 2, matrix);
+    REQUIRE(folder.run("fft2d --in " + folder.file("a.npy") + " --out " + folder.file("b.npy") + kQuick).status == 0);
+    const std::vector<Complex> transform = read_elements(folder.file("b.npy"));
+    REQUIRE(transform.size() == 6);
+    CHECK(std::abs(transform[0] - Complex(6, 4)) < 1e-14);                      // the sum of all
+    CHECK(std::abs(transform[3] - Complex(1 + 2 - 4 - 5 + 6, 3 - 1)) < 1e-14);  // the rows' difference
+    REQUIRE(
+        folder.run("fft2d --inverse --in " + folder.file("b.npy") + " --out " + folder.file("c.npy") + kQuick).status ==
+        0);
+    const std::vector<Complex> again = read_elements(folder.file("c.npy"));
+    for (std::size_t k = 0; k < 6; ++k) CHECK(std::abs(again[k] - matrix[k]) < 1e-14);
+    const Result table = folder.run("fft2d --inverse --in " + folder.file("b.npy") + kQuick, "STARPU_SCHED=plb-hec");
+    for (const char* part : {"inverse of 2 x 3", "complex128", "plb-hec", "GFLOP/s", "CPU 1", "verified: yes"}) {
+        INFO(part);
+        CHECK(table.out.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("fft2d takes a handicap, unlike planning and one call of FFTW in turn") {
+    const Folder folder;
+    const Result result = folder.run("fft2d --size 64 --fftw-peer --json --repeat 2",
+                                     "APPORTION_HANDICAP=1=3 APPORTION_FFT_PLANNING=estimate,1=unaligned");
+    REQUIRE(result.status == 0);
+    CHECK(json::parse(result.out).at("verified") == true);
+    CHECK(json::parse(result.out).at("peer").at("runs").size() == 2);
+}
+
+TEST_CASE("fft2d refuses what is no matrix of complex numbers") {
+    const Folder folder;
+    check_refused(folder.run("fft2d"), "give --size");
+    check_refused(folder.run("fft2d --size 3,4,5"), "give one size or M,N");
+    check_refused(folder.run("fft2d --size 0"), "--size");
+    check_refused(folder.run("fft2d --size 3000000000"), "is too large");
+    check_refused(folder.run("fft2d --size 100000"), "choose a smaller size");
+    check_refused(folder.run("fft2d --size 8 --planning fast"), "--planning: 'fast' is not estimate");
+    check_refused(folder.run("fft2d --size 8", "APPORTION_FFT_PLANNING=fast"), "'fast' is not estimate");
+    check_refused(folder.run("fft2d --size 8", "APPORTION_FFT_PLANING=measure"), "APPORTION_FFT_PLANNING");
+    check_refused(folder.run("fft2d --size 8 --in x.npy"), "excludes");
+    check_refused(folder.run("fft2d --size 8 --out /dev/null"), "is not a regular file");
+    check_refused(folder.run("fft2d --in " + folder.file("none.npy")), "cannot open");
+    write_npy(folder.file("real.npy"), Matrix(ElementType::float64, 2, 2));
+    check_refused(folder.run("fft2d --in " + folder.file("real.npy")), "has real elements");
+    write_matrix(folder.file("nan.npy"), 2, {1, 2, 3, 4, Complex(0, NAN), 6});
+    check_refused(folder.run("fft2d --in " + folder.file("nan.npy")), "the element in row 1, column 1 (from 0)");
+    const Matrix vector(ElementType::complex64, 5, 1);
+    write_npy_rows(folder.file("vector.npy"), vector, {5});
+    check_refused(folder.run("fft2d --in " + folder.file("vector.npy")), "has 1 dimensions");
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The applications jacobi and jacobi_batch as programs.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "codelets/npy.hpp"
+#include "test/apps/run_app.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion;
+using nlohmann::json;
+
+namespace {
+
+const std::string kMatrix =
+    "%%MatrixMarket matrix coordinate real general\n"
+    "5 5 7\n1 1 4\n2 2 5\n2 1 1\n3 3 -6\n4 4 8\n1 4 2\n5 5 1\n";
+
+void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+void write_array(const std::string& path, const std::vector<std::size_t>& shape, const std::vector<double>& values) {
+    Matrix by_rows(ElementType::float64, shape.back(), values.size() / shape.back());
+    for (std::size_t k = 0; k < values.size(); ++k)
+        *static_cast<double*>(by_rows.at(k % shape.back(), k / shape.back())) = values[k];
+    write_npy_rows(path, by_rows, shape);
+}
+
+std::vector<double> read_array(const std::string& path) {
+    const Matrix by_rows = read_npy_rows(path, NpyElements::real);
+    std::vector<double> values;
+    for (std::size_t j = 0; j < by_rows.columns(); ++j)
+        for (std::size_t i = 0; i < by_rows.rows(); ++i)
+            values.push_back(*static_cast<const double*>(by_rows.at(i, j)));
+    return values;
+}
+
+}  // namespace
+
+TEST_CASE("jacobi --json tells convergence, the time of an iteration and the imbalance of each") {
+    const Folder folder;
+    const Result result =
+        folder.run("jacobi --size 90 --tolerance 0.01 --library-peer --repeat 2 --json", "STARPU_SCHED=plb-hec");
+    REQUIRE(result.status == 0);
+    const json object = json::parse(result.out);
+    CHECK(object.at("app") == "jacobi");
+    CHECK(object.at("size") == 90);
+    CHECK(object.at("sparse") == false);
+    CHECK(object.at("converged") == true);
+    CHECK(object.at("verified") == true);
+    CHECK(object.at("runs").size() == 2);
+    CHECK(object.at("peer").at("runs").size() == 2);
+    const auto iterations = object.at("iterations").get<std::size_t>();
+    CHECK(iterations > 5);
+    CHECK(object.at("imbalance_percent").size() == iterations);
+    CHECK(object.at("report").at("units") == 90);
+    CHECK(object.at("report").at("run") == 2 * iterations);
+}
+
+TEST_CASE("jacobi solves systems from Matrix Market and .npy files") {
+    const Folder folder;
+    write_text(folder.file("a.mtx"), kMatrix);
+    REQUIRE(folder.run("jacobi --a " + folder.file("a.mtx") + " --out " + folder.file("x.npy")).status == 0);
+    for (const double x : read_array(folder.file("x.npy"))) CHECK(x == Approx(1).epsilon(1e-9));
+
+    write_text(folder.file("b.mtx"), "%%MatrixMarket matrix array real general\n5 1\n6\n7\n-6\n8\n1\n");
+    const std::string files = "jacobi --a " + folder.file("a.mtx") + " --b ";
+    REQUIRE(folder.run(files + folder.file("b.mtx") + " --out " + folder.file("x.npy")).status == 0);
+    CHECK(read_array(folder.file("x.npy"))[1] == Approx(6.0 / 5).epsilon(1e-9));
+    write_array(folder.file("b.npy"), {5}, {6, 7, -6, 8, 1});
+    const Result result = folder.run(files + folder.file("b.npy") + " --json");
+    REQUIRE(result.status == 0);
+    CHECK(json::parse(result.out).at("sparse") == true);
+
+    write_array(folder.file("a.npy"), {2, 2}, {2, 1, -1, 4});
+    write_array(folder.file("b2.npy"), {2, 1}, {4, 7});
+    REQUIRE(folder
+                .run("jacobi --a " + folder.file("a.npy") + " --b " + folder.file("b2.npy") + " --out " +
+                     folder.file("x.npy"))
+                .status == 0);
+    CHECK(read_array(folder.file("x.npy"))[0] == Approx(1).epsilon(1e-9));
+    CHECK(read_array(folder.file("x.npy"))[1] == Approx(2).epsilon(1e-9));
+}
+
+TEST_CASE("jacobi's table shows iterations and imbalance") {
+    const Folder folder;
+    const Result result = folder.run("jacobi --size 50 --type float --iterations 9", "APPORTION_HANDICAP=1=3");
+    CHECK(result.status == 0);
+    for (const char* part : {"50 x 50", "float", "9 iterations", "imbalance", "verified: yes"}) {
+        INFO(part);
+        CHECK(result.out.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("jacobi says why a system is not solved") {
+    const Folder folder;
+    const auto refused = [&](const std::string& matrix, const std::string& reason, int status = 2,
+                             const std::string& options = "") {
+        write_text(folder.file("bad.mtx"), matrix);
+        check_refused(folder.run("jacobi --a " + folder.file("bad.mtx") + options), reason, status);
+    };
+    const std::string array = "%%MatrixMarket matrix array real general\n";
+    refused(array + "2 2\n1\n2\n2\n1\n", "diverged after", 1);
+    refused(array + "2 2\n1\n2\n2\n1\n", "row 1 (from 1) is not diagonally dominant: 1 on the diagonal, 2 beside", 1);
+    // Neither grows nor shrinks.
+    refused(array + "2 2\n1\n1\n-1\n1\n", "has not converged after 50 iterations", 1, " --limit 50");
+    refused(array + "2 2\n0\n2\n2\n1\n", "a zero on the diagonal of row 1");
+    refused(array + "2 3\n1\n2\n2\n1\n5\n6\n", ":2: the matrix is 2 x 3");
+    refused(array + "2 2\n1\n2\nnan\n1\n", ":5: 'nan' is no finite number");
+    refused(kMatrix + "1 2 3\n", "goes on behind");
+    write_array(folder.file("a.npy"), {2, 3}, {1, 2, 3, 4, 5, 6});
+    check_refused(folder.run("jacobi --a " + folder.file("a.npy")), "must be square, and is 2 x 3");
+    write_array(folder.file("a.npy"), {2, 2}, {1, 0, NAN, 4});
+    check_refused(folder.run("jacobi --a " + folder.file("a.npy")), "row 2, column 1 (from 1) is not finite");
+    write_text(folder.file("a.mtx"), kMatrix);
+    const std::string files = "jacobi --a " + folder.file("a.mtx") + " --b ";
+    write_array(folder.file("b.npy"), {3}, {1, 2, 3});
+    check_refused(folder.run(files + folder.file("b.npy")), "has 3 elements, but");
+    write_npy_rows(folder.file("b.npy"), Matrix(ElementType::float32, 5, 1), {5});
+    check_refused(folder.run(files + folder.file("b.npy")), "another element type");
+    write_text(folder.file("empty"), "");
+    check_refused(folder.run("jacobi --a " + folder.file("empty")), "is not a .npy file");
+    check_refused(folder.run("jacobi"), "give --size");
+    check_refused(folder.run("jacobi --size 3,4"), "give one number of unknowns");
+    check_refused(folder.run("jacobi --size 0"), "--size");
+    check_refused(folder.run("jacobi --size 4 --b x"), "--b requires --a");
+    check_refused(folder.run("jacobi --size 1000000"), "choose a smaller size");
+}
+
+TEST_CASE("jacobi_batch solves many systems, generated or from files") {
+    const Folder folder;
+    const Result generated = folder.run("jacobi_batch --size 7,20 --iterations 60 --json", "STARPU_SCHED=plb-hec");
+    REQUIRE(generated.status == 0);
+    CHECK(json::parse(generated.out).at("size") == json({7, 20, 60}));
+    CHECK(json::parse(generated.out).at("verified") == true);
+    CHECK(json::parse(generated.out).at("report").at("units") == 7);
+    CHECK(json::parse(folder.run("jacobi_batch --size 5 --json --iterations 3").out).at("size") == json({64, 5, 3}));
+
+    write_array(folder.file("a.npy"), {2, 2, 2}, {2, 1, -1, 4, 5, 0, 0, 10});
+    write_array(folder.file("b.npy"), {2, 2}, {4, 7, 5, 5});
+    const std::string files = "jacobi_batch --a " + folder.file("a.npy") + " --b " + folder.file("b.npy");
+    REQUIRE(folder.run(files + " --blas-peer --repeat 1 --out " + folder.file("x.npy")).status == 0);
+    const std::vector<double> x = read_array(folder.file("x.npy"));
+    REQUIRE(x.size() == 4);
+    CHECK(x[0] == Approx(1));
+    CHECK(x[1] == Approx(2));
+    CHECK(x[2] == Approx(1));
+    CHECK(x[3] == Approx(0.5));
+
+    write_array(folder.file("a.npy"), {2, 2, 2}, {2, 1, -1, 4, 1, 2, 2, 1});
+    check_refused(folder.run(files), "system 2 (from 1) diverged within 1300 iterations", 1);
+    write_array(folder.file("a.npy"), {2, 2, 2}, {2, 1, -1, 4, 5, 0, 0, 0});
+    check_refused(folder.run(files), "a zero on the diagonal of system 2, row 2");
+    write_array(folder.file("a.npy"), {2, 2, 2}, {2, 1, -1, 4, 5, NAN, 0, 1});
+    check_refused(folder.run(files), "system 2, row 1 (both from 1) has an element that is not finite");
+    write_array(folder.file("a.npy"), {2, 2, 1}, {2, 1, -1, 4});
+    check_refused(folder.run(files), "must have 3 dimensions");
+    write_array(folder.file("a.npy"), {1, 2, 2}, {2, 1, -1, 4});
+    check_refused(folder.run(files), "must be a matrix of 1 x 2");
+    check_refused(folder.run("jacobi_batch"), "give --size");
+    check_refused(folder.run("jacobi_batch --size 1,2,3"), "systems and unknowns");
+    check_refused(folder.run("jacobi_batch --size 3 --iterations 0"), "--iterations");
+    check_refused(folder.run("jacobi_batch --size 999999,9999"), "choose a smaller size");
+}
+
+TEST_CASE("the applications run under every policy") {
+    const Folder folder;
+    std::string policies = APPORTION_TEST_POLICIES;
+    policies += " eager dmda dmdas lws";
+    std::istringstream names(policies);
+    for (std::string policy; names >> policy;)
+        for (const char* app : {"fft2d --size 48,31 --planning estimate", "jacobi --size 40 --iterations 4",
+                                "jacobi_batch --size 6,20"}) {
+            INFO(policy << ": " << app);
+            const Result result = folder.run(std::string(app) + " --json", "STARPU_SCHED=" + policy);
+            REQUIRE(result.status == 0);
+            CHECK(json::parse(result.out).at("verified") == true);
+            CHECK(json::parse(result.out).at("policy") == policy);
+        }
+}
