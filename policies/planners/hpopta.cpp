@@ -8,7 +8,7 @@ namespace apportion {
 Plan plan_hpopta(const PlanProblem& problem) {
     const DiscreteProblem discrete(problem, problem.units);
     HpoptaSearch search(discrete.processors(), 1);
-    return optimal_plan("hpopta", discrete, problem.units, search);
+    return optimal_plan("hpopta", discrete, problem.units, search, problem.previous);
 }
 
 struct PreparedHpopta::State {
@@ -22,7 +22,9 @@ struct PreparedHpopta::State {
 PreparedHpopta::PreparedHpopta(const PlanProblem& problem) : state_(std::make_unique<State>(problem)) {}
 PreparedHpopta::~PreparedHpopta() = default;
 
-Plan PreparedHpopta::plan(Units units) { return optimal_plan("hpopta", state_->discrete, units, state_->search); }
+Plan PreparedHpopta::plan(Units units, std::span<const Units> previous) {
+    return optimal_plan("hpopta", state_->discrete, units, state_->search, previous);
+}
 
 double PreparedHpopta::makespan_s(Units units) { return state_->search.makespan_s(units); }
 

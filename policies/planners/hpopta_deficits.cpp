@@ -31,9 +31,15 @@ void Deficits::gather(Units units, double tau) {
     for (Lane& lane : lanes_) {
         const SizeTimes sizes = envelopes_.sizes(static_cast<std::size_t>(&lane - lanes_.data()));  // kept in registers
         const std::size_t begin = count, end = lane.end;
-        for (std::size_t k = lane.begin; k < end; ++k) {
-            points[count] = {sizes.size(k), sizes.seconds(k)};
-            count += sizes.seconds(k) <= tau;  // without a branch that nobody can predict
+        if (const TimeSortedBlocks* sorted = envelopes_.sorted(static_cast<std::size_t>(&lane - lanes_.data()))) {
+            sorted->for_each_within(lane.begin, end, tau, [&](std::size_t k, double seconds) {
+                points[count++] = {sizes.size(k), seconds};
+            });
+        } else {
+            for (std::size_t k = lane.begin; k < end; ++k) {
+                points[count] = {sizes.size(k), sizes.seconds(k)};
+                count += sizes.seconds(k) <= tau;  // without a branch that nobody can predict
+            }
         }
         lane.begin = begin;
         lane.end = lane.end_within = count;
@@ -65,9 +71,27 @@ void Deficits::narrow(double tau) {
     points_ = points_.first(count);
 }
 
-void Deficits::fix(std::size_t processor, Units share) {
-    units_ -= share >> shift_;
-    Lane& lane = lanes_[processor];
+std::vector<Deficits::Share> Deficits::taking(double seconds) const {
+    std::vector<Share> result;
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+        for (const Point& point : points_.subspan(lanes_[i].begin, lanes_[i].end - lanes_[i].begin))
+            if (point.seconds == seconds) result.push_back({i, point.size << shift_});
+    return result;
+}
+
+std::vector<std::vector<ShareOption>> Deficits::options() const {
+    std::vector<std::vector<ShareOption>> result(lanes_.size());
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        result[i].push_back({0, 0});
+        for (const Point& point : points_.subspan(lanes_[i].begin, lanes_[i].end - lanes_[i].begin))
+            result[i].push_back({point.size << shift_, point.seconds});
+    }
+    return result;
+}
+
+void Deficits::fix(const Share& share) {
+    units_ -= share.units >> shift_;
+    Lane& lane = lanes_[share.processor];
     lane = {lane.begin, lane.begin, lane.begin, 0};
 }
 
@@ -92,6 +116,7 @@ double Deficits::bound() {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     find_largest(kInfinity);
     latest_.clear();
+    latest_.reserve(lanes_.size());
     for (std::size_t i = 0; i < lanes_.size(); ++i)
         if (lanes_[i].largest > 0) latest_.emplace_back(points_[lanes_[i].end_within - 1].seconds, i);
     std::make_heap(latest_.begin(), latest_.end());
@@ -113,7 +138,8 @@ double Deficits::bound() {
 bool Deficits::choose(double tau, std::vector<Units>* choice) {
     find_largest(tau);
     if (slack_ < 0) return false;
-    if (slack_ < MaskSums::kEnd) return choose_small(tau, choice);
+    if (slack_ < ShortSums::kEnd) return choose_by_masks(short_sums_, tau, choice);
+    if (slack_ < LongSums::kEnd) return choose_by_masks(long_sums_, tau, choice);
     Units* numbers = numbers_.at_least(points_.size() + 3 * lanes_.size());
     sets_.clear();
     for (const Lane& lane : lanes_) {
@@ -149,30 +175,30 @@ NumberSet Deficits::list_sizes(const Lane& lane, double tau, Units* numbers) con
     return {numbers, count};
 }
 
-// The deficits up to the slack, which is below MaskSums::kEnd.
-std::uint64_t Deficits::mask_deficits(const Lane& lane, double tau) const {
-    std::uint64_t mask = 1;
+// The deficits up to the slack, which is below the mask's end.
+template <typename Mask>
+void Deficits::list_deficits(const Lane& lane, double tau, Mask& mask) const {
     for (std::size_t k = lane.end_within; k-- > lane.begin;) {
         const Units deficit = lane.largest - points_[k].size;
         if (deficit > slack_) break;
-        mask |= std::uint64_t{points_[k].seconds <= tau} << deficit;
+        mask.insert_if(points_[k].seconds <= tau, deficit);
     }
-    if (lane.largest <= slack_) mask |= std::uint64_t{1} << lane.largest;
-    return mask;
+    if (lane.largest <= slack_) mask.insert_if(true, lane.largest);
 }
 
-bool Deficits::choose_small(double tau, std::vector<Units>* choice) {
-    const auto target = static_cast<int>(slack_);
+template <typename Sums>
+bool Deficits::choose_by_masks(Sums& sums, double tau, std::vector<Units>* choice) const {
     const auto copies = static_cast<std::size_t>(envelopes_.copies());
-    mask_sums_.clear();
-    for (std::size_t i = 0; i < lanes_.size() && !mask_sums_.contains(target); ++i) {
-        const std::uint64_t mask = mask_deficits(lanes_[i], tau);
-        for (std::size_t copy = 0; copy < copies && !mask_sums_.contains(target); ++copy) mask_sums_.add(mask);
+    sums.clear(lanes_.size() * copies);
+    for (std::size_t i = 0; i < lanes_.size() && !sums.contains(slack_); ++i) {
+        typename Sums::Mask mask;
+        list_deficits(lanes_[i], tau, mask);
+        for (std::size_t copy = 0; copy < copies && !sums.contains(slack_); ++copy) sums.add(mask);
     }
-    if (!mask_sums_.contains(target)) return false;
+    if (!sums.contains(slack_)) return false;
     if (!choice) return true;
     choice->assign(lanes_.size() * copies, 0);
-    mask_sums_.choose(target, *choice);
+    sums.choose(slack_, *choice);
     return true;
 }
 
@@ -188,6 +214,7 @@ std::vector<Units> Deficits::shares(double tau) {
 }
 
 void Deficits::collect_times(double above, std::vector<double>& times) const {
+    times.reserve(points_.size());
     for (const Lane& lane : lanes_)
         for (const Point& point : points_.subspan(lane.begin, lane.end - lane.begin))
             if (point.seconds > above) times.push_back(point.seconds);

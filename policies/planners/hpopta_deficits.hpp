@@ -7,13 +7,14 @@
 // Fourier transforms, are counted in that power.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "policies/planners/hpopta_envelopes.hpp"
+#include "policies/planners/hpopta_masks.hpp"
 #include "policies/planners/hpopta_sumset.hpp"
+#include "policies/planners/hpopta_ties.hpp"
 
 namespace apportion {
 
@@ -44,9 +45,20 @@ class Deficits {
 
     std::size_t gathered() const { return points_.size(); }
 
-    /// Gives a processor its share for good: the question is now how to distribute the rest over the others. The sizes
-    /// gathered suffice for that. Not with copies.
-    void fix(std::size_t processor, Units share);
+    struct Share {
+        std::size_t processor;
+        Units units;
+    };
+
+    /// The gathered sizes that take exactly `seconds`.
+    std::vector<Share> taking(double seconds) const;
+
+    /// All gathered sizes of each processor, and 0 units.
+    std::vector<std::vector<ShareOption>> options() const;
+
+    /// Gives a processor its share for good: the question is now how to distribute the rest over the others, which is
+    /// possible. The sizes gathered suffice for that. Not with copies.
+    void fix(const Share& share);
 
     /// The smallest tau whose largest sizes add up to the units, which are more than 0.
     double bound();
@@ -61,6 +73,9 @@ class Deficits {
     void collect_times(double above, std::vector<double>& times) const;
 
   private:
+    using ShortSums = MaskSums<1>;
+    using LongSums = MaskSums<8>;
+
     struct Point {
         Units size;  ///< in 2^shift_ units, as all below
         double seconds;
@@ -75,12 +90,14 @@ class Deficits {
     void step_down(Lane& lane, double tau) const;
     void find_largest(double tau);
     bool choose(double tau, std::vector<Units>* choice);
-    bool choose_small(double tau, std::vector<Units>* choice);
-    std::uint64_t mask_deficits(const Lane& lane, double tau) const;
+    template <typename Sums>
+    bool choose_by_masks(Sums& sums, double tau, std::vector<Units>* choice) const;
+    template <typename Mask>
+    void list_deficits(const Lane& lane, double tau, Mask& mask) const;
     NumberSet list_deficits(const Lane& lane, double tau, Units* numbers) const;
     NumberSet list_sizes(const Lane& lane, double tau, Units* numbers) const;
 
-    bool adds_sizes() const { return slack_ >= MaskSums::kEnd && units_ < slack_; }
+    bool adds_sizes() const { return slack_ >= LongSums::kEnd && units_ < slack_; }
 
     Envelopes& envelopes_;
     int shift_ = 0;
@@ -90,7 +107,8 @@ class Deficits {
     Scratch<Point> point_scratch_;
     std::span<Point> points_;
     std::vector<std::pair<double, std::size_t>> latest_;  ///< times of the largest sizes, and their lanes
-    MaskSums mask_sums_;
+    ShortSums short_sums_;
+    LongSums long_sums_;
     Scratch<Units> numbers_;
     std::vector<NumberSet> sets_;
 };

@@ -10,6 +10,7 @@ namespace apportion {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kFewSteps = 32;  // usual between two pivots
 
 using Lanes2 = double __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -124,8 +125,9 @@ std::size_t Envelopes::count_in_blocks(const Lane& lane, std::size_t blocks, dou
 
 std::size_t Envelopes::count_within(std::size_t processor, double tau) {
     Lane& lane = lanes_[processor];
-    if (merged_) {
-        const std::size_t count = merged_->count_within(processor, tau);
+    if (tau == kInfinity) return lane.points;
+    if (merged_ && tau == merged_bound_s_) {
+        const std::size_t count = merged_->count_within_bound(processor);
         if (count <= lane.points) return count;
     }
     cut(lane);
@@ -184,19 +186,18 @@ bool Envelopes::reaches(Units units, double pivot, double& about) const {
     return sum >= units;
 }
 
-// Where no M_i(tau) exceeds the limit it makes no difference, up to tau.
-bool Envelopes::merged_within_limit(double tau) const {
+// Where no M_i exceeds the limit at the bound, it makes no difference.
+bool Envelopes::merged_within_limit() const {
     for (std::size_t i = 0; i < lanes_.size(); ++i)
-        if (lanes_[i].points < lanes_[i].sizes.count() && merged_->count_within(i, tau) > lanes_[i].points)
-            return false;
+        if (merged_->count_within_bound(i) > lanes_[i].points) return false;
     return true;
 }
 
 double Envelopes::bound(Units units, double at_least) {
     units = (units + copies_ - 1) / copies_;  // copies are alike, so each takes an equal part of the sum
     if (merged_) {
-        const double tau = merged_->bound(units);
-        if (merged_within_limit(tau)) return tau;
+        merged_bound_s_ = merged_->bound(units);
+        if (merged_within_limit()) return merged_bound_s_;
     }
     for (Lane& lane : lanes_) cut(lane);
     return select_bound(units, at_least);
@@ -253,6 +254,7 @@ double Envelopes::select_bound(Units units, double at_least) {
 // Between `below` and `above` no suffix minimum of blocks lies, so M_i stays inside block first - 1 of processor i.
 double Envelopes::select_inside_blocks(Units units, double below, double above) const {
     std::vector<Step> steps;
+    steps.reserve(kFewSteps);
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         const Lane& lane = lanes_[i];
         if (brackets_[i].first == 0) continue;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/hpopta_blocks.hpp"
 #include "policies/planners/hpopta_merged.hpp"
 
 namespace apportion {
@@ -23,8 +24,11 @@ class Envelopes {
     /// `processors[i]` stands for `copies` identical processors. Reads all times once.
     Envelopes(std::span<const SizeTimes> processors, Units copies);
 
-    /// Makes further bounds cheap, see MergedEnvelopes for the cost.
-    void merge(std::span<const SizeTimes> processors) { merged_.emplace(processors); }
+    /// Makes further bounds and reading the points near them cheap, see MergedEnvelopes for the cost.
+    void prepare(std::span<const SizeTimes> processors) {
+        merged_.emplace(processors);
+        sorted_ = std::vector<TimeSortedBlocks>(processors.begin(), processors.end());
+    }
 
     /// From here on only sizes up to `limit` count.
     void limit_sizes(Units limit);
@@ -33,7 +37,13 @@ class Envelopes {
     Units copies() const { return copies_; }
     const SizeTimes& sizes(std::size_t processor) const { return lanes_[processor].sizes; }
 
-    /// Number of points up to the largest size within tau, 0 if there is none: M_i(tau) = size(result - 1).
+    /// nullptr unless prepared.
+    const TimeSortedBlocks* sorted(std::size_t processor) const {
+        return sorted_.empty() ? nullptr : &sorted_[processor];
+    }
+
+    /// Number of points up to the largest size within tau, 0 if there is none: M_i(tau) = size(result - 1). O(1) for
+    /// the latest bound when prepared.
     std::size_t count_within(std::size_t processor, double tau);
 
     /// Sum of all M_i(infinity).
@@ -65,7 +75,7 @@ class Envelopes {
     const double* suffix_minima(const Lane& lane) const { return suffix_minima_.data() + lane.first_block; }
     void compute_suffix_minima(const Lane& lane);
     void cut(Lane& lane);
-    bool merged_within_limit(double tau) const;
+    bool merged_within_limit() const;
     double select_bound(Units units, double at_least);
     std::size_t count_in_blocks(const Lane& lane, std::size_t blocks, double tau) const;
     double choose_pivot(double fraction, std::size_t left);
@@ -77,6 +87,8 @@ class Envelopes {
     std::vector<double> minima_;             ///< of each block
     std::vector<double> suffix_minima_;      ///< of each block and those after it, up to the limit: never descends
     std::optional<MergedEnvelopes> merged_;  ///< without the limit
+    double merged_bound_s_ = 0;              ///< its latest
+    std::vector<TimeSortedBlocks> sorted_;
     std::vector<Bracket> brackets_;
     unsigned pivots_ = 0;
     std::uint64_t random_ = 0x9e3779b97f4a7c15;

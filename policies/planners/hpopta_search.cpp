@@ -13,14 +13,15 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kSample = 15;
 constexpr std::size_t kFewPoints = 100;  // per processor
+constexpr double kFewSteps = 1e4;        // of breaking ties unasked, some 50 us
+constexpr double kManySteps = 2e7;       // and asked, some 0.1 s
 
-// The value at `rank` of a sorted sample of kSample values; the rank in proportion where there are fewer.
+// The value at `rank` of a sorted sample of kSample values, of which there are more.
 double sample_quantile(const std::vector<double>& values, std::size_t rank) {
     std::array<double, kSample> sample{};
-    const std::size_t count = std::min(kSample, values.size());
-    for (std::size_t k = 0; k < count; ++k) sample[k] = values[k * values.size() / count];
-    const auto at = sample.begin() + static_cast<std::ptrdiff_t>(rank * count / kSample);
-    std::nth_element(sample.begin(), at, sample.begin() + static_cast<std::ptrdiff_t>(count));
+    for (std::size_t k = 0; k < kSample; ++k) sample[k] = values[k * values.size() / kSample];
+    const auto at = sample.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(sample.begin(), at, sample.end());
     return *at;
 }
 
@@ -65,50 +66,77 @@ double HpoptaSearch::select(double below) {
     times_.clear();
     deficits_.collect_times(below, times_);
     double best = kInfinity;
-    for (std::size_t rank = 0; !times_.empty();) {
+    const auto attain = [&](double tau) {
+        if (!deficits_.attainable(tau)) return false;
+        best = tau;
+        deficits_.narrow(tau);
+        return true;
+    };
+    std::size_t rank = 0;
+    while (times_.size() > kSample) {
         const double tau = sample_quantile(times_, rank);
-        if (deficits_.attainable(tau)) {
-            best = tau;
-            deficits_.narrow(tau);
+        if (attain(tau)) {
             keep_if(times_, [&](double t) { return t < tau; });
         } else {
             rank = std::min<std::size_t>(2 * rank + 1, kSample / 2);
             keep_if(times_, [&](double t) { return t > tau; });
         }
     }
+    std::sort(times_.begin(), times_.end());
+    for (std::size_t first = 0, last = times_.size(); first < last;) {
+        const std::size_t at = std::min(first + rank, (first + last) / 2);
+        if (attain(times_[at])) {
+            last = at;
+        } else {
+            first = at + 1;
+            rank = 2 * rank + 1;
+        }
+    }
     return best;
 }
 
-std::vector<Units> HpoptaSearch::distribute(Units units) {
+std::vector<Units> HpoptaSearch::distribute(Units units, std::span<const Units> previous) {
     const std::size_t count = envelopes_.processors() * static_cast<std::size_t>(envelopes_.copies());
     if (units == 0) return std::vector<Units>(count, 0);
     const double makespan = makespan_s(units);
     if (makespan == kInfinity) return {};
-    std::vector<Units> shares = deficits_.shares(makespan);
     const bool cheap = envelopes_.copies() == 1 && deficits_.gathered() <= kFewPoints * count;
-    if (cheap && count > 1) speed_up_others(units, makespan, shares);
+    if (!cheap && previous.empty()) return deficits_.shares(makespan);
+    deficits_.narrow(makespan);
+    const std::vector<Deficits::Share> slowest = deficits_.taking(makespan);
+    if (slowest.size() == 1 && previous.empty()) return with_fastest_others(units, slowest[0]);
+    std::vector<Units> shares =
+        break_ties(deficits_.options(), units, previous, previous.empty() ? kFewSteps : kManySteps);
+    if (!shares.empty()) return shares;
+    shares = deficits_.shares(makespan);
+    return cheap ? with_fastest_others(units, slowest_of(shares, makespan)) : shares;
+}
+
+Deficits::Share HpoptaSearch::slowest_of(std::span<const Units> shares, double makespan) const {
+    std::size_t i = 0;
+    while (envelopes_.sizes(i).seconds_for(shares[i]) != makespan) ++i;
+    return {i, shares[i]};
+}
+
+std::vector<Units> HpoptaSearch::with_fastest_others(Units units, const Deficits::Share& slowest) {
+    std::vector<Units> shares(envelopes_.processors(), 0);
+    if (slowest.units < units) {
+        deficits_.fix(slowest);
+        const double bound = deficits_.bound();
+        shares = deficits_.shares(deficits_.attainable(bound) ? bound : select(bound));
+    }
+    shares[slowest.processor] = slowest.units;
     return shares;
 }
 
-// Keeps the share of a slowest processor and distributes the rest over the others as fast as possible.
-void HpoptaSearch::speed_up_others(Units units, double makespan, std::vector<Units>& shares) {
-    std::size_t slowest = 0;
-    while (envelopes_.sizes(slowest).seconds_for(shares[slowest]) != makespan) ++slowest;
-    const Units kept = shares[slowest];
-    if (kept == units) return;
-    deficits_.fix(slowest, kept);
-    const double bound = deficits_.bound();
-    shares = deficits_.shares(deficits_.attainable(bound) ? bound : select(bound));
-    shares[slowest] = kept;
-}
-
-Plan optimal_plan(std::string algorithm, const DiscreteProblem& problem, Units units, HpoptaSearch& search) {
+Plan optimal_plan(std::string algorithm, const DiscreteProblem& problem, Units units, HpoptaSearch& search,
+                  std::span<const Units> previous) {
     Plan plan;
     plan.algorithm = std::move(algorithm);
     plan.failure = problem.why_impossible(units);
     if (!plan.failure.empty()) return plan;
     try {
-        plan.shares = search.distribute(units);
+        plan.shares = search.distribute(units, previous);
     } catch (const std::length_error&) {
         plan.failure = kTooManySums;
         return plan;

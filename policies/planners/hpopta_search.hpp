@@ -21,19 +21,21 @@ class HpoptaSearch {
     HpoptaSearch(std::span<const SizeTimes> processors, Units copies)
         : envelopes_(processors, copies), deficits_(envelopes_) {}
 
-    /// For many units: further calls are cheaper, at the cost of sorting (hpopta_merged.hpp).
-    void prepare(std::span<const SizeTimes> processors) { envelopes_.merge(processors); }
+    /// For many units: further calls are cheaper, at the cost of sorting (hpopta_merged.hpp, hpopta_blocks.hpp).
+    void prepare(std::span<const SizeTimes> processors) { envelopes_.prepare(processors); }
 
     /// The smallest makespan of exactly `units` >= 0 units; infinity when no sizes add up to them.
     double makespan_s(Units units);
 
     /// A distribution of that makespan, the copies of a processor side by side; empty when there is none.
-    std::vector<Units> distribute(Units units);
+    /// `previous` has a share for each processor or is empty, which it must be with copies; see break_ties.
+    std::vector<Units> distribute(Units units, std::span<const Units> previous = {});
 
   private:
     double optimum(Units units);
     double select(double below);
-    void speed_up_others(Units units, double makespan, std::vector<Units>& shares);
+    Deficits::Share slowest_of(std::span<const Units> shares, double makespan) const;
+    std::vector<Units> with_fastest_others(Units units, const Deficits::Share& slowest);
 
     Envelopes envelopes_;
     Deficits deficits_;
@@ -46,7 +48,8 @@ inline constexpr const char* kTooManySums =
     "sizes";
 
 /// The plan of an optimal distribution with its proof, or why there is none. `search` is over the processors of
-/// `problem`.
-Plan optimal_plan(std::string algorithm, const DiscreteProblem& problem, Units units, HpoptaSearch& search);
+/// `problem`, `previous` as for its distribute().
+Plan optimal_plan(std::string algorithm, const DiscreteProblem& problem, Units units, HpoptaSearch& search,
+                  std::span<const Units> previous = {});
 
 }  // namespace apportion

@@ -6,11 +6,14 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "policies/planners/hpopta_masks.hpp"
 #include "policies/planners/hpopta_sums.hpp"
 
 namespace apportion {
 
 namespace {
+
+using ShortSums = MaskSums<1>;
 
 constexpr Units kLongestRow = Units{1} << 31;  // bits, 256 MiB
 
@@ -147,12 +150,13 @@ class Search {
 };
 
 bool choose_by_masks(std::span<const NumberSet> sets, Units target, Units divisor, std::vector<Units>* choice) {
-    const auto sum = static_cast<int>(target / divisor);
-    MaskSums sums;
+    const Units sum = target / divisor;
+    ShortSums sums;
+    sums.clear(sets.size());
     for (std::size_t i = 0; i < sets.size() && !sums.contains(sum); ++i) {
-        std::uint64_t mask = 0;
+        ShortSums::Mask mask;
         for (const Units number : sets[i])
-            if (number <= target) mask |= std::uint64_t{1} << (number / divisor);
+            if (number <= target) mask.insert_if(true, number / divisor);
         sums.add(mask);
     }
     if (!sums.contains(sum)) return false;
@@ -171,28 +175,12 @@ std::pair<Units, std::optional<Units>> nearest(std::span<const NumberSet> sets, 
 
 }  // namespace
 
-void MaskSums::add(std::uint64_t mask) {
-    sets_.push_back({mask, sums_});
-    const std::uint64_t before = sums_;
-    for (std::uint64_t rest = mask & ~std::uint64_t{1}; rest != 0; rest &= rest - 1)
-        sums_ |= before << std::countr_zero(rest);
-}
-
-void MaskSums::choose(int sum, std::span<Units> choice) const {
-    for (std::size_t i = sets_.size(); i-- > 0;) {
-        std::uint64_t rest = sets_[i].mask;
-        while (!(sets_[i].sums_before >> (sum - std::countr_zero(rest)) & 1)) rest &= rest - 1;
-        choice[i] = std::countr_zero(rest);
-        sum -= std::countr_zero(rest);
-    }
-}
-
 bool choose_sum(std::span<const NumberSet> sets, Units target, std::vector<Units>* choice) {
     const Units divisor = common_divisor(sets);
     if (target % divisor != 0) return false;
     const Units divided_target = target / divisor;
     bool possible = false;
-    if (divided_target < MaskSums::kEnd) {
+    if (divided_target < ShortSums::kEnd) {
         possible = choose_by_masks(sets, target, divisor, choice);
     } else {
         const DividedSets divided(sets, divisor);

@@ -7,7 +7,6 @@
 // Targets too large for a row of bits are solved with sorted lists.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,29 +22,6 @@ using NumberSet = std::span<const Units>;
 /// Whether one number from each set can add up to `target` >= 0; if so and `choice` is given, it becomes the numbers in
 /// order of the sets. Throws std::length_error when that needs more than about 1 GB.
 bool choose_sum(std::span<const NumberSet> sets, Units target, std::vector<Units>* choice = nullptr);
-
-/// Sums below 64 of one number from each set: bit k of a mask tells that the set contains k, and all contain 0.
-class MaskSums {
-  public:
-    static constexpr int kEnd = 64;
-
-    void clear() { sets_.clear(), sums_ = 1; }
-
-    /// O(numbers of the set).
-    void add(std::uint64_t mask);
-
-    bool contains(int sum) const { return sums_ >> sum & 1; }
-
-    /// Numbers of the first sets that add up to `sum`, which must be contained.
-    void choose(int sum, std::span<Units> choice) const;
-
-  private:
-    struct Set {
-        std::uint64_t mask, sums_before;
-    };
-    std::vector<Set> sets_;
-    std::uint64_t sums_ = 1;
-};
 
 /// The largest sum <= target and the smallest sum > target, where there is one.
 std::pair<Units, std::optional<Units>> nearest_sums(std::span<const NumberSet> sets, Units target);

@@ -4,11 +4,10 @@
 // Boinski and Czarnul's solver took up to 7844 s on their instances. Given the compute time C, unit j has room for
 // floor(C / c_j) packets, so
 //  - serial network: the cheapest links are filled first, which gives the transfer time V(C). The relaxed C + V(C) is
-//    convex: bisection finds its optimum and, with a first solution, the interval in which C must lie. A sweep over the
-//    values k c_j of that interval, downwards, takes one packet off a unit in each step.
+//    convex and confines C to an interval, whose values k c_j are looked at (ilp_serial.hpp).
 //  - parallel network: bisection on T; within it, for every node, bisection on C for the most packets that fit.
-// Exact up to rounding of T. The steps of the sweep are few unless C + V(C) is flat without reaching the relaxed bound;
-// after 20 million the best solution is taken and not called optimal.
+// Exact up to rounding of T. The values are few unless C + V(C) is flat without reaching the relaxed bound, when there
+// are up to n of them; after 20 million the best solution is taken and not called optimal.
 #pragma once
 
 #include "policies/planners/data_assignment.hpp"

@@ -16,6 +16,7 @@
 #include "policies/planners/plb_hec_plan.hpp"
 #include "policies/planners/popta.hpp"
 #include "policies/planners/proportional.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 #include "policies/planners/two_level.hpp"
 
 namespace apportion {
@@ -33,6 +34,7 @@ constexpr PlannerEntry kPlanners[] = {
     {"popta", "exact, for identical processors", plan_popta},
     {"two-level", "over nodes, then within each; processor \"node/name\"",
      [](const PlanProblem& p) { return plan_two_level(p); }},
+    {"smooth-fpm", "the optimum for speeds smoothed by polynomials", plan_smooth_fpm},
     {"imbalance", "identical processors: Algorithm 1's deliberate imbalance", plan_imbalance},
 };
 

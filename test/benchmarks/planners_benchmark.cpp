@@ -80,6 +80,18 @@ DataAssignment large_problem() {
     return problem;
 }
 
+/// The hardest there is: computing a packet of the first node takes as long as it saves on the network, so that T is
+/// the same for all computing times but for rounding.
+DataAssignment flat_problem() {
+    DataAssignment problem = large_problem();
+    double saved_per_s = 0;
+    for (const AssignmentUnit& unit : problem.units)
+        if (unit.node == 0) saved_per_s += 1 / unit.seconds_per_packet;
+    for (AssignmentNode& node : problem.nodes) node = {"", 0, 1 / saved_per_s, kNoLimit};
+    problem.nodes[0].seconds_per_packet = 0;
+    return problem;
+}
+
 bool measure_assignments() {
     bool met = true;
     for (const Network network : {Network::kSerial, Network::kParallel}) {
@@ -93,6 +105,9 @@ bool measure_assignments() {
                     fmt::format("ilp, {}, {} packets of {}^2", name, column.packets, size.unknowns);
                 met = measure(what, 1, [&] { plan_ilp(problem); }) && met;
             }
+        DataAssignment flat = flat_problem();
+        flat.network = network;
+        met = measure("ilp, " + name + ", the same number, flat", 100, [&] { plan_ilp(flat); }) && met;
         DataAssignment problem = large_problem();
         problem.network = network;
         met = measure("ilp, " + name + ", 10^6 packets on 100 nodes of 4", 100, [&] { plan_ilp(problem); }) && met;

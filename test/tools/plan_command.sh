@@ -48,11 +48,18 @@ expect 0 '"makespan_seconds": 6.7,' --instance instance.json --units 7 --json
 expect 0 'ilp: 7 units in 9.3 s, optimal' --instance instance.json --units 7 --network parallel --max A0=4,B0=3
 expect 0 '(?s)ilp .*ilp-milp.*min-min-v1.*min-min-v2.*proportional' --instance instance.json --units 7 --algorithm all
 
+# Two distributions of 10 + 10 units take 10 s.
+printf '%s\n' processor,units,seconds a,10,10 a,20,10 b,10,10 b,20,10 >equal.csv
+expect 0 '(?s)a +20 .*b +0' --profiles equal.csv --units 20 --previous a=20
+expect 0 '(?s)a +0 .*b +20' --profiles equal.csv --units 20 --previous b=20
+expect 1 "--previous: 'c=3' does not begin with PROCESSOR=UNITS" --profiles equal.csv --units 20 --previous c=3
+expect 2 '--previous' --instance instance.json --units 7 --previous a=20
+
 expect 1 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
 expect 1 'nearest number that can be distributed is 20' --profiles profile.csv --units 30 --algorithm fpm --max slow=5,fast=15
 expect 1 'nearest number that can be distributed is 32' --profiles profile.csv --units 30 --algorithm fpm --granularity 16
 expect 1 "'nobody=3' does not begin with PROCESSOR=UNITS; the processors are: slow, fast" --profiles profile.csv --units 3 --max nobody=3
-expect 1 "'x' is no maximum for processor 'slow'" --profiles profile.csv --units 3 --max slow=x
+expect 1 "--max: 'x' is no number of units for processor 'slow'" --profiles profile.csv --units 3 --max slow=x
 expect 1 "'magic' is no planner here; use one of equal," --profiles profile.csv --units 3 --algorithm magic
 expect 1 "'fpm' is no planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
 expect 2 'is required' --units 3

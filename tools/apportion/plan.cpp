@@ -25,7 +25,7 @@ namespace apportion {
 namespace {
 
 struct PlanOptions {
-    std::string profiles, instance, algorithm, maxima, network = "serial", plot;
+    std::string profiles, instance, algorithm, maxima, previous, network = "serial", plot;
     std::string numbers;  ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
@@ -39,9 +39,10 @@ std::optional<Units> whole_number(std::string_view text) {
     return number;
 }
 
-/// "proc=units,proc=units": one maximum per processor, kNoLimit where none is given. Names may contain ',' and '='.
-std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::string>& processors) {
-    std::vector<Units> maxima(processors.size(), kNoLimit);
+/// "proc=units,proc=units": one number per processor, `otherwise` where none is given. Names may contain ',' and '='.
+std::vector<Units> parse_units(const char* option, std::string_view text, const std::vector<std::string>& processors,
+                               Units otherwise) {
+    std::vector<Units> result(processors.size(), otherwise);
     while (!text.empty()) {
         std::size_t found = processors.size();  // the longest name, for one may begin like another
         for (std::size_t i = 0; i < processors.size(); ++i)
@@ -49,17 +50,18 @@ std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::st
                 (found == processors.size() || processors[i].size() > processors[found].size()))
                 found = i;
         if (found == processors.size())
-            throw UserError(fmt::format("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
-                                        fmt::join(processors, ", ")));
+            throw UserError(fmt::format("{}: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", option,
+                                        text, fmt::join(processors, ", ")));
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
-        maxima[found] = whole_number(number).value_or(-1);
-        if (maxima[found] < 0)
-            throw UserError(fmt::format("--max: '{}' is no maximum for processor '{}'; give a whole number, at least 0",
-                                        number, processors[found]));
+        result[found] = whole_number(number).value_or(-1);
+        if (result[found] < 0)
+            throw UserError(
+                fmt::format("{}: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
+                            option, number, processors[found]));
         text.remove_prefix(std::min(text.size(), number.size() + 1));
     }
-    return maxima;
+    return result;
 }
 
 template <typename Entry>
@@ -101,7 +103,8 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
             times.seconds.push_back(point.seconds);
         }
     }
-    if (!options.maxima.empty()) problem.maximum_units = parse_maxima(options.maxima, names);
+    if (!options.maxima.empty()) problem.maximum_units = parse_units("--max", options.maxima, names, kNoLimit);
+    if (!options.previous.empty()) problem.previous = parse_units("--previous", options.previous, names, 0);
     return problem;
 }
 
@@ -136,7 +139,7 @@ int plan_instance(PlanOptions options) {
     problem.network = options.network == "parallel" ? Network::kParallel : Network::kSerial;
     for (const AssignmentUnit& unit : problem.units) subject.processors.push_back(unit.name);
     if (!options.maxima.empty()) {
-        const std::vector<Units> maxima = parse_maxima(options.maxima, subject.processors);
+        const std::vector<Units> maxima = parse_units("--max", options.maxima, subject.processors, kNoLimit);
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
     }
     if (options.algorithm.empty()) options.algorithm = "ilp";
@@ -163,6 +166,9 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                                      names(registered_planners()), names(registered_assignment_planners())));
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
+    plan->add_option("--previous", options->previous,
+                     "Shares so far: hpopta takes the nearest of equally fast distributions; as --max, 0 by default")
+        ->needs(profiles);
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
         ->check(CLI::IsMember({"serial", "parallel"}))
         ->needs(instance)

@@ -13,6 +13,7 @@
 #include "policies/planners/geometric.hpp"
 #include "policies/planners/hpopta.hpp"
 #include "policies/planners/proportional.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -148,6 +149,9 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
             return plan_cpm_at(p, static_cast<double>(reference));
         }).reference_units = reference;
     compare("fpm", plan_fpm);
+    const PlanProblem smooth = smoothed(allowed);
+    PreparedHpopta smooth_hpopta(smooth);
+    compare("smooth-fpm", [&](const PlanProblem& p) { return smooth_hpopta.plan(p.units); });
     return report;
 }
 

@@ -282,6 +282,52 @@ TEST_CASE("a flat sum of computing and transfers does not make the search long")
     }
 }
 
+TEST_CASE("ilp is optimal where a packet computed saves as long as it takes, whatever is rounded") {
+    // Behind the cheap links so many packets a second are computed that each second saves one second of transfers, and
+    // no C reaches the relaxed bound: all of n has to be searched.
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        std::mt19937 random(seed);
+        std::uniform_real_distribution<double> uniform(0.1, 1);
+        DataAssignment problem;
+        problem.packets = 3000;
+        double saved_per_s = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+            const bool cheap = i < 1 + seed % 2;
+            problem.nodes.push_back({"", 0, cheap ? 0.01 * static_cast<double>(i) : 0, kNoLimit});
+            for (int k = 0; k < 2; ++k) {
+                const double c = uniform(random);
+                problem.units.push_back({"", i, c, c, kNoLimit});
+                if (cheap) saved_per_s += 1 / c;
+            }
+        }
+        if (seed % 3 == 0) problem.nodes[0].maximum_packets = 2000;
+        const double dear_s = 1 / saved_per_s + (seed % 2 == 0 ? 0 : 0.005);
+        for (std::size_t i = 1 + seed % 2; i < 4; ++i) problem.nodes[i].seconds_per_packet = dear_s;
+        double best_s = 1e300;
+        for (const AssignmentUnit& end : problem.units)
+            for (Units count = 1; count <= problem.packets; ++count) {
+                const double compute_s = static_cast<double>(count) * end.seconds_per_packet;
+                double total_s = compute_s;
+                Units left = problem.packets;
+                for (std::size_t i = 0; i < 4; ++i) {  // the links are in order
+                    Units room = 0;
+                    for (const AssignmentUnit& unit : problem.units)
+                        if (unit.node == i)
+                            room += static_cast<Units>(compute_s / unit.seconds_per_packet * (1 + 1e-15));
+                    room = std::min({left, room, problem.nodes[i].maximum_packets});
+                    total_s += static_cast<double>(room) * problem.nodes[i].seconds_per_packet;
+                    left -= room;
+                }
+                if (left == 0) best_s = std::min(best_s, total_s);
+            }
+        const Plan plan = plan_ilp(problem);
+        CAPTURE(seed);
+        check_assignment(problem, plan);
+        CHECK(plan.optimal);
+        CHECK(plan.makespan_s == Approx(best_s).epsilon(1e-11));
+    }
+}
+
 TEST_CASE("more packets than the limits admit are refused with the nearest number") {
     DataAssignment problem = gdansk_2048(gdansk::kIterations);
     problem.packets = 5000;
