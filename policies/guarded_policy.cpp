@@ -81,6 +81,8 @@ void GuardedPolicy::block_finished(const FinishedBlock& block) {
 void GuardedPolicy::fall_back() {
     fallback_ = adaptive_.make();
     fallback_->begin(load_);
+    for (std::size_t p = 0; p < lanes_.size(); ++p)
+        if (lanes_[p].lost) fallback_->processor_lost(static_cast<int>(p));
     for (const FinishedBlock& block : finished_) fallback_->block_finished(block);
     finished_.clear();
 }
@@ -90,7 +92,9 @@ void GuardedPolicy::block_returned(int processor, Units units, double seconds) {
 }
 
 void GuardedPolicy::processor_lost(int processor) {
-    lanes_[static_cast<std::size_t>(processor)].owed = 0;
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    lane.owed = 0;
+    lane.lost = true;
     (fallback_ ? fallback_ : planned_)->processor_lost(processor);
 }
 

@@ -36,6 +36,7 @@ class GuardedPolicy final : public Policy {
         int checks = 0;      ///< parts tried
         int wrong = 0;       ///< blocks in a row that contradict the record
         bool right = false;  ///< a block agreed with it
+        bool lost = false;
     };
     Units part_to_check(std::size_t processor, Units units) const;
     bool contradicted() const;

@@ -17,6 +17,7 @@ namespace {
 /// The load with the platform's true times as its record.
 LoadDescription recorded_load(const FakePlatform& platform, Units units) {
     LoadDescription load = platform.load(units);
+    load.recorded = {};
     for (const FakeWorker& worker : platform.workers) {
         ProcessorProfile profile{worker.name, {}};
         const Units most = std::min(units, worker.memory_units);
