@@ -11,6 +11,7 @@ arguments() {
     matmul) echo 8192,8192,8192 8192 ;;
     fft2d) echo 0,4320,0 4320 ;;
     jacobi) echo 0,1024,0 256 ;;
+    jacobi_batch) echo 0,1024,100 64 ;;
     mpdata) echo 480,120,128 480 ;;
     black_scholes) echo 0,1000000,0 1000000 ;;
     grn) echo 0,50000,0 1000 ;;

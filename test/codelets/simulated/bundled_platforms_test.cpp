@@ -239,8 +239,8 @@ TEST_CASE("gdansk's devices and networks give the published optimal times") {
             problem.nodes.push_back({link.name, link.latency_s, packet_bytes / link.bytes_per_s, apportion::kNoLimit});
         for (const Device& device : p.devices)
             problem.units.push_back({device.name, static_cast<std::size_t>(device.link),
-                                     true_seconds(p, device, "jacobi", {.m = 0, .n = 1.0 * unknowns, .k = 0}, 1), 0,
-                                     apportion::kNoLimit});
+                                     true_seconds(p, device, "jacobi_batch", {.m = 0, .n = 1.0 * unknowns, .k = 0}, 1),
+                                     0, apportion::kNoLimit});
         return apportion::plan_ilp(problem).makespan_s;
     };
     for (const Size& size : kSizes)
