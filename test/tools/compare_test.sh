@@ -64,7 +64,7 @@ shows "shares are shown" "  GTX 680                     75.0" compare --policies
 shows "a platform without noise is run once" '"min":1.012,"max":1.012' compare --policies plb-hec --json --platform tiny.toml
 shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05}' \
     compare --policies random --json --platform noisy.toml --repeat 3 --blocks 4
-shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"lower_bound_seconds":0.5,' \
+shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"platform_events":[],"lower_bound_seconds":0.5,' \
     compare --policies plb-hec --json --platform tiny.toml
 shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},' \
     compare --policies plb-hec --json

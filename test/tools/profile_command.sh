@@ -74,7 +74,7 @@ refused "is given twice" --kernel "$kernel" --processors 1,1 --out new.csv
 refused "more than the 64" --app matmul --size 64 --sizes 16:128:16 --out new.csv
 refused "is no StarPU worker" --app matmul --size 64 --processors 2 --out new.csv
 refused "was measured with kernel 'counting', not 'matmul'" --app matmul --size 64 --out kernel.csv
-refused "was measured with size '4000', not '2000'" --kernel "$kernel" --size 2000 --out kernel.csv
+refused "was measured with load 'counting-4000', not 'counting-2000'" --kernel "$kernel" --size 2000 --out kernel.csv
 refused "StarPU has no model" --import-starpu nothing --out new.csv
 refused "Exactly 1" --out new.csv
 cmp kernel.csv before.csv

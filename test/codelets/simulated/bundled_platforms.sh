@@ -13,7 +13,7 @@ arguments() {
     jacobi) echo 0,1024,0 256 ;;
     jacobi_batch) echo 0,1024,100 64 ;;
     mpdata) echo 480,120,128 480 ;;
-    black_scholes) echo 0,1000000,0 1000000 ;;
+    blackscholes) echo 0,1000000,0 1000000 ;;
     grn) echo 0,50000,0 1000 ;;
     *)
         echo "bundled_platforms: arguments() here has no size for kernel $1" >&2
