@@ -247,7 +247,8 @@ std::vector<Units> sampled_sizes(Units units) {
 }  // namespace
 
 void FakePlatform::record(LoadDescription& load, const std::vector<Units>& sizes) const {
-    load.recorded = {{}, "the fake platform's times", ""};
+    load.recorded = {};
+    load.recorded.source = "the fake platform's times";
     for (const FakeWorker& worker : workers) {
         ProcessorProfile& profile = load.recorded.processors.emplace_back();
         profile.name = worker.name;

@@ -18,9 +18,9 @@ namespace apportion {
 /// One run of the application.
 struct RunRequest {
     std::string policy;
-    bool equal_blocks = false;           ///< by a scheduler of StarPU: the load is cut into equal blocks beforehand
-    std::optional<std::int64_t> blocks;  ///< how many; nothing: the default
-    std::int64_t initial_block = 0;      ///< units of a policy's first blocks; 0: the default
+    bool equal_blocks = false;             ///< by a scheduler of StarPU: the load is cut into equal blocks beforehand
+    std::optional<std::int64_t> blocks{};  ///< how many; nothing: the default
+    std::int64_t initial_block = 0;        ///< units of a policy's first blocks; 0: the default
     int repetition = 0;
 };
 

@@ -61,9 +61,8 @@ void record_here(const std::string& app, const std::string& size, const std::str
 ComparisonProfile::ComparisonProfile(AppRunner& runner, const std::string& app, const std::string& size,
                                      const std::string& platform, const std::vector<std::string>& policies) {
     if (std::ranges::none_of(policies, plans_from_profile)) return;
-    RunRequest any;
-    any.policy = "equal";
-    if (find_recorded_times(request_of(runner.run(any).report), runner.machine()).problem.empty()) return;
+    if (find_recorded_times(request_of(runner.run({.policy = "equal"}).report), runner.machine()).problem.empty())
+        return;
     folder_ = temporary_folder();
     const std::string file = (folder_ / "profile.csv").string();
     std::cerr
