@@ -5,6 +5,7 @@
 #     plan_command.sh APPORTION
 set -euo pipefail
 apportion=$(realpath "$1")
+examples=$(realpath "$(dirname "$0")/../../tools/examples")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -46,6 +47,7 @@ expect 0 '(?s)fpm +~10.*~ uses sizes' --profiles profile.csv --units 31 --algori
 expect 0 'fast +14' --profiles profile.csv --units 30 --algorithm fpm --max fast=15 --granularity 2
 expect 0 '"makespan_seconds": 6.7,' --instance instance.json --units 7 --json
 expect 0 'ilp: 7 units in 9.3 s, optimal' --instance instance.json --units 7 --network parallel --max A0=4,B0=3
+expect 0 'ilp: 64 units in 5.30299 s, optimal' --instance "$examples/instance.json" --units 64
 expect 0 '(?s)ilp .*ilp-milp.*min-min-v1.*min-min-v2.*proportional' --instance instance.json --units 7 --algorithm all
 
 # Two distributions of 10 + 10 units take 10 s.
