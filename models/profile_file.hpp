@@ -33,11 +33,15 @@ struct ProfilePoint {
     double seconds = 0;            ///< > 0
     double ci_s = 0;               ///< half width of the confidence interval; 0: not known
     std::int64_t repetitions = 0;  ///< 0: not known
+
+    bool operator==(const ProfilePoint&) const = default;
 };
 
 struct ProcessorProfile {
     std::string name;
     std::vector<ProfilePoint> points;  ///< by ascending units, no two alike
+
+    bool operator==(const ProcessorProfile&) const = default;
 };
 
 struct Profile {

@@ -192,6 +192,7 @@ class Imbalance final : public Policy {
         if (!recorded_) search_.begin(load, ended_well_);
         ended_well_ = true;
         first_plan_ = true;
+        if (!recorded_) static_.forget_plan();
         static_.begin(recorded_ ? load : without_profile(load));
     }
 

@@ -28,6 +28,8 @@ struct Processor {
     int kind = 0;                   ///< processors of equal kind are thought alike until their times differ
     bool own_memory = false;        ///< its blocks' data cross a link, so a second block in flight hides the transfer
     Units memory_units = kNoLimit;  ///< units whose data fit its memory together (all its blocks in flight)
+
+    bool operator==(const Processor&) const = default;
 };
 
 /// What was recorded of a load's kernel before, for policies that plan from a profile.
@@ -49,6 +51,8 @@ struct LoadDescription {
     struct Link {
         double latency_s = 0;
         double seconds_per_unit = 0;
+
+        bool operator==(const Link&) const = default;
     };
     std::vector<Link> links;
     RecordedTimes recorded;

@@ -17,14 +17,31 @@ void StaticPolicy::begin(const LoadDescription& load) {
         throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
                                                         : load.recorded.problem);
     load_ = load;
-    sizes_ = recorded_sizes(load_);
-    set_times();
-    lanes_.assign(load_.processors.size(), {});
     someone_lost_ = false;
     report_ = {};
     report_.profile = load_.recorded.source;
     report_.note = load_.recorded.note;
+    if (planned_before(load)) {
+        sizes_ = before_->sizes;
+        times_ = before_->times;
+        lanes_ = before_->lanes;
+        report_.distributions.push_back(before_->distribution);
+        return;
+    }
+    before_.reset();
+    sizes_ = recorded_sizes(load_);
+    set_times();
+    lanes_.assign(load_.processors.size(), {});
     plan(load_.units, 0, nullptr, "profile");
+    before_ = WholePlan{load_, sizes_, times_, lanes_, report_.distributions.back()};
+}
+
+bool StaticPolicy::planned_before(const LoadDescription& load) const {
+    if (!before_) return false;
+    const LoadDescription& before = before_->load;
+    return before.units == load.units && before.granularity == load.granularity &&
+           before.processors == load.processors && before.links == load.links &&
+           before.recorded.processors == load.recorded.processors;
 }
 
 void StaticPolicy::set_times() {

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "policies/planners/planner.hpp"
 #include "policies/recorded_plan.hpp"
@@ -27,6 +28,8 @@ class StaticPolicy : public Policy {
     explicit StaticPolicy(PlanShares plan_shares) : plan_shares_(std::move(plan_shares)) {}
 
     void begin(const LoadDescription& load) override;
+    /// The next load is planned again, even if it is the last one: what the shares follow from has changed.
+    void forget_plan() { before_.reset(); }
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
     void processor_lost(int processor) override;
@@ -43,6 +46,16 @@ class StaticPolicy : public Policy {
         double last_end_s = 0;
     };
 
+    /// A plan for a whole load, and all that it follows from.
+    struct WholePlan {
+        LoadDescription load;
+        RecordedSizes sizes;
+        std::vector<ShareTimes> times;
+        std::vector<Lane> lanes;
+        PlannedDistribution distribution;
+    };
+
+    bool planned_before(const LoadDescription& load) const;
     void set_times();
     void plan(Units units, double now_s, const Progress* progress, const char* reason);
     Plan shares_of(const RecordedProblem& problem) const;
@@ -56,7 +69,8 @@ class StaticPolicy : public Policy {
     RecordedSizes sizes_;
     std::vector<ShareTimes> times_;
     std::vector<Lane> lanes_;
-    bool someone_lost_ = false;  ///< since the last plan
+    bool someone_lost_ = false;        ///< since the last plan
+    std::optional<WholePlan> before_;  ///< of the last load, for one that runs again
     PolicyReport report_;
 };
 

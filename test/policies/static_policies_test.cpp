@@ -3,6 +3,7 @@
 // The static policies on the fake platform: what they plan is what happens, where their model is exact.
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
@@ -67,6 +68,30 @@ TEST_CASE("the planned end is the real one without noise") {
             CHECK(static_cast<double>(outcome.run.units_of(static_cast<int>(p))) == plan.shares_units[p]);
         CHECK(outcome.report.profile == load.recorded.source);
         CHECK(outcome.run.stalls == 0);
+    }
+}
+
+TEST_CASE("a load that runs again is planned once, until something of it changes") {
+    const FakePlatform platform = unlike_platform();
+    LoadDescription load = platform.load(20'000);
+    platform.record(load, {1, 10, 100, 1000, 3000, 10'000, 20'000});
+    for (const char* name : kUnlike) {
+        INFO(name);
+        const auto policy = find_policy(name)->make();
+        const auto runs = [&] {
+            const FakeRun result = run(platform, *policy, load);
+            REQUIRE(result.done);
+            const PolicyReport report = policy->report();
+            REQUIRE(report.distributions.size() == 1);
+            return std::tuple(report.solves, report.distributions[0].shares_units, result.makespan_s);
+        };
+        const auto [solves, shares, makespan_s] = runs();
+        CHECK(solves == 1);
+        CHECK(runs() == std::tuple(0, shares, makespan_s));
+        load.recorded.processors[0].points.back().seconds *= 2;
+        CHECK(std::get<0>(runs()) == 1);
+        load.recorded.processors[0].points.back().seconds /= 2;
+        CHECK(runs() == std::tuple(1, shares, makespan_s));
     }
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("a load can be submitted again and keeps its data right, kept on the d
 }
 
 TEST_CASE("submitting a load a thousand times takes no memory that the first submissions did not") {
-    constexpr int kWindows = 10, kSubmissions = 100;  // per window
+    constexpr int kWindows = 10, kSubmissions = 40;  // per window
     for (const int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(500);
         axpy.modes = modes;
