@@ -67,6 +67,9 @@ struct apportion_load {
     /// The block whose task the calling thread runs was not computed. Throws ApiError outside of one.
     static void current_block_failed(const char* why);
 
+    /// Whether the task is one of a load's, and not an ordinary one.
+    static bool is_block_task(const starpu_task& task) { return task.callback_func == part_finished; }
+
   private:
     using Units = apportion::Units;
 

@@ -2,38 +2,61 @@
 #include "policies/starpu/plain_tasks.hpp"
 
 #include <starpu.h>
-#include <starpu_sched_component.h>
+
+#include <stdexcept>
+#include <string_view>
+
+#include "policies/starpu/load.hpp"
 
 namespace apportion {
 
 namespace {
 
-void create_components(unsigned sched_ctx) {
-    starpu_sched_component_initialize_simple_scheduler(
-        reinterpret_cast<starpu_sched_component_create_t>(starpu_sched_component_mct_create), nullptr,
-        STARPU_SCHED_SIMPLE_DECIDE_WORKERS | STARPU_SCHED_SIMPLE_PERFMODEL | STARPU_SCHED_SIMPLE_FIFO_ABOVE |
-            STARPU_SCHED_SIMPLE_FIFO_ABOVE_PRIO | STARPU_SCHED_SIMPLE_FIFOS_BELOW |
-            STARPU_SCHED_SIMPLE_FIFOS_BELOW_PRIO | STARPU_SCHED_SIMPLE_FIFOS_BELOW_READY |
-            STARPU_SCHED_SIMPLE_FIFOS_BELOW_EXP | STARPU_SCHED_SIMPLE_IMPL,
-        sched_ctx);
+const starpu_sched_policy& dmdas() {
+    static const starpu_sched_policy& found = [&]() -> const starpu_sched_policy& {
+        for (starpu_sched_policy** own = starpu_sched_get_predefined_policies(); *own; ++own)
+            if ((*own)->policy_name && std::string_view((*own)->policy_name) == "dmdas") return **own;
+        throw std::runtime_error("this StarPU has no scheduler 'dmdas', to which Apportion gives ordinary tasks");
+    }();
+    return found;
+}
+
+// StarPU announces a task that is bound to a worker to every context of that worker, but tells only the task's own
+// context when it begins and ends, or all of them if that one has no scheduler.
+bool ends_here(const starpu_task& task, unsigned sched_ctx) {
+    return task.sched_ctx == sched_ctx || !starpu_sched_get_sched_policy_in_ctx(task.sched_ctx);
+}
+
+void bound_task_pushed(starpu_task* task, int worker, int model_worker, unsigned sched_ctx) {
+    if (apportion_load::is_block_task(*task) || !ends_here(*task, sched_ctx)) return;
+    // Without a model it is 0, and not a number before the model is calibrated.
+    const double expected_us = starpu_task_worker_expected_length(task, static_cast<unsigned>(model_worker), sched_ctx,
+                                                                  starpu_task_get_implementation(task));
+    if (expected_us > 0) dmdas().push_task_notify(task, worker, model_worker, sched_ctx);
+}
+
+bool known_to_dmdas(const starpu_task& task) {
+    if (apportion_load::is_block_task(task)) return false;
+    return !task.execute_on_a_specific_worker || task.predicted > 0;  // which dmdas sets when it is told
+}
+
+void task_begins(starpu_task* task, unsigned sched_ctx) {
+    if (known_to_dmdas(*task)) dmdas().pre_exec_hook(task, sched_ctx);
+}
+
+void task_ended(starpu_task* task, unsigned sched_ctx) {
+    if (known_to_dmdas(*task)) dmdas().post_exec_hook(task, sched_ctx);
 }
 
 }  // namespace
 
 starpu_sched_policy scheduler_for(const char* name, const char* description) {
-    starpu_sched_policy scheduler{};
-    scheduler.init_sched = create_components;
-    scheduler.deinit_sched = starpu_sched_tree_deinitialize;
-    scheduler.add_workers = starpu_sched_tree_add_workers;
-    scheduler.remove_workers = starpu_sched_tree_remove_workers;
-    scheduler.push_task = starpu_sched_tree_push_task;
-    scheduler.pop_task = starpu_sched_tree_pop_task;
-    scheduler.pre_exec_hook = starpu_sched_component_worker_pre_exec_hook;
-    scheduler.post_exec_hook = starpu_sched_component_worker_post_exec_hook;
+    starpu_sched_policy scheduler = dmdas();
+    scheduler.push_task_notify = bound_task_pushed;
+    scheduler.pre_exec_hook = task_begins;
+    scheduler.post_exec_hook = task_ended;
     scheduler.policy_name = name;
     scheduler.policy_description = description;
-    scheduler.worker_type = STARPU_WORKER_LIST;
-    scheduler.prefetches = 1;
     return scheduler;
 }
 

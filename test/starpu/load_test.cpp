@@ -306,6 +306,60 @@ TEST_CASE("loads run at the same time in two scheduling contexts") {
     }
 }
 
+namespace {
+std::atomic<int> executed_by[STARPU_NMAXWORKERS];
+std::atomic<int> at_gate;
+std::atomic<bool> gate_open;
+
+void count_worker(void**, void*) { ++executed_by[starpu_worker_get_id()]; }
+void wait_at_gate(void**, void*) {
+    ++at_gate;
+    while (!gate_open) starpu_sleep(0.001f);
+}
+// Slow on all workers but the first, so that it computes most blocks.
+void favour_first_worker(void* buffers[], void* arg) {
+    if (starpu_worker_get_id() != 0) starpu_sleep(0.02f);
+    Axpy::cpu(buffers, arg);
+}
+
+void submit(starpu_codelet& codelet, int worker = -1) {
+    starpu_task* task = starpu_task_create();
+    task->cl = &codelet;
+    if (worker >= 0) {
+        task->execute_on_a_specific_worker = 1;
+        task->workerid = static_cast<unsigned>(worker);
+    }
+    REQUIRE(starpu_task_submit(task) == 0);
+}
+}  // namespace
+
+TEST_CASE("ordinary tasks without a performance model go to all workers alike, however unequal a load's blocks were") {
+    Axpy axpy(20000);
+    starpu_codelet uneven = Axpy::codelet();
+    uneven.cpu_funcs[0] = favour_first_worker;
+    auto options = axpy.options();
+    options.codelet = &uneven;
+    options.initial_block = 100;
+    Load load = create(options);
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+    const std::string policy = apportion_load_policy(load.get());
+    if (policy == "eager" || policy == "lws" || policy == "dmda") return;  // they share out as they like
+
+    static starpu_codelet gate = make_codelet(wait_at_gate, {}, "gate");
+    static starpu_codelet counting = make_codelet(count_worker, {}, "count");
+    const int workers = static_cast<int>(starpu_worker_get_count());
+    constexpr int kTasksPerWorker = 50;
+    at_gate = 0;
+    gate_open = false;
+    for (int worker = 0; worker < workers; ++worker) submit(gate, worker);
+    while (at_gate < workers) starpu_sleep(0.001f);
+    for (int k = 0; k < kTasksPerWorker * workers; ++k) submit(counting);
+    gate_open = true;
+    starpu_task_wait_for_all();
+    for (int worker = 0; worker < workers; ++worker) CHECK(executed_by[worker] == kTasksPerWorker);
+}
+
 TEST_CASE("options that make no sense are refused with a sentence") {
     Axpy axpy(10);
     auto refused = [&](auto&& change, const std::string& words) {
