@@ -84,6 +84,17 @@ Block BlockFlow::hand_out(int processor, Units units, double now_s) {
         range->second.units -= tail;
         if (range->second.units == 0) free_.erase(range);
     } else {
+        // A range that is too small grows to the left first, by what the neighbour there, asked before, left of its
+        // own: neighbours that trade some units from run to run keep their shares in one piece.
+        if (owner == processor && range->second.units < units && range != free_.begin()) {
+            const auto left = std::prev(range);
+            if (left->first + left->second.units == range->first) {
+                block.units = std::min(units - range->second.units, left->second.units);
+                block.first -= block.units;
+                left->second.units -= block.units;
+                if (left->second.units == 0) free_.erase(left);
+            }
+        }
         while (range != free_.end() && block.units < units && range->first == block.first + block.units) {
             Units taken = std::min(units - block.units, range->second.units);
             FreeRange rest{range->second.units - taken, range->second.owner};

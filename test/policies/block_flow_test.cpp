@@ -188,3 +188,22 @@ TEST_CASE("a processor that has done its former units takes the others' last one
     REQUIRE(blocks[0].first == 80);  // its own first
     REQUIRE(blocks[3].first == 72);  // then the end of the other's
 }
+
+TEST_CASE("shares that move a little from run to run stay in one piece, in the order of the processors") {
+    const std::vector<Block> previous{{0, 0, 0, 120}, {0, 1, 120, 120}, {0, 2, 240, 120}, {0, 3, 360, 120}};
+    for (const std::vector<Units>& shares :
+         {std::vector<Units>{112, 128, 112, 128}, {128, 112, 128, 112}, {128, 128, 120, 104}}) {
+        Scripted policy([&](int p, const Progress&) { return shares[static_cast<std::size_t>(p)]; });
+        BlockFlow flow(load_of(480, 4, 8), policy, previous);
+        const std::vector<Block> blocks = run(flow);
+        REQUIRE(flow.done());
+        REQUIRE(blocks.size() == 4);
+        Units first = 0;
+        for (std::size_t p = 0; p < 4; ++p) {
+            REQUIRE(blocks[p].processor == static_cast<int>(p));
+            REQUIRE(blocks[p].first == first);
+            REQUIRE(blocks[p].units == shares[p]);
+            first += shares[p];
+        }
+    }
+}
