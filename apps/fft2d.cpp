@@ -7,8 +7,6 @@
 #include <starpu.h>
 
 #include <algorithm>
-#include <cmath>
-#include <complex>
 #include <limits>
 #include <string>
 
@@ -29,30 +27,15 @@ struct Fft2dOptions {
     bool fftw_peer = false;
 };
 
-template <class T>
-void check_finite(const std::string& path, Matrix& matrix) {
-    matrix.for_each_column<std::complex<T>>([&](const std::complex<T>* row, std::size_t i) {
-        for (std::size_t j = 0; j < matrix.rows(); ++j)
-            if (!std::isfinite(row[j].real()) || !std::isfinite(row[j].imag()))
-                throw std::runtime_error(
-                    fmt::format("{}: the element in row {}, column {} (from 0) is not finite; "
-                                "every element of the transform would be not-a-number",
-                                path, i, j));
-    });
-}
-
 Fft2dProblem read_problem(const std::string& path, bool inverse) {
     const NpyHeader header = read_npy_rows_header(path, NpyElements::complex);
     if (header.shape.size() != 2)
         throw std::runtime_error(
-            fmt::format("{}: has {} dimensions; a matrix with 2 is needed", path, header.shape.size()));
+            fmt::format("{}: a matrix with 2 dimensions is needed, and it has {}", path, header.shape.size()));
     require_free_memory(matrix_bytes(header.type, header.columns, header.rows), "the transform's matrices");
     if (kSimulated) return fft2d_problem(Matrix(header.type, header.columns, header.rows), inverse);
     Matrix input = read_npy_rows(path, NpyElements::complex);
-    if (input.type() == ElementType::complex64)
-        check_finite<float>(path, input);
-    else
-        check_finite<double>(path, input);
+    require_finite(path, input, NpyRead::by_rows);
     return fft2d_problem(std::move(input), inverse);
 }
 

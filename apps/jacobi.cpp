@@ -25,6 +25,7 @@ using namespace apportion;
 constexpr int kPeerRuns = 5;
 constexpr int kSimulatedIterations = 20;
 constexpr double kDivergence = 1e8;  ///< growth of the step since the smallest that is taken for divergence
+constexpr int kStagnation = 1000;    ///< iterations without a smaller step that are taken for no convergence
 
 struct JacobiOptions {
     AppOptions common;
@@ -45,6 +46,7 @@ Matrix read_vector(const std::string& path, ElementType type) {
         throw std::runtime_error(
             fmt::format("{}: has another element type than the matrix; use float32 or float64 for both", path));
     const Matrix read = read_npy_rows(path, NpyElements::real);
+    require_finite(path, read, NpyRead::by_rows);
     Matrix vector(type, std::max(read.rows(), read.columns()), 1);
     for (std::size_t i = 0; i < vector.rows(); ++i)
         std::memcpy(vector.at(i, 0), read.rows() == 1 ? read.at(0, i) : read.at(i, 0), element_size(type));
@@ -123,6 +125,7 @@ Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, con
                double tolerance) {
     Solution solution;
     double smallest_step = std::numeric_limits<double>::infinity();
+    int smallest_at = 0;
     solver.restart();
     for (int k = 1; k <= limit && !solution.converged; ++k) {
         solver.spoil_result();
@@ -132,18 +135,21 @@ Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, con
         solution.seconds.push_back(load.seconds() + (starpu_timing_now() - begin_us) * 1e-6);
         solution.reports.push_back(load.report());
         solution.last = progress;
-        smallest_step = std::min(smallest_step, progress.step);
+        if (progress.step < smallest_step) smallest_step = progress.step, smallest_at = k;
         if (!std::isfinite(progress.step) || progress.step > kDivergence * smallest_step)
             throw std::runtime_error(
                 fmt::format("{}: the Jacobi method diverged after {} iterations (x changed by {:.2g} in the last): {}",
                             system.name, k, progress.step, describe_dominance(system)));
-        solution.converged = !kSimulated && options.iterations == 0 && progress.step <= tolerance * progress.size;
+        if (options.iterations > 0 || kSimulated) continue;
+        solution.converged = progress.step <= tolerance * progress.size;
+        if (k - smallest_at >= kStagnation) break;
     }
     if (!solution.converged && options.iterations == 0 && !kSimulated)
         throw std::runtime_error(fmt::format(
             "{}: the Jacobi method has not converged after {} iterations (x changed by {:.2g} in the last, {:.2g} is "
             "needed): {}",
-            system.name, limit, solution.last.step, tolerance * solution.last.size, describe_dominance(system)));
+            system.name, solution.seconds.size(), solution.last.step, tolerance * solution.last.size,
+            describe_dominance(system)));
     return solution;
 }
 

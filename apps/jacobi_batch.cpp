@@ -44,6 +44,7 @@ JacobiBatch read_batch(const BatchOptions& options) {
     Matrix x(a.type, a.shape[1], a.shape[0]);
     JacobiBatch batch{options.a_file, read_npy_rows(options.a_file, NpyElements::real),
                       read_npy_rows(options.b_file, NpyElements::real), std::move(x), options.iterations};
+    require_finite(options.b_file, batch.b, NpyRead::by_rows);
     check_solvable(batch);
     return batch;
 }
@@ -87,16 +88,21 @@ int solve(BatchOptions options) {
         outcome = run_load(*workload, options.common, peer);
     }
     const bool good = !outcome.verification || outcome.verification->correct;
-    if (!good)
-        if (const std::string divergence = describe_divergence(*batch); !divergence.empty())
-            throw std::runtime_error(divergence);
+    const BatchProgress progress = kSimulated ? BatchProgress{} : batch_progress(*batch);
+    if (!progress.failure.empty()) throw std::runtime_error(progress.failure);
     if (good && !options.out_file.empty()) write_npy_rows(options.out_file, batch->x, {batch->systems(), batch->n()});
     const char* type = batch->a.type() == ElementType::float32 ? "float" : "double";
-    return print_outcome(
-        outcome, options.common, batch->operations(),
-        {{"app", "jacobi_batch"}, {"size", {batch->systems(), batch->n(), batch->iterations}}, {"type", type}},
-        fmt::format("jacobi_batch, {} system{} of {} unknowns, {} iterations, {}", batch->systems(),
-                    batch->systems() == 1 ? "" : "s", batch->n(), batch->iterations, type));
+    nlohmann::ordered_json head{
+        {"app", "jacobi_batch"}, {"size", {batch->systems(), batch->n(), batch->iterations}}, {"type", type}};
+    const auto s = [](std::uint64_t count) { return count == 1 ? "" : "s"; };
+    std::string title =
+        fmt::format("jacobi_batch, {} system{} of {} unknown{}, {} iteration{}, {}", batch->systems(),
+                    s(batch->systems()), batch->n(), s(batch->n()), batch->iterations, s(batch->iterations), type);
+    if (!kSimulated) {
+        head["residual"] = progress.residual;
+        title += fmt::format("\n  residuals are at most {:.2g} of those that x = 0 leaves", progress.residual);
+    }
+    return print_outcome(outcome, options.common, batch->operations(), std::move(head), title);
 }
 
 }  // namespace

@@ -53,7 +53,10 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
     if (kSimulated)
         return {Matrix(a.type, a.rows, a.columns), Matrix(b.type, b.rows, b.columns),
                 Matrix(a.type, a.rows, b.columns)};
-    return {read_npy(a_file), read_npy(b_file), Matrix(a.type, a.rows, b.columns)};
+    MatmulProblem problem{read_npy(a_file), read_npy(b_file), Matrix(a.type, a.rows, b.columns)};
+    require_finite(a_file, problem.a, NpyRead::whole);
+    require_finite(b_file, problem.b, NpyRead::whole);
+    return problem;
 }
 
 MatmulProblem make_problem(const MatmulOptions& options) {

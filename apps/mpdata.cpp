@@ -116,12 +116,13 @@ int advect(MpdataOptions options) {
                                     sizes.nz, options.steps, options.at_once);
     if (before) {
         const Invariants now(*field);
-        head["mass_change"] = now.sum / before->sum - 1;
+        const double mass_change = before->sum > 0 ? now.sum / before->sum - 1 : now.sum;
+        head["mass_change"] = mass_change;
         head["smallest"] = now.smallest;
         head["largest"] = now.largest;
         title +=
             fmt::format("\n  mass changed by {:.1e} of it; values from {:.3g} to {:.3g} (at first: {:.3g} to {:.3g})",
-                        now.sum / before->sum - 1, now.smallest, now.largest, before->smallest, before->largest);
+                        mass_change, now.smallest, now.largest, before->smallest, before->largest);
         if (const std::string problem = broken(*before, now, *field, options.steps); !problem.empty())
             throw std::runtime_error(problem);
         if (!options.picture.empty()) draw_field(options.picture, *field);

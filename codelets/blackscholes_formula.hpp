@@ -95,7 +95,8 @@ struct Estimate {
 template <class T>
 APPORTION_DEVICE inline Estimate<T> estimate(const PathTerms<T>& p, double sum, double sum_of_squares, double paths) {
     const double mean = sum / paths;
-    const double variance = larger((sum_of_squares - sum * mean) / (paths - 1), 0.0);
+    const double spread = larger((sum_of_squares - sum * mean) / (paths - 1), 0.0);
+    const double variance = p.deviation > 0 ? spread : 0.0;  // equal payoffs leave rounding in the sums
     return {T(double(p.scale) * mean), T(double(p.scale) * square_root(variance / paths))};
 }
 

@@ -115,10 +115,17 @@ bool simulated_alike(const BlackScholesProblem& p, std::size_t i) {
     const Option o = option_at(p, i);
     const Simulated again = simulate(o, p.parameters, i);
     // Every path's logarithm is rounded, and expiry in the money costs digits of small prices.
-    const double tolerance = 64 * epsilon(p.results) * (o.spot + o.strike * o.discount());
+    const double scale = o.spot + o.strike * o.discount();
+    const double tolerance = 64 * epsilon(p.results) * scale;
     const double error = element(p.results, i, 1);
-    // A sum of squares loses half the digits where all payoffs are nearly equal.
-    const double slack = std::sqrt(epsilon(p.results)) * again.standard_error + tolerance;
+    // A sum of squares loses half the digits where all payoffs are nearly equal: those of one square, which is rounded
+    // to T, and those of the sum in double precision, which grows by a group of paths at a time.
+    const double of_square = std::sqrt(epsilon(p.results)) *
+                             (again.standard_error + scale / std::sqrt(static_cast<double>(p.parameters.paths)));
+    const double of_sum =
+        std::sqrt(std::numeric_limits<double>::epsilon() / (isa_generic::kLanes * isa_generic::kPathsPerCounter)) *
+        scale;
+    const double slack = of_square + of_sum + tolerance;
     return std::abs(element(p.results, i, 0) - again.price) <= tolerance &&
            std::abs(error - again.standard_error) <= slack;
 }

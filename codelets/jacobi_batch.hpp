@@ -37,8 +37,13 @@ JacobiBatch random_jacobi_batch(ElementType type, std::size_t systems, std::size
 /// element is not finite.
 void check_solvable(const JacobiBatch& batch);
 
-/// A sentence about the first system that is not diagonally dominant and whose x is not finite, or nothing.
-std::string describe_divergence(const JacobiBatch& batch);
+/// How far the iterations came.
+struct BatchProgress {
+    double residual = 0;  ///< max |D^-1 (b - A x)| relative to that of x = 0, of the system where it is largest
+    /// A sentence about the first system that is not diagonally dominant and came no closer to a solution, or nothing.
+    std::string failure;
+};
+BatchProgress batch_progress(const JacobiBatch& batch);
 
 /// Checks every system: the residual D^-1 (b - A x) of the result must have shrunk from that of x = 0 by the
 /// iterations, each of which multiplies it by the largest quotient q of a row's other elements and its diagonal

@@ -107,14 +107,6 @@ Verification verify_batch(const JacobiBatch& batch) {
     return result;
 }
 
-bool all_finite(const Matrix& matrix, std::size_t column) {
-    const auto finite = [&]<class T>() {
-        const T* const x = elements<T>(matrix, column);
-        return std::all_of(x, x + matrix.rows(), [](T value) { return std::isfinite(value); });
-    };
-    return matrix.type() == ElementType::float32 ? finite.operator()<float>() : finite.operator()<double>();
-}
-
 bool is_single(const JacobiBatch& batch) { return batch.a.type() == ElementType::float32; }
 
 }  // namespace
@@ -123,16 +115,20 @@ Verification verify_jacobi_batch(const JacobiBatch& batch) {
     return is_single(batch) ? verify_batch<float>(batch) : verify_batch<double>(batch);
 }
 
-std::string describe_divergence(const JacobiBatch& batch) {
+BatchProgress batch_progress(const JacobiBatch& batch) {
+    BatchProgress progress;
     for (std::size_t system = 0; system < batch.systems(); ++system) {
-        if (all_finite(batch.x, system)) continue;
         const Residual r = is_single(batch) ? residual_of<float>(batch, system) : residual_of<double>(batch, system);
-        if (r.quotient < 1) continue;  // something else is wrong
-        return fmt::format(
-            "{}: system {} (from 1) diverged within {} iterations: its matrix is not diagonally dominant", batch.name,
-            system + 1, batch.iterations);
+        if (r.at_x == 0) continue;
+        const double residual = std::isfinite(r.at_x) ? r.at_x / r.at_zero : std::numeric_limits<double>::infinity();
+        progress.residual = std::max(progress.residual, residual);
+        // Where it is dominant, every iteration makes the residual smaller, or something else is wrong.
+        if (!progress.failure.empty() || r.quotient < 1 || residual < 1) continue;
+        progress.failure = fmt::format(
+            "{}: system {} (from 1) {} {} iterations: its matrix is not diagonally dominant", batch.name, system + 1,
+            std::isfinite(residual) ? "has come no closer to a solution in" : "diverged within", batch.iterations);
     }
-    return "";
+    return progress;
 }
 
 }  // namespace apportion

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstring>
@@ -320,6 +321,25 @@ Matrix read_npy_rows(const std::string& path, NpyElements elements) {
     Matrix matrix(header.type, header.columns, header.rows);
     read_data(path, file.get(), matrix, !header.fortran_order || header.shape.size() == 1);
     return matrix;
+}
+
+void require_finite(const std::string& path, const Matrix& matrix, NpyRead read) {
+    const bool complex = matrix.type() == ElementType::complex64 || matrix.type() == ElementType::complex128;
+    const auto check = [&]<class T>() {
+        const std::size_t parts = complex ? 2 : 1, count = parts * matrix.rows();
+        for (std::size_t j = 0; j < matrix.columns(); ++j) {
+            const T* const column = static_cast<const T*>(matrix.at(0, j));
+            const T* const bad = std::find_if_not(column, column + count, [](T value) { return std::isfinite(value); });
+            if (bad == column + count) continue;
+            const std::size_t i = static_cast<std::size_t>(bad - column) / parts;
+            throw std::runtime_error(fmt::format("{}: the element in row {}, column {} (from 0) is not finite", path,
+                                                 read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i));
+        }
+    };
+    if (matrix.type() == ElementType::float32 || matrix.type() == ElementType::complex64)
+        check.operator()<float>();
+    else
+        check.operator()<double>();
 }
 
 void write_npy(const std::string& path, const Matrix& matrix) {

@@ -40,6 +40,11 @@ Matrix read_npy(const std::string& path);
 /// Reads an array by its rows: a Matrix of header.columns x header.rows.
 Matrix read_npy_rows(const std::string& path, NpyElements elements);
 
+enum class NpyRead { whole, by_rows };
+
+/// Throws std::runtime_error, a sentence with an element's row and column in the file (from 0), when it is not finite.
+void require_finite(const std::string& path, const Matrix& matrix, NpyRead read);
+
 /// Writes in Fortran order (the matrix's own), into a temporary file beside `path` that then replaces it.
 void write_npy(const std::string& path, const Matrix& matrix);
 

@@ -58,7 +58,8 @@ void check(const TextFile& file, const std::array<double, kOptionColumns>& o) {
 std::array<double, kOptionColumns> read_option(const TextFile& file, const Positions& positions) {
     const auto fields = file.fields(',');
     if (fields.size() != kNames.size())
-        file.fail(fmt::format("there are {} fields instead of {}", fields.size(), kNames.size()));
+        file.fail(file.line().empty() ? "the line is empty"
+                                      : fmt::format("there are {} fields instead of {}", fields.size(), kNames.size()));
     std::array<double, kOptionColumns> option;
     for (int c = 0; c < kOptionColumns; ++c) option[c] = file.value(fields[positions[c]], kNames[c]);
     check(file, option);

@@ -113,5 +113,8 @@ TEST_CASE("fft2d refuses what is no matrix of complex numbers") {
     check_refused(folder.run("fft2d --in " + folder.file("nan.npy")), "the element in row 1, column 1 (from 0)");
     const Matrix vector(ElementType::complex64, 5, 1);
     write_npy_rows(folder.file("vector.npy"), vector, {5});
-    check_refused(folder.run("fft2d --in " + folder.file("vector.npy")), "has 1 dimensions");
+    check_refused(folder.run("fft2d --in " + folder.file("vector.npy")),
+                  "a matrix with 2 dimensions is needed, and it has 1");
+    folder.write("empty.npy", "");
+    check_refused(folder.run("fft2d --in " + folder.file("empty.npy")), "is not a .npy file");
 }

@@ -91,7 +91,7 @@ TEST_CASE("what is no table of options is refused with file and line") {
     CHECK(options_refusal(kHeader) == ":1: there is no option below the header");
     CHECK(options_refusal(kHeader + "42,40,0.1,0.2,0.5,call\n42,40,0.1,0.2,0.5\n") ==
           ":3: there are 5 fields instead of 6");
-    CHECK(options_refusal(kHeader + "\n") == ":2: there are 1 fields instead of 6");
+    CHECK(options_refusal(kHeader + "\n") == ":2: the line is empty");
     CHECK(options_refusal(kHeader + "42,40,0.1,0.2,0.5,call,7\n") == ":2: there are 7 fields instead of 6");
     CHECK(options_refusal(kHeader + "nan,40,0.1,0.2,0.5,call\n") == ":2: spot is 'nan'; give a finite number");
     CHECK(options_refusal(kHeader + "42,inf,0.1,0.2,0.5,call\n") == ":2: strike is 'inf'; give a finite number");

@@ -7,6 +7,7 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "codelets/jacobi_batch.hpp"
@@ -255,7 +256,19 @@ TEST_CASE("the batch's verification notices a system that is wrong") {
     SECTION("not computed") { wrong = std::nan(""); }
     SECTION("a little off") { wrong += 1e-9; }
     CHECK_FALSE(verify_jacobi_batch(*batch).correct);
-    CHECK(describe_divergence(*batch).empty());
+    CHECK(batch_progress(*batch).failure.empty());
+}
+
+TEST_CASE("a singular system of the batch, whose iterations go back and forth, is named; solved ones are measured") {
+    const auto batch = batch_of(ElementType::float64, 3, 2, 100);
+    jacobi_batch_by_blas(*batch);
+    CHECK(batch_progress(*batch).failure.empty());
+    CHECK(batch_progress(*batch).residual < 1e-3);
+    for (std::size_t i = 0; i < 2; ++i)
+        for (std::size_t j = 0; j < 2; ++j) *static_cast<double*>(batch->a.at(j, 2 + i)) = 1;
+    jacobi_batch_by_blas(*batch);
+    CHECK(batch_progress(*batch).failure.find("system 2 (from 1) has come no closer to a solution in 100 iterations") !=
+          std::string::npos);
 }
 
 TEST_CASE("a system of the batch that diverges is named") {
@@ -264,7 +277,9 @@ TEST_CASE("a system of the batch that diverges is named") {
     const auto workload = make_jacobi_batch(batch);
     run(*workload);
     CHECK_FALSE(workload->verify().correct);
-    CHECK(describe_divergence(*batch).find("system 4 (from 1) diverged within 5000 iterations") != std::string::npos);
+    CHECK(batch_progress(*batch).residual == std::numeric_limits<double>::infinity());
+    CHECK(batch_progress(*batch).failure.find("system 4 (from 1) diverged within 5000 iterations") !=
+          std::string::npos);
     *static_cast<double*>(batch->a.at(2, 3 * 12 + 2)) = 0;
     CHECK_THROWS_WITH(check_solvable(*batch),
                       Catch::Contains("a zero on the diagonal of system 4, row 3 (both from 1)"));

@@ -18,15 +18,8 @@ struct Offset {
 };
 
 // As measured, of whole runs: Table 1 and Table 3.
-inline constexpr std::array<Offset, 9> kMeasured240 = {{{0, 1.548},
-                                                        {4, 1.470},
-                                                        {6, 1.374},
-                                                        {7, 1.361},
-                                                        {8, 1.364},
-                                                        {9, 1.348},
-                                                        {10, 1.352},
-                                                        {11, 1.372},
-                                                        {12, 1.368}}};
+inline constexpr std::array<Offset, 9> kMeasured240 = {
+    {{0, 1.548}, {4, 1.470}, {6, 1.374}, {7, 1.361}, {8, 1.364}, {9, 1.348}, {10, 1.352}, {11, 1.372}, {12, 1.368}}};
 inline constexpr std::array<Offset, 7> kMeasured480 = {
     {{0, 6.140}, {4, 5.681}, {8, 5.806}, {12, 5.453}, {16, 5.418}, {20, 5.338}, {24, 5.477}}};
 
