@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -11,33 +12,10 @@ namespace apportion {
 
 namespace {
 
-/// One codelet for all loads: StarPU keeps references to codelets and models beyond a load's life.
 starpu_codelet& blackscholes_codelet() {
-    static starpu_perfmodel model = [] {
-        starpu_perfmodel m{};
-        m.symbol = "apportion_blackscholes";
-        m.type = STARPU_PER_WORKER;
-        m.worker_cost_function = measured_cost;
-        return m;
-    }();
-    static starpu_codelet codelet = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.name = "blackscholes";
-        c.model = &model;
-#ifndef STARPU_SIMGRID
-        c.cpu_funcs[0] = blackscholes_cpu;
-#ifdef APPORTION_CUDA
-        c.cuda_funcs[0] = blackscholes_cuda;
-        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
-#endif
-#endif
-        c.nbuffers = 2;
-        c.modes[0] = STARPU_R;
-        c.modes[1] = STARPU_W;
-        return c;
-    }();
-    return codelet;
+    static KernelCodelet codelet("blackscholes", "blackscholes", APPORTION_KERNELS(blackscholes_cpu, blackscholes_cuda),
+                                 {STARPU_R, STARPU_W});
+    return codelet.get();
 }
 
 #ifdef STARPU_SIMGRID

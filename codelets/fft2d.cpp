@@ -7,6 +7,7 @@
 
 #include "codelets/fft2d_kernels.hpp"
 #include "codelets/fft_rows.hpp"
+#include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -17,33 +18,12 @@ namespace {
 
 constexpr std::size_t kLine_bytes = 64;
 
-starpu_codelet pass_codelet(starpu_perfmodel& model) {
-    model = {};
-    model.symbol = "apportion_fft2d";
-    model.type = STARPU_PER_WORKER;
-    model.worker_cost_function = measured_cost;
-    starpu_codelet c;
-    starpu_codelet_init(&c);
-    c.name = "fft2d";
-    c.model = &model;
-#ifndef STARPU_SIMGRID
-    c.cpu_funcs[0] = fft2d_cpu;
-#ifdef APPORTION_CUDA
-    c.cuda_funcs[0] = fft2d_cuda;
-    c.cuda_flags[0] = STARPU_CUDA_ASYNC;
-#endif
-#endif
-    c.nbuffers = 2;
-    c.modes[0] = STARPU_R;
-    c.modes[1] = STARPU_W;
-    return c;
-}
-
 /// One codelet per pass, because simulated costs of the two differ.
 starpu_codelet& codelet_of(Fft2dPass pass) {
-    static starpu_perfmodel models[2];
-    static starpu_codelet codelets[2] = {pass_codelet(models[0]), pass_codelet(models[1])};
-    return codelets[static_cast<int>(pass)];
+    static const Kernels kernels = APPORTION_KERNELS(fft2d_cpu, fft2d_cuda);
+    static KernelCodelet codelets[2] = {{"fft2d", "fft2d", kernels, {STARPU_R, STARPU_W}},
+                                        {"fft2d", "fft2d", kernels, {STARPU_R, STARPU_W}}};
+    return codelets[static_cast<int>(pass)].get();
 }
 
 #ifdef STARPU_SIMGRID

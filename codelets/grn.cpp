@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -13,36 +14,16 @@ namespace apportion {
 
 namespace {
 
-/// One codelet for all loads: StarPU keeps references to codelets and models beyond a load's life.
-starpu_codelet& grn_codelet() {
-    static starpu_perfmodel model = [] {
-        starpu_perfmodel m{};
-        m.symbol = "apportion_grn";
-        m.type = STARPU_PER_WORKER;
-        m.worker_cost_function = measured_cost;
-        return m;
-    }();
-    static starpu_codelet codelet = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.name = "grn";
-        c.model = &model;
 #ifdef STARPU_SIMGRID
-        // The expression matrix is no data here: it lies on every device from the beginning.
-        c.nbuffers = 1;
+// The expression matrix is no data here: it lies on every device from the beginning.
+const std::vector<starpu_data_access_mode> kModes = {STARPU_W};
 #else
-        c.cpu_funcs[0] = grn_cpu;
-#ifdef APPORTION_CUDA
-        c.cuda_funcs[0] = grn_cuda;
-        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
+const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_R, STARPU_R, STARPU_W};
 #endif
-        c.nbuffers = 4;
-        for (int shared = 0; shared < 3; ++shared) c.modes[shared] = STARPU_R;
-#endif
-        c.modes[c.nbuffers - 1] = STARPU_W;
-        return c;
-    }();
-    return codelet;
+
+starpu_codelet& grn_codelet() {
+    static KernelCodelet codelet("grn", "grn", APPORTION_KERNELS(grn_cpu, grn_cuda), kModes);
+    return codelet.get();
 }
 
 #ifdef STARPU_SIMGRID

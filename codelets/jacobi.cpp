@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codelets/jacobi_kernels.hpp"
+#include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -16,31 +17,18 @@ namespace {
 constexpr int kBuffers = 6;      ///< of the dense codelet, of which the second are the rows' terms
 constexpr int kSparseExtra = 2;  ///< the sparse one has two more before them
 
-starpu_codelet rows_codelet(bool sparse, starpu_perfmodel& model) {
-    model = {};
-    model.symbol = sparse ? "apportion_jacobi_sparse" : "apportion_jacobi";
-    model.type = STARPU_PER_WORKER;
-    model.worker_cost_function = measured_cost;
-    starpu_codelet c;
-    starpu_codelet_init(&c);
-    c.name = "jacobi";
-    c.model = &model;
-#ifndef STARPU_SIMGRID
-    c.cpu_funcs[0] = sparse ? jacobi_sparse_cpu : jacobi_dense_cpu;
-#ifdef APPORTION_CUDA
-    c.cuda_funcs[0] = sparse ? jacobi_sparse_cuda : jacobi_dense_cuda;
-    c.cuda_flags[0] = STARPU_CUDA_ASYNC;
-#endif
-#endif
-    c.nbuffers = kBuffers + (sparse ? kSparseExtra : 0);
-    for (int k = 0; k < c.nbuffers; ++k) c.modes[k] = k < c.nbuffers - 2 ? STARPU_R : STARPU_W;
-    return c;
+std::vector<starpu_data_access_mode> modes(int buffers) {
+    std::vector<starpu_data_access_mode> all(static_cast<std::size_t>(buffers), STARPU_R);
+    all[all.size() - 2] = all[all.size() - 1] = STARPU_W;
+    return all;
 }
 
 starpu_codelet& codelet_of(bool sparse) {
-    static starpu_perfmodel models[2];
-    static starpu_codelet codelets[2] = {rows_codelet(false, models[0]), rows_codelet(true, models[1])};
-    return codelets[sparse];
+    static KernelCodelet codelets[2] = {
+        {"jacobi", "jacobi", APPORTION_KERNELS(jacobi_dense_cpu, jacobi_dense_cuda), modes(kBuffers)},
+        {"jacobi", "jacobi_sparse", APPORTION_KERNELS(jacobi_sparse_cpu, jacobi_sparse_cuda),
+         modes(kBuffers + kSparseExtra)}};
+    return codelets[sparse].get();
 }
 
 #ifdef STARPU_SIMGRID

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "codelets/jacobi_kernels.hpp"
+#include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -45,32 +46,12 @@ int can_execute(unsigned worker, starpu_task* task, unsigned) {
 #endif
 
 starpu_codelet& batch_codelet() {
-    static starpu_perfmodel model = [] {
-        starpu_perfmodel m{};
-        m.symbol = "apportion_jacobi_batch";
-        m.type = STARPU_PER_WORKER;
-        m.worker_cost_function = measured_cost;
-        return m;
-    }();
-    static starpu_codelet codelet = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.name = "jacobi_batch";
-        c.model = &model;
-#ifndef STARPU_SIMGRID
-        c.cpu_funcs[0] = jacobi_batch_cpu;
-#ifdef APPORTION_CUDA
-        c.cuda_funcs[0] = jacobi_batch_cuda;
-        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
-        c.can_execute = can_execute;
+    static KernelCodelet codelet("jacobi_batch", "jacobi_batch", APPORTION_KERNELS(jacobi_batch_cpu, jacobi_batch_cuda),
+                                 {STARPU_R, STARPU_R, STARPU_W});
+#if defined(APPORTION_CUDA) && !defined(STARPU_SIMGRID)
+    codelet.get().can_execute = can_execute;
 #endif
-#endif
-        c.nbuffers = 3;
-        c.modes[0] = c.modes[1] = STARPU_R;
-        c.modes[2] = STARPU_W;
-        return c;
-    }();
-    return codelet;
+    return codelet.get();
 }
 
 template <class T>

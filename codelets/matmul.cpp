@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codelets/kernel_codelet.hpp"
 #include "codelets/matmul_kernels.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
@@ -23,36 +24,16 @@ constexpr std::uint64_t kPanelFraction = 8;     ///< otherwise a panel takes at 
 constexpr unsigned kStreamedPanels = 2;
 
 /// One codelet for all matmul loads: StarPU keeps references to codelets and models beyond a load's life.
-starpu_codelet& matmul_codelet() {
-    static starpu_perfmodel model = [] {
-        starpu_perfmodel m{};
-        m.symbol = "apportion_matmul";
-        m.type = STARPU_PER_WORKER;
-        m.worker_cost_function = measured_cost;
-        return m;
-    }();
-    static starpu_codelet codelet = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.name = "matmul";
-        c.model = &model;
 #ifdef STARPU_SIMGRID
-        // A's panels are no data here: the platform's times contain what they cost.
-        c.nbuffers = 2;
+// A's panels are no data here: the platform's times contain what they cost.
+const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_W};
 #else
-        c.cpu_funcs[0] = matmul_cpu;
-#ifdef APPORTION_CUDA
-        c.cuda_funcs[0] = matmul_cuda;
-        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
+const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_R, STARPU_W};
 #endif
-        c.nbuffers = 3;
-        c.modes[0] = STARPU_R;
-#endif
-        c.modes[c.nbuffers - 2] = STARPU_R;
-        c.modes[c.nbuffers - 1] = STARPU_W;
-        return c;
-    }();
-    return codelet;
+
+starpu_codelet& matmul_codelet() {
+    static KernelCodelet codelet("matmul", "matmul", APPORTION_KERNELS(matmul_cpu, matmul_cuda), kModes);
+    return codelet.get();
 }
 
 #ifdef STARPU_SIMGRID

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -18,32 +19,9 @@ namespace {
 constexpr double kOperationsPerCell = 340;
 
 starpu_codelet& mpdata_codelet() {
-    static starpu_perfmodel model = [] {
-        starpu_perfmodel m{};
-        m.symbol = "apportion_mpdata";
-        m.type = STARPU_PER_WORKER;
-        m.worker_cost_function = measured_cost;
-        return m;
-    }();
-    static starpu_codelet codelet = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.name = "mpdata";
-        c.model = &model;
-#ifndef STARPU_SIMGRID
-        c.cpu_funcs[0] = mpdata_cpu;
-#ifdef APPORTION_CUDA
-        c.cuda_funcs[0] = mpdata_cuda;
-        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
-#endif
-#endif
-        c.nbuffers = 3;
-        c.modes[0] = STARPU_R;
-        c.modes[1] = STARPU_R;
-        c.modes[2] = STARPU_W;
-        return c;
-    }();
-    return codelet;
+    static KernelCodelet codelet("mpdata", "mpdata", APPORTION_KERNELS(mpdata_cpu, mpdata_cuda),
+                                 {STARPU_R, STARPU_R, STARPU_W});
+    return codelet.get();
 }
 
 #ifdef STARPU_SIMGRID
