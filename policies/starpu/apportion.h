@@ -61,8 +61,8 @@ struct apportion_block {
 
 /** Fills the task of one part of one block: handles (see apportion_block_*), cl_arg, priority, ...; the codelet,
  *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Handles the application registered
- *  itself may be used as well. Called from any thread, never twice at once for one load. Must not block. Returns 0, or
- *  a negative errno value, which ends the load with that error. */
+ *  itself may be used as well. A part without work sets task->where to STARPU_NOWHERE. Called from any thread, never
+ *  twice at once for one load. Must not block. Returns 0, or a negative errno value, which ends the load with it. */
 typedef int (*apportion_fill)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */

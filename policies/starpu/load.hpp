@@ -87,6 +87,7 @@ struct apportion_load {
         double submitted_s = -1;    ///< its tasks were given to StarPU; negative: not yet
         double submitted_us = 0;    ///< the same by StarPU's clock
         std::atomic<Phase> phase = Phase::not_begun;
+        bool timed = false;        ///< a task of it that did work has been recorded
         bool in_place = false;     ///< a task of it changes data that it also reads
         bool writes_uses = false;  ///< a task of it writes data that the application registered
         bool changed = false;      ///< ... and was computed

@@ -179,7 +179,8 @@ void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
         if (refused == 0) note_modes(running, *task);
         task->sequential_consistency = 0;
         task->sched_ctx = sched_ctx_;
-        if (worker >= 0) {
+        // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
+        if (worker >= 0 && task->where != STARPU_NOWHERE) {
             task->execute_on_a_specific_worker = 1;
             task->workerid = static_cast<unsigned>(worker);
             task->prologue_callback_pop_func = part_begins;
@@ -245,16 +246,19 @@ void apportion_load::record_part(RunningBlock& running, const starpu_task& task)
     double end_s = now_s();
     double start_s = end_s;
     int worker = starpu_worker_get_id();
-    if (starpu_profiling_task_info* info = task.profiling_info) {
+    // A part without work (STARPU_NOWHERE) takes no time; it counts where the block has no other.
+    const bool nowhere = task.where == STARPU_NOWHERE;
+    if (nowhere && (running.timed || running.parts_left > 1)) return;
+    if (starpu_profiling_task_info* info = nowhere ? nullptr : task.profiling_info) {
         start_s = (starpu_timing_timespec_to_us(&info->start_time) - begin_us_) * 1e-6;
         end_s = (starpu_timing_timespec_to_us(&info->end_time) - begin_us_) * 1e-6;
         worker = info->workerid;
     }
     apportion::BlockRecord& record = record_.blocks[running.record];
-    const bool first_part = running.parts_left == options_.parts;
-    record.start_s = first_part ? start_s : std::min(record.start_s, start_s);
-    record.end_s = first_part ? end_s : std::max(record.end_s, end_s);
+    record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
+    record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
     record.busy_s += end_s - start_s;
+    running.timed = true;
     if (record.processor < 0) record.processor = processor_of(worker);
 }
 

@@ -140,6 +140,20 @@ TEST_CASE("a block made of several tasks is complete when all of them are") {
     }
 }
 
+TEST_CASE("a block may have fewer units than tasks: a task without work is bound to no worker") {
+    for (std::size_t units : {1, 2, 5}) {
+        Axpy axpy(units);
+        axpy.parts = 3;
+        auto options = axpy.options();
+        options.initial_block = 1;
+        Load load = create(options);
+        REQUIRE(run(load.get()) == 0);
+        REQUIRE(axpy.wrong() == 0);
+        for (auto& processor : nlohmann::json::parse(apportion_load_report(load.get()))["processors"])
+            CHECK(processor["compute_seconds"].get<double>() >= 0);
+    }
+}
+
 TEST_CASE("a load can be submitted again and keeps its data right, kept on the device or not") {
     for (int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(3000);
