@@ -55,13 +55,21 @@ std::string model_of(const std::string& worker_name, const char* kind) {
     return std::string(kind) + worker_name.substr(open, gib == std::string::npos ? gib : gib - open);
 }
 
+/// StarPU puts small pieces of data on CUDA devices into chunks, and keeps some of these when they are empty: larger
+/// pieces have to fit beside them. Matters for devices below 512 MiB.
+double beside_chunks(double bytes) {
+    constexpr double kMebibyte = 1 << 20, kChunk = 32 * kMebibyte, kLargestInChunk = 4 * kMebibyte, kKept = 4;
+    return std::max(kLargestInChunk, bytes - kChunk * std::min(kKept, std::floor(bytes / kChunk)));
+}
+
 Units memory_units(unsigned node, unsigned workers_on_node, const MemoryNeed& need) {
     if (need.bytes_per_unit == 0 || starpu_node_get_kind(node) == STARPU_CPU_RAM) return kNoLimit;
     const starpu_ssize_t total = starpu_memory_get_total(node);
     // Negative: StarPU knows no limit; of a CUDA device it always does, unless the memory is nothing.
     if (total <= 0) return starpu_node_get_kind(node) == STARPU_CUDA_RAM ? 0 : kNoLimit;
-    double usable = kUsableMemory * static_cast<double>(total);
-    if (static_cast<double>(need.bytes_shared) < usable) usable -= static_cast<double>(need.bytes_shared);
+    double free = static_cast<double>(total), usable = kUsableMemory * free;
+    if (const auto shared = static_cast<double>(need.bytes_shared); shared < usable) usable -= shared, free -= shared;
+    if (starpu_node_get_kind(node) == STARPU_CUDA_RAM) usable = std::min(usable, beside_chunks(free));
     return static_cast<Units>(usable / workers_on_node / static_cast<double>(need.bytes_per_unit));
 }
 
