@@ -60,7 +60,7 @@ FakePlatform noisy(FakePlatform platform) {
     return platform;
 }
 
-const char* const kPolicies[] = {"plb-hec"};
+const char* const kPolicies[] = {"fpm-dynamic", "plb-hec"};
 
 }  // namespace
 
@@ -114,4 +114,24 @@ TEST_CASE("a processor that becomes three times slower is given less within thre
         application.iterate(slower);
         CHECK(application.iterate(slower).moved == 0);
     }
+}
+
+TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
+    const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
+    const auto policy = find_policy("fpm-dynamic")->make();
+    const FakeRun result = run(platform, *policy, platform.load(kUnits));
+    CHECK(result.makespan_s < 1.1 * kUnits / 5500);
+    const PolicyReport report = policy->report();
+    CHECK(report.distributions.at(0).reason == "initial blocks");
+    CHECK(report.distributions.at(1).reason == "refined models");
+    CHECK(report.models.at(0).samples >= 2);
+}
+
+TEST_CASE("fpm-dynamic begins another load with the models it has") {
+    const FakePlatform platform = plain_platform({4000, 1000});
+    const auto policy = find_policy("fpm-dynamic")->make();
+    run(platform, *policy, platform.load(50'000));
+    const FakeRun other = run(platform, *policy, platform.load(20'000));
+    CHECK(other.blocks.size() == 2);
+    CHECK(other.makespan_s == Approx(4).epsilon(0.02));
 }

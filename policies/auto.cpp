@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// auto: takes the policy that it predicts to be best for the load. With recorded times of the load's kernel it runs
+// every candidate in virtual time (policies/virtual_run.hpp) and takes the one with the shortest makespan; without any,
+// plb-hec, which needs none. A policy that plans from the record is guarded (policies/guarded_policy.hpp): when blocks
+// take clearly other times than recorded, plb-hec gets what is left.
+//
+// A load that runs again keeps its policy. plb-hec decides block by block, so that its virtual run costs milliseconds:
+// short loads for which there is a plan are spared.
+//
+// Good for: loads whose kernel was profiled on this machine. Where every block has high fixed costs the guard sees a
+// processor that has become slower only at the end of its first block.
+//
+// No source: STARPU_SCHED is one name, and which one is best depends on the platform and the size.
+#include <algorithm>
+#include <limits>
+
+#include "policies/guarded_policy.hpp"
+#include "policies/virtual_run.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr const char* kAdaptive = "plb-hec";
+constexpr const char* kPlanned[] = {"cpm", "fpm", "fpm-akima", "hpopta", "ilp", "min-min", "imbalance", "equal"};
+constexpr const char* kUnplanned = "equal";  // needs no record
+constexpr double kShort_s = 0.1;
+
+/// n / sum of the largest recorded speeds.
+double shortest_makespan(const LoadDescription& load, const std::vector<PiecewiseLinear>& functions) {
+    double speeds = 0;
+    for (const PiecewiseLinear& function : functions) {
+        double largest = 0;
+        for (const SpeedPoint& point : function.points()) largest = std::max(largest, point.units_per_s);
+        speeds += largest;
+    }
+    return static_cast<double>(load.units) / speeds;
+}
+
+class Auto final : public Policy {
+  public:
+    void begin(const LoadDescription& load) override {
+        const bool again = policy_ && load.run > 1 && load.units == units_;
+        units_ = load.units;
+        if (!again) choose(load);
+        policy_->begin(load);
+    }
+    Units next_block(int processor, double now_s, const Progress& progress) override {
+        return policy_->next_block(processor, now_s, progress);
+    }
+    void block_finished(const FinishedBlock& block) override { policy_->block_finished(block); }
+    void block_returned(int processor, Units units, double seconds) override {
+        policy_->block_returned(processor, units, seconds);
+    }
+    void processor_lost(int processor) override { policy_->processor_lost(processor); }
+    bool plans_from_profile() const override { return true; }
+
+    PolicyReport report() const override {
+        if (!policy_) return {};
+        PolicyReport report = policy_->report();
+        report.predictions = predictions_;
+        report.chosen = chosen_;
+        if (report.note.empty()) report.note = problem_;
+        return report;
+    }
+
+  private:
+    void choose(const LoadDescription& load);
+
+    Units units_ = 0;
+    std::unique_ptr<Policy> policy_;
+    std::vector<PolicyReport::Prediction> predictions_;
+    std::string chosen_;
+    std::string problem_;  ///< why there is no record
+};
+
+void Auto::choose(const LoadDescription& load) {
+    const PolicyEntry& adaptive = *find_policy(kAdaptive);
+    predictions_.clear();
+    problem_ = load.recorded.problem;
+    chosen_ = kAdaptive;
+    const std::vector<PiecewiseLinear> functions = recorded_functions(load);
+    if (functions.empty()) {
+        // Models of an earlier load on the same processors are worth keeping.
+        if (!policy_ || dynamic_cast<GuardedPolicy*>(policy_.get())) policy_ = adaptive.make();
+        return;
+    }
+    policy_ = adaptive.make();
+    double best_s = std::numeric_limits<double>::infinity();
+    for (const char* name : kPlanned) {
+        const PolicyEntry* entry = find_policy(name);
+        if (!entry) continue;
+        GuardedPolicy rehearsed(entry->make(), adaptive, functions);
+        const double seconds = virtual_makespan(load, rehearsed, functions);
+        predictions_.push_back({name, seconds});
+        if (seconds >= best_s) continue;
+        best_s = seconds;
+        chosen_ = name;
+    }
+    const bool planned = chosen_ != kAdaptive && chosen_ != kUnplanned;
+    if (!planned || shortest_makespan(load, functions) >= kShort_s) {
+        const double seconds = virtual_makespan(load, *adaptive.make(), functions);
+        predictions_.push_back({kAdaptive, seconds});
+        if (seconds <= best_s) chosen_ = kAdaptive;
+    }
+    if (chosen_ != kAdaptive)
+        policy_ = std::make_unique<GuardedPolicy>(find_policy(chosen_)->make(), adaptive, functions);
+}
+
+}  // namespace
+
+extern const char* const describe_auto;
+const char* const describe_auto = "the policy that recorded times predict to be best, or plb-hec without any";
+
+std::unique_ptr<Policy> make_auto() { return std::make_unique<Auto>(); }
+
+}  // namespace apportion

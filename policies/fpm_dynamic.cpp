@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// fpm-dynamic: partitioning by partial functional performance models that are refined while the application runs
+// (FuPerMod, section 4: dynamic data partitioning; algorithm 1: dynamic load balancing of iterative applications).
+//
+// Within one run: synchronised rounds. The first one gives everybody an initial block; each measures (units, seconds)
+// for every processor, refines the partial models, and the geometrical algorithm partitions the next round. Rounds
+// grow; when the times of one are close, the rest of the load is one last round.
+//
+// A load that runs again is one round per run, with the shares it had, until others pay (policies/redistribution.hpp).
+//
+// Where the paper is ambiguous or differs: its first partition gives everybody n / p, which a single run cannot take
+// back, and its algorithm 1 partitions anew in every iteration although the text stops when the times are close
+// ("sufficiently" is 10 % here, as for PLB-HeC). A processor whose share is less than half a granule gets nothing, and
+// its model stays as it is. The time of a share includes its transfers to the processor, as the paper measures it.
+//
+// Good for: iterative applications. A single run waits for the slowest processor after each round.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "models/partial_model.hpp"
+#include "policies/planners/geometric.hpp"
+#include "policies/redistribution.hpp"
+#include "policies/synchronised_round.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr double kCloseTimes = 0.1;  // of the longest
+constexpr double kRoundGrowth = 4;   // units of a round, of those of the one before
+constexpr double kLastRound = 0.5;   // a round that would take more of what is left takes all of it
+
+class FpmDynamic final : public Policy {
+  public:
+    void begin(const LoadDescription& load) override;
+    Units next_block(int processor, double now_s, const Progress& progress) override;
+    void block_finished(const FinishedBlock& block) override;
+    void processor_lost(int processor) override;
+    PolicyReport report() const override;
+
+  private:
+    struct Lane {
+        Processor processor;
+        PartialModel model{};
+        Units computed = 0;     ///< in this run
+        double end_s = 0;       ///< of its last block
+        bool measured = false;  ///< its share of this round is in the model
+        bool lost = false;
+    };
+
+    bool same_processors(const LoadDescription& load) const;
+    bool all_measured() const;
+    bool times_are_close() const;
+    std::vector<double> partition(double units) const;
+    void begin_round(std::span<const double> shares, double now_s, Units remaining, const char* reason);
+    void end_round(double now_s, Units remaining);
+
+    LoadDescription load_;
+    std::vector<Lane> lanes_;
+    SynchronisedRound round_;
+    double round_units_ = 0;
+    bool one_round_ = false;  ///< for the whole run
+    Rebalancer rebalancer_{Rebalancer::Worse::taken_back};
+    PolicyReport report_;
+};
+
+bool FpmDynamic::same_processors(const LoadDescription& load) const {
+    return std::equal(lanes_.begin(), lanes_.end(), load.processors.begin(), load.processors.end(),
+                      [](const Lane& lane, const Processor& processor) {
+                          return lane.processor.name == processor.name && lane.processor.kind == processor.kind;
+                      });
+}
+
+bool FpmDynamic::all_measured() const {
+    return std::all_of(lanes_.begin(), lanes_.end(),
+                       [](const Lane& lane) { return lane.lost || lane.model.function(); });
+}
+
+void FpmDynamic::begin(const LoadDescription& load) {
+    std::vector<double> previous, ends_s;
+    for (const Lane& lane : lanes_) {
+        previous.push_back(static_cast<double>(lane.computed));
+        if (one_round_) ends_s.push_back(lane.end_s);
+    }
+    const bool same_load = load_.units == load.units && same_processors(load) && !previous.empty() &&
+                           std::accumulate(previous.begin(), previous.end(), 0.0) == static_cast<double>(load.units);
+    if (!same_processors(load)) {
+        lanes_.clear();
+        for (const Processor& processor : load.processors) lanes_.push_back({processor});
+    }
+    load_ = load;
+    report_ = {};
+    for (Lane& lane : lanes_) lane.computed = 0, lane.end_s = 0, lane.lost = false;
+    round_ = {};
+    one_round_ = all_measured();
+    if (!same_load) rebalancer_.forget();
+    if (!one_round_) {
+        round_units_ = 0;
+        const std::vector<double> shares(lanes_.size(), static_cast<double>(load.initial_block));
+        begin_round(shares, 0, load.units, "initial blocks");
+        return;
+    }
+    round_units_ = static_cast<double>(load.units);
+    if (!same_load) {
+        begin_round(partition(round_units_), 0, load.units, "models of the previous run");
+        return;
+    }
+    const Redistribution decision = rebalancer_.decide(load, previous, ends_s, [this](std::size_t p, double units) {
+        const auto& function = lanes_[p].model.function();
+        return function ? function->seconds(units) : std::numeric_limits<double>::infinity();
+    });
+    report_.rebalances = decision.worthwhile ? 1 : 0;
+    begin_round(decision.shares, 0, load.units, decision.worthwhile ? "redistribution" : "distribution kept");
+}
+
+/// The geometrical algorithm on the partial models.
+std::vector<double> FpmDynamic::partition(double units) const {
+    std::vector<std::optional<PiecewiseLinear>> models;
+    for (const Lane& lane : lanes_) models.push_back(lane.lost ? std::nullopt : lane.model.function());
+    return geometric_partition(models, units, std::vector<double>(lanes_.size(), units)).shares;
+}
+
+void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units remaining, const char* reason) {
+    double longest_s = 0, units = 0;
+    for (std::size_t p = 0; p < shares.size(); ++p) {
+        lanes_[p].measured = false;
+        const auto& function = lanes_[p].model.function();
+        if (function && shares[p] > 0) longest_s = std::max(longest_s, function->seconds(shares[p]));
+        units += shares[p];
+    }
+    const std::vector<Units> whole = whole_shares(shares, load_.granularity);
+    const Units later = std::max<Units>(0, remaining - std::accumulate(whole.begin(), whole.end(), Units{0}));
+    round_.begin(load_, whole, later);
+    report_.distributions.push_back({now_s,
+                                     reason,
+                                     {shares.begin(), shares.end()},
+                                     now_s + longest_s * static_cast<double>(remaining) / std::max(units, 1.0)});
+}
+
+bool FpmDynamic::times_are_close() const {
+    double shortest_s = std::numeric_limits<double>::infinity(), longest_s = 0;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        if (round_.units(p) == 0) continue;
+        shortest_s = std::min(shortest_s, round_.seconds(p));
+        longest_s = std::max(longest_s, round_.seconds(p));
+    }
+    return longest_s - shortest_s <= kCloseTimes * longest_s;
+}
+
+void FpmDynamic::end_round(double now_s, Units remaining) {
+    const auto left = static_cast<double>(remaining);
+    if (round_units_ <= 0) round_units_ = static_cast<double>(load_.initial_block) * static_cast<double>(lanes_.size());
+    one_round_ = false;
+    if (report_.probing_seconds <= 0) report_.probing_seconds = now_s;
+    round_units_ = std::min(left, times_are_close() ? left : kRoundGrowth * round_units_);
+    if (round_units_ > kLastRound * left) round_units_ = left;
+    std::vector<double> shares = partition(round_units_);
+    const double planned = std::accumulate(shares.begin(), shares.end(), 0.0);
+    if (planned < 1)  // nobody was measured
+        for (std::size_t p = 0; p < lanes_.size(); ++p)
+            shares[p] = lanes_[p].lost ? 0 : round_units_ / static_cast<double>(lanes_.size());
+    begin_round(shares, now_s, remaining, "refined models");
+}
+
+Units FpmDynamic::next_block(int processor, double now_s, const Progress& progress) {
+    if (round_.over(progress)) end_round(now_s, progress.remaining());
+    return round_.next(processor, progress);
+}
+
+void FpmDynamic::block_finished(const FinishedBlock& block) {
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    lane.computed += block.units;
+    lane.end_s = std::max(lane.end_s, block.end_s);
+    round_.finished(block);
+    if (lane.measured || !round_.complete(block.processor)) return;
+    lane.measured = true;
+    const auto units = static_cast<double>(round_.units(block.processor));
+    const PartialModel::Verdict verdict = lane.model.add({units, round_.seconds(block.processor)});
+    if (verdict == PartialModel::Verdict::spike) ++report_.discarded_samples;
+    if (verdict == PartialModel::Verdict::changed) rebalancer_.forget();
+}
+
+void FpmDynamic::processor_lost(int processor) {
+    lanes_[static_cast<std::size_t>(processor)].lost = true;
+    round_.lost(processor);
+}
+
+PolicyReport FpmDynamic::report() const {
+    PolicyReport report = report_;
+    for (const Lane& lane : lanes_) {
+        PolicyReport::Model model;
+        if (const auto& function = lane.model.function()) {
+            const MeasuredRange range = function->range();
+            model.formula = fmt::format("speed through {} points from {:.6g} units ({:.4g}/s) to {:.6g} ({:.4g}/s)",
+                                        function->points().size(), range.smallest, function->speed(range.smallest),
+                                        range.largest, function->speed(range.largest));
+            model.samples = lane.model.samples();
+            model.r2 = std::numeric_limits<double>::quiet_NaN();
+        }
+        report.models.push_back(model);
+    }
+    return report;
+}
+
+}  // namespace
+
+extern const char* const describe_fpm_dynamic;
+const char* const describe_fpm_dynamic =
+    "shares by partial functional performance models, refined round by round and from run to run";
+
+std::unique_ptr<Policy> make_fpm_dynamic() { return std::make_unique<FpmDynamic>(); }
+
+}  // namespace apportion

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/synchronised_round.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apportion {
+
+void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> shares, Units later) {
+    granularity_ = load.granularity;
+    later_ = later;
+    lanes_.resize(shares.size());
+    for (std::size_t p = 0; p < shares.size(); ++p) {
+        const bool lost = lanes_[p].lost;
+        lanes_[p] = {shares[p], 0, load.processors[p].memory_units, 0, 0, lost};
+    }
+}
+
+Units SynchronisedRound::left(int processor, const Progress& progress) const {
+    // A block may be smaller than was asked for: what counts is what was handed out.
+    const Lane& own = lane(processor);
+    Units units = own.lost ? 0 : own.share - own.done;
+    for (const BlockInFlight& block : progress.in_flight(processor)) units -= block.units;
+    return std::max<Units>(0, units);
+}
+
+Units SynchronisedRound::part_of_abandoned(int processor, const Progress& progress) const {
+    Units planned = later_;
+    double shares = 0;
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        planned += left(static_cast<int>(p), progress);
+        if (!lanes_[p].lost) shares += static_cast<double>(std::max(lanes_[p].share, granularity_));
+    }
+    const Units abandoned = progress.remaining() - planned;
+    if (abandoned <= 0) return 0;
+    const double part = static_cast<double>(std::max(lane(processor).share, granularity_)) / shares;
+    const double granules = static_cast<double>(abandoned) * part / static_cast<double>(granularity_);
+    return std::max<Units>(1, static_cast<Units>(std::ceil(granules))) * granularity_;
+}
+
+Units SynchronisedRound::next(int processor, const Progress& progress) {
+    Lane& asking = lanes_[static_cast<std::size_t>(processor)];
+    Units units = left(processor, progress);
+    if (units == 0) {
+        units = part_of_abandoned(processor, progress);
+        asking.share += units;
+    }
+    return std::min({units, std::max(asking.memory, granularity_), progress.room(processor)});
+}
+
+void SynchronisedRound::finished(const FinishedBlock& block) {
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    if (lane.done == 0) lane.given_s = block.given_s;
+    lane.done += block.units;
+    lane.end_s = std::max(lane.end_s, block.end_s);
+}
+
+void SynchronisedRound::lost(int processor) { lanes_[static_cast<std::size_t>(processor)].lost = true; }
+
+bool SynchronisedRound::over(const Progress& progress) const {
+    for (std::size_t p = 0; p < lanes_.size(); ++p)
+        if (!progress.in_flight(static_cast<int>(p)).empty() || left(static_cast<int>(p), progress) > 0) return false;
+    return true;
+}
+
+}  // namespace apportion

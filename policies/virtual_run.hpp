@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How long a load would take under a policy if its blocks took the recorded times: the policy decides about the same
+// blocks as in earnest, in the same flow, and only the clock is virtual. So no policy needs a prediction of its own.
+//
+// A block's data travel over the processor's link as the runtime knows it, half of the line each way, one block after
+// the other, while the block before is computed; links that processors share are thought to be each one's own.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/piecewise_linear.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// The recorded time functions; empty when one of the processors has none.
+std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load);
+
+/// Seconds until the last result is in main memory; infinite when the policy refuses the load (PolicyError).
+/// `functions`: one per processor.
+double virtual_makespan(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions);
+
+}  // namespace apportion

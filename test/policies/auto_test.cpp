@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// auto, and what it is made of: virtual runs and guarded policies.
+#include <algorithm>
+#include <cmath>
+
+#include "policies/guarded_policy.hpp"
+#include "policies/virtual_run.hpp"
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+using namespace apportion::test;
+
+namespace {
+
+FakePlatform slowed(FakePlatform platform, std::size_t worker, double factor) {
+    auto& seconds = platform.workers[worker].seconds;
+    seconds = [truth = seconds, factor](double units) { return factor * truth(units); };
+    return platform;
+}
+
+/// Shares by given speeds, whatever really happens: stands for any policy that plans from a record.
+class Planned final : public Policy {
+  public:
+    explicit Planned(std::vector<double> speeds) : speeds_(std::move(speeds)) {}
+    void begin(const LoadDescription& load) override {
+        double sum = 0;
+        for (double speed : speeds_) sum += speed;
+        left_.clear();
+        for (double speed : speeds_)
+            left_.push_back(static_cast<Units>(std::ceil(static_cast<double>(load.units) * speed / sum)));
+    }
+    Units next_block(int processor, double, const Progress&) override {
+        return std::exchange(left_[static_cast<std::size_t>(processor)], 0);
+    }
+
+  private:
+    std::vector<double> speeds_;
+    std::vector<Units> left_;
+};
+
+}  // namespace
+
+TEST_CASE("a virtual run takes as long as the real one") {
+    for (const char* machines : {"A", "AB"}) {
+        FakePlatform platform = plb_hec_machines(machines, 16384);
+        platform.links_known = true;
+        const LoadDescription load = platform.load(16384);
+        for (const char* name : {"plb-hec", "hdss"}) {
+            INFO(machines << " " << name);
+            const auto real = find_policy(name)->make(), rehearsed = find_policy(name)->make();
+            CHECK(virtual_makespan(load, *rehearsed, recorded_functions(load)) ==
+                  Approx(run(platform, *real, load).makespan_s).epsilon(0.1));
+        }
+    }
+}
+
+TEST_CASE("a policy that refuses a load takes for ever") {
+    class Refusing final : public Policy {
+        void begin(const LoadDescription&) override { throw PolicyError("no"); }
+        Units next_block(int, double, const Progress&) override { return 0; }
+    };
+    Refusing policy;
+    const LoadDescription load = plain_platform({1, 2}).load(100);
+    CHECK(std::isinf(virtual_makespan(load, policy, recorded_functions(load))));
+}
+
+TEST_CASE("a guarded policy does what it plans where the record is right") {
+    const std::vector<double> speeds = {4000, 1000};
+    const FakePlatform platform = plain_platform(speeds, 1e-3);
+    const LoadDescription load = platform.load(100'000);
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    const FakeRun result = run(platform, policy, load);
+    CHECK_FALSE(policy.fell_back());
+    CHECK(result.blocks.size() == 4);  // an eighth to see, and the rest
+    CHECK(result.units_of(0) == 80'000);
+    CHECK(result.makespan_s == Approx(20).epsilon(0.01));
+}
+
+TEST_CASE("a guarded policy falls back on the adaptive one where the record is wrong") {
+    const std::vector<double> speeds = {4000, 1000};
+    const FakePlatform recorded = plain_platform(speeds, 1e-3), real = slowed(recorded, 0, 3);
+    const LoadDescription load = recorded.load(100'000);
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    const FakeRun result = run(real, policy, load);
+    CHECK(policy.fell_back());
+    CHECK(result.done);
+    CHECK(result.makespan_s < 1.1 * 100'000 / (4000.0 / 3 + 1000));
+    Planned unguarded(speeds);
+    CHECK(run(real, unguarded, load).makespan_s > 55);
+}
+
+TEST_CASE("a guarded policy does not take a spike for a wrong record") {
+    const std::vector<double> speeds = {4000, 1000};
+    FakePlatform platform = plain_platform(speeds, 1e-3);
+    const LoadDescription load = platform.load(100'000);
+    platform.workers[0].spikes = {{0, 2}};
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    CHECK(run(platform, policy, load).done);
+    CHECK_FALSE(policy.fell_back());
+}
+
+TEST_CASE("a guarded policy does not cut blocks whose fixed costs are high") {
+    const FakePlatform platform = plain_platform({1000, 1000}, 5);
+    const LoadDescription load = platform.load(20'000);
+    GuardedPolicy policy(std::make_unique<Planned>(std::vector<double>{1, 1}), *find_policy("plb-hec"),
+                         recorded_functions(load));
+    CHECK(run(platform, policy, load).blocks.size() == 2);
+}
+
+TEST_CASE("without a record auto does what plb-hec does") {
+    const FakePlatform platform = plb_hec_machines("AB", 16384);
+    LoadDescription load = platform.load(16384);
+    load.recorded = {};
+    const auto automatic = find_policy("auto")->make(), adaptive = find_policy("plb-hec")->make();
+    CHECK(run(platform, *automatic, load).makespan_s == run(platform, *adaptive, load).makespan_s);
+    CHECK(automatic->report().chosen == "plb-hec");
+    CHECK(automatic->report().predictions.empty());
+}
+
+TEST_CASE("with a record auto is as good as the best policy that is registered, and tells what it predicted") {
+    for (const char* machines : {"A", "AB", "ABC", "ABCD"})
+        for (Units order : {4096, 16384, 65536}) {
+            INFO(machines << " " << order);
+            FakePlatform platform = plb_hec_machines(machines, order);
+            platform.links_known = true;
+            const LoadDescription load = platform.load(order);
+            double best_s = 1e300;
+            for (const PolicyEntry& entry : registered_policies()) {
+                if (std::string_view(entry.name) == "auto") continue;
+                try {
+                    const auto policy = entry.make();
+                    best_s = std::min(best_s, run(platform, *policy, load).makespan_s);
+                } catch (const PolicyError&) {
+                }
+            }
+            const auto policy = find_policy("auto")->make();
+            CHECK(run(platform, *policy, load).makespan_s <= 1.05 * best_s);
+            const PolicyReport report = policy->report();
+            CHECK_FALSE(report.predictions.empty());
+            CHECK(find_policy(report.chosen));
+        }
+}
+
+TEST_CASE("auto copes with a record of a machine whose largest device has become slower") {
+    constexpr std::size_t kTeslaK20c = 9, kTitan = 17;
+    struct Case {
+        const char* machines;
+        Units order;
+        std::size_t device;
+        double most;  ///< times as long as plb-hec, which knew nothing
+    };
+    for (const auto& [machines, order, device, most] :
+         {Case{"A", 16384, kTeslaK20c, 1.15}, Case{"A", 65536, kTeslaK20c, 1.1}, Case{"AB", 16384, kTeslaK20c, 1.25},
+          Case{"ABC", 65536, kTeslaK20c, 1.05}, Case{"ABCD", 16384, kTitan, 1.15}, Case{"ABCD", 65536, kTitan, 1.05}}) {
+        INFO(machines << " " << order);
+        FakePlatform platform = plb_hec_machines(machines, order);
+        platform.links_known = true;
+        const LoadDescription load = platform.load(order);
+        const FakePlatform real = slowed(platform, device, 3);
+        const auto automatic = find_policy("auto")->make(), adaptive = find_policy("plb-hec")->make();
+        CHECK(run(real, *automatic, load).makespan_s <= most * run(real, *adaptive, load).makespan_s);
+    }
+}
+
+TEST_CASE("a fallback knows by the record of processors that are right") {
+    // When that is seen of the first one, the others have computed one part each.
+    const std::vector<double> speeds = {4000, 1000, 1000};
+    const FakePlatform recorded = plain_platform(speeds, 1e-3), real = slowed(recorded, 0, 3);
+    const LoadDescription load = recorded.load(100'000);
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    const FakeRun result = run(real, policy, load);
+    CHECK(policy.fell_back());
+    CHECK(result.done);
+    CHECK(policy.report().models.at(1).samples >= 6);
+}
