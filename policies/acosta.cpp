@@ -14,7 +14,8 @@
 // processor.
 //
 // Good for: a yardstick. Speeds are those of the size that was run last, so that fixed costs slow the convergence, and
-// every round waits for its slowest processor. A load that runs again begins with the loads of its last round.
+// every round waits for its slowest processor. A load that runs again begins with the loads of its last round; who was
+// lost then, with an initial block.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,7 +40,11 @@ class Acosta final : public Policy {
         const double first = static_cast<double>(round_to_granularity(double(load.initial_block), load.granularity));
         round_units_ = first * static_cast<double>(load.processors.size());
         if (!again) lanes_.assign(load.processors.size(), Lane{static_cast<Units>(first)});
-        for (Lane& lane : lanes_) lane.units = 0, lane.lost = false;
+        for (Lane& lane : lanes_) {
+            if (lane.lost) lane.load = static_cast<Units>(first);
+            lane.units = 0;
+            lane.lost = false;
+        }
         begin_round(load.units);
     }
 

@@ -93,3 +93,12 @@ TEST_CASE("on PLB-HeC's four machines with the largest matrices plb-hec is ahead
     CHECK(hdss_s < seconds("acosta"));
     CHECK(hdss_s < seconds("greedy"));
 }
+
+TEST_CASE("a processor that acosta lost in one run begins the next one with an initial block") {
+    FakePlatform platform = plain_platform({1000, 1000});
+    const auto policy = find_policy("acosta")->make();
+    platform.workers[1].lost_at_s = 1;
+    CHECK(run(platform, *policy, platform.load(10'000, 1, 100)).done);
+    platform.workers[1].lost_at_s = -1;
+    CHECK(run(platform, *policy, platform.load(10'000, 1, 100)).units_of(1) > 4000);
+}
