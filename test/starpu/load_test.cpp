@@ -149,8 +149,8 @@ TEST_CASE("a block may have fewer units than tasks: a task without work is bound
         Load load = create(options);
         REQUIRE(run(load.get()) == 0);
         REQUIRE(axpy.wrong() == 0);
-        for (auto& processor : nlohmann::json::parse(apportion_load_report(load.get()))["processors"])
-            CHECK(processor["compute_seconds"].get<double>() >= 0);
+        const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
+        for (auto& processor : report["processors"]) CHECK(processor["compute_seconds"].get<double>() >= 0);
     }
 }
 
