@@ -165,8 +165,8 @@ TEST_CASE("a load can be submitted again and keeps its data right, kept on the d
     }
 }
 
-TEST_CASE("submitting a load a thousand times takes no memory that the first submissions did not") {
-    constexpr int kWindows = 10, kSubmissions = 40;  // per window
+TEST_CASE("submitting a load hundreds of times takes no memory that the first submissions did not") {
+    constexpr int kWindows = 16, kSubmissions = 40;  // per window
     for (const int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(500);
         axpy.modes = modes;
@@ -185,9 +185,8 @@ TEST_CASE("submitting a load a thousand times takes no memory that the first sub
         // A leak grows in every window; StarPU's caches only in those that see blocks of a new size.
         std::vector<double> growth(least.size());
         std::adjacent_difference(least.begin(), least.end(), growth.begin());
-        std::nth_element(growth.begin() + 1, growth.begin() + kWindows / 2, growth.end());
         constexpr double kBytesPerSubmission = 200;
-        CHECK(growth[kWindows / 2] < kBytesPerSubmission * kSubmissions);
+        CHECK(*std::min_element(growth.begin() + 1, growth.end()) < kBytesPerSubmission * kSubmissions);
         REQUIRE(apportion_load_release(load.get()) == 0);
         CHECK(axpy.wrong(kWindows * kSubmissions) == 0);
     }
