@@ -177,7 +177,7 @@ TEST_CASE("the planning of workers is read strictly") {
     for (const char* text : {"", "fast", "1=fast", "x=measure", "-1=measure", "1=measure,1=measure", "measure,patient",
                              "measure,", "=measure", "measure=1"}) {
         INFO(text);
-        CHECK_THROWS_WITH(parse_fft_planning(text, "--planning"), Catch::Contains("--planning: '"));
+        CHECK_THROWS_WITH(parse_fft_planning(text, "--planning"), ContainsSubstring("--planning: '"));
     }
 }
 

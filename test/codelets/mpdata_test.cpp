@@ -111,7 +111,7 @@ TEST_CASE("second order: halving the cells quarters the error of a smooth field,
 }
 
 TEST_CASE("fields that make no sense are refused") {
-    CHECK_THROWS_WITH((MpdataField{0, MpdataGrid{4, 4, 1}}), Catch::Contains("0 x 4 x 4"));
-    CHECK_THROWS_WITH((MpdataField{5, MpdataGrid{4, 4, 2}}), Catch::Contains("fewer than the 6"));
-    CHECK_THROWS_WITH((MpdataField{1 << 20, MpdataGrid{1 << 20, 1 << 20, 1}}), Catch::Contains("GiB"));
+    CHECK_THROWS_WITH((MpdataField{0, MpdataGrid{4, 4, 1}}), ContainsSubstring("0 x 4 x 4"));
+    CHECK_THROWS_WITH((MpdataField{5, MpdataGrid{4, 4, 2}}), ContainsSubstring("fewer than the 6"));
+    CHECK_THROWS_WITH((MpdataField{1 << 20, MpdataGrid{1 << 20, 1 << 20, 1}}), ContainsSubstring("GiB"));
 }

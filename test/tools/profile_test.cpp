@@ -259,15 +259,15 @@ TEST_CASE("a profile of something else is refused and stays as it is") {
     for (std::size_t i = 0; i < kIdentity.size(); ++i) {
         Notes other = kIdentity;
         other[i].second = "another";
-        CHECK_THAT(refusal(file.path, other), Catch::Matchers::Contains("was measured with " + other[i].first));
+        CHECK_THAT(refusal(file.path, other), ContainsSubstring("was measured with " + other[i].first));
     }
     Notes more = kIdentity;
     more.emplace_back("precision", "0.1");
-    CHECK_THAT(refusal(file.path, more), Catch::Matchers::Contains("does not say its precision"));
+    CHECK_THAT(refusal(file.path, more), ContainsSubstring("does not say its precision"));
     CHECK(file.text() == before);
 
     file.write("a letter\nto my aunt");
-    CHECK_THAT(refusal(file.path, kIdentity), Catch::Matchers::Contains(":1: "));
+    CHECK_THAT(refusal(file.path, kIdentity), ContainsSubstring(":1: "));
     CHECK(file.text() == "a letter\nto my aunt");
     CHECK(refusal(file.path, kIdentity) != "");
     CHECK(refusal("/nonexistent/folder/p.csv", kIdentity) != "");
@@ -303,9 +303,9 @@ TEST_CASE("sizes are from:to:step, with the end where the steps meet it") {
     CHECK(parse_sizes("7:7:1") == std::vector<Units>{7});
     for (const char* text : {"", "16", "16:64", "16:64:", "0:64:16", "16:64:0", "-1:4:1", "a:b:c", "16:64:16:1",
                              "16:64:1.5", "99999999999999999999:1:1"})
-        CHECK_THAT(sizes_error(text), Catch::Matchers::Contains("give from:to:step"));
-    CHECK_THAT(sizes_error("64:16:16"), Catch::Matchers::Contains("begins behind its end"));
-    CHECK_THAT(sizes_error("1:9223372036854775807:1"), Catch::Matchers::Contains("larger step"));
+        CHECK_THAT(sizes_error(text), ContainsSubstring("give from:to:step"));
+    CHECK_THAT(sizes_error("64:16:16"), ContainsSubstring("begins behind its end"));
+    CHECK_THAT(sizes_error("1:9223372036854775807:1"), ContainsSubstring("larger step"));
 }
 
 TEST_CASE("the progress line tells points, time and activity") {

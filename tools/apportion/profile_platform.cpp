@@ -78,7 +78,8 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
     int stream = 0;
     for (const nlohmann::json& processor : report.at("processors")) {
         const std::string name = processor.at("name");
-        const Device& device = device_of(platform, processor.at("kind"), name);
+        const std::string kind = processor.at("kind");
+        const Device& device = device_of(platform, kind, name);
         simulated::Execution execution(platform, device, stream++);
         const nlohmann::json& memory = processor.at("memory_units");
         ProcessorProfile& profile = result.profile.processors.emplace_back();

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "codelets/simulated/platform_file.hpp"
 #include "test/catch.hpp"
@@ -11,7 +12,7 @@ using namespace apportion::simulated;
 
 namespace {
 
-const Device& device_named(const Platform& platform, const std::string& name) {
+const Device& device_named(const Platform& platform, std::string_view name) {
     for (const Device& device : platform.devices)
         if (device.name == name) return device;
     FAIL("no device " << name);
