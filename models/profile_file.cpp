@@ -231,6 +231,8 @@ Profile read_profile(std::istream& in, const std::string& name) { return Reader(
 Profile read_profile(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) throw FileError(fmt::format("{}: cannot be opened: {}; check the path", path, std::strerror(errno)));
+    if (in.peek(); in.bad()) throw FileError(fmt::format("{}: cannot be read; it must be a file, not a folder", path));
+    in.clear();
     return read_profile(in, path);
 }
 

@@ -78,6 +78,7 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
 
 TEST_CASE("a file that is not there is an error, not an empty profile") {
     CHECK_THROWS_AS(read_profile("/nonexistent/profile.csv"), FileError);
+    CHECK_THROWS_WITH(read_profile("/"), "/: cannot be read; it must be a file, not a folder");
     CHECK_THROWS_AS(save_profile("/nonexistent/profile.csv", {}), FileError);
 }
 
