@@ -9,8 +9,9 @@
 // a step is significantly slower than the best, at most 20 runs; Algorithm 1 then chooses by the times of these runs,
 // and all later runs keep its distribution. A single run is enough for a time, as there. Readings: a step is a
 // thirtieth of an equal share (4 of 120 in the paper); significantly slower: by 5 %. Beyond the paper: the first run is
-// repeated, because it warms up; at most a third of the runs that the application announces is spent on searching;
-// unlike processors are refused.
+// repeated, because it warms up; at most a third of the runs that the application announces is spent on searching; what
+// was found is compared with equal shares in turn, and given up unless it is faster, for one slow run misleads the
+// search; unlike processors are refused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +29,7 @@ constexpr Units kStepsOfShare = 30;
 constexpr int kMostRuns = 20;      // that search
 constexpr int kRunsPerSearch = 3;  // expected runs for one that searches
 constexpr double kDrop = 1.05;     // of the time, that ends the search
+constexpr int kComparisons = 3;    // runs of what was found, and as many with equal shares
 
 /// The processors that share what there is, and the step of the offsets.
 struct Teams {
@@ -94,7 +96,7 @@ class OffsetSearch {
 
     Units offset() const { return offset_; }
     bool searching() const { return searching_; }
-    double predicted_s() const { return searching_ ? std::nan("") : chosen_s_; }
+    double predicted_s() const { return searching_ || compared_left_ > 0 ? std::nan("") : chosen_s_; }
     std::string note() const;
 
   private:
@@ -104,13 +106,18 @@ class OffsetSearch {
         double end_s = 0;
     };
 
+    double end_s() const;
     void learn();
     void choose();
+    void compare();
 
     Units units_ = -1, granularity_ = 0, balanced_ = 0, step_ = 1, offset_ = 0;
     std::vector<Share> shares_;   ///< of this run
     std::map<Units, Sum> times_;  ///< the part of the time function that is known: size of a share, its times
     bool searching_ = false;
+    Units found_ = 0;                                 ///< the offset that is compared with equal shares
+    int compared_left_ = 0;                           ///< runs
+    double found_s_ = INFINITY, equal_s_ = INFINITY;  ///< the least of both
     int runs_ = 0;
     double best_s_ = INFINITY, chosen_s_ = 0;
 };
@@ -131,6 +138,8 @@ void OffsetSearch::begin(const LoadDescription& load, bool ended) {
             choose();
         else if (runs_ > 1)
             offset_ += step_;
+    } else if (compared_left_ > 0 && ended) {
+        compare();
     }
     shares_.assign(load.processors.size(), {});
     ++runs_;
@@ -143,20 +152,24 @@ void OffsetSearch::add(const FinishedBlock& block) {
     share.end_s = std::max(share.end_s, block.end_s);
 }
 
+double OffsetSearch::end_s() const {
+    double end_s = 0;
+    for (const Share& share : shares_) end_s = std::max(end_s, share.end_s);
+    return end_s;
+}
+
 /// The run before is one step of the search. The very first warms up: it is repeated, and not counted.
 void OffsetSearch::learn() {
     if (runs_ == 1) return;
-    double end_s = 0;
     for (std::size_t p = 0; p < shares_.size(); ++p) {
-        end_s = std::max(end_s, shares_[p].end_s);
         const bool paired = p % 2 == 1 || p + 1 < shares_.size();
         const Units size = !paired ? balanced_ : p % 2 == 0 ? balanced_ - offset_ : balanced_ + offset_;
         if (shares_[p].units == 0) continue;
         times_[size].seconds += shares_[p].busy_s;
         ++times_[size].count;
     }
-    best_s_ = std::min(best_s_, end_s);
-    if (end_s > kDrop * best_s_ || runs_ > kMostRuns || offset_ + step_ > balanced_) searching_ = false;
+    best_s_ = std::min(best_s_, end_s());
+    if (end_s() > kDrop * best_s_ || runs_ > kMostRuns || offset_ + step_ > balanced_) searching_ = false;
 }
 
 void OffsetSearch::choose() {
@@ -170,12 +183,26 @@ void OffsetSearch::choose() {
     }
     problem.processors.assign(shares_.size(), times);
     const Plan plan = run_planner(*find_planner("imbalance"), problem);
-    offset_ = plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
+    found_ = plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
     chosen_s_ = plan.shares.empty() ? std::nan("") : plan.makespan_s;
+    offset_ = 0;
+    compared_left_ = found_ == 0 ? 0 : 2 * kComparisons;
+}
+
+/// The run before was one of those that compare what was found with equal shares, in turn.
+void OffsetSearch::compare() {
+    double& least_s = offset_ == 0 ? equal_s_ : found_s_;
+    least_s = std::min(least_s, end_s());
+    offset_ = offset_ == 0 ? found_ : 0;
+    if (--compared_left_ > 0) return;
+    offset_ = found_s_ < equal_s_ ? found_ : 0;
+    if (offset_ == 0) chosen_s_ = equal_s_;
 }
 
 std::string OffsetSearch::note() const {
     if (searching_) return fmt::format("no profile: searching, offset {} of {} units", offset_, balanced_);
+    if (compared_left_ > 0)
+        return fmt::format("no profile: comparing offset {} of {} units with equal shares", found_, balanced_);
     return fmt::format("no profile: offset {} of {} units found by trying", offset_, balanced_);
 }
 

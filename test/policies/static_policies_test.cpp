@@ -217,6 +217,28 @@ TEST_CASE("imbalance without a profile finds its offset over the first submissio
     CHECK(policy->report().note.find("found by trying") != std::string::npos);
 }
 
+TEST_CASE("imbalance goes back to equal shares when a disturbed run has misled its search") {
+    FakePlatform platform = plain_platform({100, 100});
+    int submission = 1;
+    // The second run, the first that is learnt from, is slow on everybody.
+    for (FakeWorker& worker : platform.workers) {
+        worker.kind = 0;
+        worker.seconds = [&submission](double x) { return (submission == 2 ? 1.3 : 1.0) * x / 100; };
+    }
+    LoadDescription load = platform.load(480);
+    load.recorded = {{}, "", "", "there is no profile"};
+    const auto policy = find_policy("imbalance")->make();
+    double compared_units = 0;
+    for (; submission <= 40; load.run = ++submission) {
+        const FakeRun result = run(platform, *policy, load);
+        if (policy->report().note.find("comparing offset") != std::string::npos)
+            compared_units = std::max(compared_units, static_cast<double>(result.units_of(1)));
+    }
+    CHECK(compared_units > 240);  // it had been misled
+    CHECK(policy->report().distributions[0].shares_units == std::vector<double>{240, 240});
+    CHECK(policy->report().distributions[0].predicted_end_s == Approx(2.4));
+}
+
 TEST_CASE("imbalance spends no runs on searching where few are announced") {
     FakePlatform platform = plain_platform({100, 100});
     for (FakeWorker& worker : platform.workers) worker.kind = 0;
