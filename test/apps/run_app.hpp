@@ -30,10 +30,11 @@ class Folder {
     ~Folder() { std::filesystem::remove_all(path_); }
     std::string file(const std::string& name) const { return path_ / name; }
 
-    /// Runs an application through the shell, `environment` being assignments.
+    /// Runs an application through the shell, `environment` being assignments. Leaves out StarPU's own warnings.
     Result run(const std::string& command, const std::string& environment = "") const {
-        const std::string line =
-            environment + " " + APPORTION_TEST_APPS "/" + command + " >" + file("out") + " 2>" + file("err");
+        const std::string line = environment + " " + APPORTION_TEST_APPS "/" + command + " >" + file("out") + " 2>" +
+                                 file("err") + "; status=$?; sed -i '/^\\[starpu\\]/d' " + file("err") +
+                                 "; exit $status";
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
     }

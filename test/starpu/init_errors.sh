@@ -9,6 +9,7 @@ expect() { # sentence-part, then VAR=value...
     shift
     output=$(env STARPU_SCHED=eager STARPU_SILENT=1 "$@" "$program" 2>&1)
     status=$?
+    output=$(sed '/^\[starpu\]/d' <<<"$output") # StarPU's own warnings
     if [ $status = 0 ] || [[ $output != *"$words"* ]] || [ "$(wc -l <<<"$output")" != 1 ]; then
         echo "with $*: expected one sentence with '$words' and failure, got status $status and: $output"
         failed=1
