@@ -3,7 +3,7 @@
 // Processors that fail, stall or change their speed, under whichever of Apportion's policies STARPU_SCHED names: every
 // unit is computed and counted exactly once, and the report tells what happened. [silent]: takes as long as the
 // watchdog waits at least, several times; when a block is given up is no matter of the policy. [late]: the others have
-// nothing left to do meanwhile, as under acosta they have.
+// nothing left to do meanwhile, as under acosta they have. One file, because all cases share the sabotaged codelet.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
