@@ -22,7 +22,7 @@ std::size_t count_up_to(std::span<const T> values, T limit) {
     const T* first = values.data();
     for (std::size_t count = values.size(); count > 0;) {
         const std::size_t half = (count + 1) / 2;
-        first += first[half - 1] <= limit ? half : 0;
+        first += half & -static_cast<std::size_t>(first[half - 1] <= limit);
         count -= half;
     }
     return static_cast<std::size_t>(first - values.data());

@@ -25,6 +25,8 @@ void Deficits::gather(Units units, double tau) {
         const SizeTimes& sizes = envelopes_.sizes(static_cast<std::size_t>(&lane - lanes_.data()));
         lane.begin = sizes.count_below(lane.largest - slack, lane.end);
         most += lane.end - lane.begin;
+        if (const TimeSortedBlocks* sorted = envelopes_.sorted(static_cast<std::size_t>(&lane - lanes_.data())))
+            sorted->prefetch(lane.begin, lane.end);
     }
     Point* const points = point_scratch_.at_least(most + 1);
     std::size_t count = 0;

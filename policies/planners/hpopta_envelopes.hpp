@@ -37,6 +37,8 @@ class Envelopes {
     Units copies() const { return copies_; }
     const SizeTimes& sizes(std::size_t processor) const { return lanes_[processor].sizes; }
 
+    bool prepared() const { return merged_.has_value(); }
+
     /// nullptr unless prepared.
     const TimeSortedBlocks* sorted(std::size_t processor) const {
         return sorted_.empty() ? nullptr : &sorted_[processor];

@@ -47,21 +47,24 @@ double HpoptaSearch::optimum(Units units) {
     const Units capacity = envelopes_.capacity();
     if (units > capacity) return kInfinity;
     double below = 0;  // no distribution takes so long or less
-    double tau = envelopes_.bound(units);
-    // The first steps are short, because a few units more make the subset sum possible nearly always.
-    for (Units ahead = 16 * envelopes_.mean_step();; ahead *= 4) {
+    // A few units more make the subset sum possible nearly always, so the sizes for these are gathered at once. When
+    // prepared, another bound is cheaper than they are.
+    const Units few = 16 * envelopes_.mean_step();
+    for (Units ahead = envelopes_.prepared() ? 0 : std::min(few, capacity - units);; ahead = std::max(few, 4 * ahead)) {
+        const double tau = ahead == 0 || ahead < capacity - units ? envelopes_.bound(units + ahead, below) : kInfinity;
+        if (tau == below) continue;
         deficits_.gather(units, tau);
-        if (deficits_.attainable(tau)) break;
-        if (tau == kInfinity) return kInfinity;
+        if (below == 0) {
+            below = ahead == 0 ? tau : deficits_.bound();
+            if (deficits_.attainable(below)) return below;
+        }
+        if (const double best = select(below); best < kInfinity || tau == kInfinity) return best;
         below = tau;
-        while (ahead < capacity - units && (tau = envelopes_.bound(units + ahead, below)) == below) ahead *= 4;
-        if (tau == below) tau = kInfinity;
     }
-    return below == 0 ? tau : select(below);
 }
 
-// The optimum is in (below, tau] of the sizes just gathered, and is the time of one of them; mostly of one of the
-// first.
+// The optimum above `below`, if it is the time of one of the sizes just gathered, mostly of one of the first; else
+// infinity.
 double HpoptaSearch::select(double below) {
     times_.clear();
     deficits_.collect_times(below, times_);
@@ -85,7 +88,8 @@ double HpoptaSearch::select(double below) {
     std::sort(times_.begin(), times_.end());
     for (std::size_t first = 0, last = times_.size(); first < last;) {
         const std::size_t at = std::min(first + rank, (first + last) / 2);
-        if (attain(times_[at])) {
+        if (deficits_.attainable(times_[at])) {
+            best = times_[at];
             last = at;
         } else {
             first = at + 1;
