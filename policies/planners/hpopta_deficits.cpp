@@ -206,7 +206,7 @@ bool Deficits::choose_by_masks(Sums& sums, double tau, std::vector<Units>* choic
 
 std::vector<Units> Deficits::shares(double tau) {
     std::vector<Units> result;
-    choose(tau, &result);
+    if (!choose(tau, &result)) return {};
     const auto copies = static_cast<std::size_t>(envelopes_.copies());
     for (std::size_t j = 0; j < result.size(); ++j) {
         if (!adds_sizes()) result[j] = lanes_[j / copies].largest - result[j];

@@ -66,7 +66,7 @@ class Deficits {
     /// Whether there is a distribution within tau, at most that of gather().
     bool attainable(double tau) { return choose(tau, nullptr); }
 
-    /// A distribution within tau, the copies of a processor side by side; attainable(tau) must hold.
+    /// A distribution within tau, the copies of a processor side by side; empty when there is none.
     std::vector<Units> shares(double tau);
 
     /// Times > `above` of the gathered sizes.

@@ -127,7 +127,8 @@ std::vector<Units> HpoptaSearch::with_fastest_others(Units units, const Deficits
     if (slowest.units < units) {
         deficits_.fix(slowest);
         const double bound = deficits_.bound();
-        shares = deficits_.shares(deficits_.attainable(bound) ? bound : select(bound));
+        shares = deficits_.shares(bound);
+        if (shares.empty()) shares = deficits_.shares(select(bound));
     }
     shares[slowest.processor] = slowest.units;
     return shares;
