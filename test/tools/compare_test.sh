@@ -84,6 +84,7 @@ refuses "a platform without the kernel" "does not describe kernel \"fake\"" comp
 refuses "an application that fails says why" "fake under prio failed: fake: the simulated disk is full" compare --policies prio
 refuses "an application that prints no JSON" "fake under ws printed no usable JSON" compare --policies ws
 refuses "a picture in a folder that is not there" "there is no folder" compare --plot "$tree/none/p.png"
+refuses "a picture of another kind" "pictures are PNG files" compare --plot p.pdf
 refuses "a picture without gnuplot" "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
 refuses "a negative number of repetitions" "not in range" compare --repeat -1
 

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 void check_plot(const std::string& file) {
     const fs::path folder = fs::absolute(file).parent_path();
     if (fs::is_directory(file)) throw UserError(fmt::format("--plot {}: this is a folder; name a file", file));
+    if (fs::path(file).extension() != ".png")
+        throw UserError(fmt::format("--plot {}: pictures are PNG files; let its name end with .png", file));
     if (!fs::is_directory(folder))
         throw UserError(fmt::format("--plot {}: there is no folder {}; create it", file, folder.string()));
     if (access(folder.c_str(), W_OK) != 0)
