@@ -37,7 +37,7 @@ double minimum(const double* seconds, std::size_t count) {
 }
 
 // Small enough to search inside one block, large enough to make the search among blocks short.
-int block_shift(std::size_t points) { return points <= 4096 ? 5 : points <= 32768 ? 6 : 8; }
+int block_shift(std::size_t points) { return points <= 4096 ? 4 : points <= 32768 ? 6 : 8; }
 
 /// A step of an envelope: from `seconds` on, `units` more are within the time.
 struct Step {
@@ -67,8 +67,7 @@ double select(std::vector<Step>& steps, Units units) {
 
 }  // namespace
 
-Envelopes::Envelopes(std::span<const SizeTimes> processors, Units copies)
-    : copies_(copies), lanes_(processors.size()), brackets_(processors.size()) {
+Envelopes::Envelopes(std::span<const SizeTimes> processors, Units copies) : copies_(copies), lanes_(processors.size()) {
     std::size_t blocks = 0;
     for (std::size_t i = 0; i < processors.size(); ++i) {
         Lane& lane = lanes_[i];
@@ -151,37 +150,36 @@ Units Envelopes::mean_step() const {
 // A suffix minimum among the undecided. Mostly of the processor with most of them, where the units would fall if sizes
 // grew evenly in its bracket; every fourth time any with the same chance, so that no input is bad for both.
 double Envelopes::choose_pivot(double fraction, std::size_t left) {
+    const auto width = [&](std::size_t i) { return lanes_[i].bracket.end - lanes_[i].bracket.first; };
     std::size_t lane = 0, index = 0;
     if (++pivots_ % 4 != 0) {
-        const auto width = [&](std::size_t i) { return brackets_[i].end - brackets_[i].first; };
-        for (std::size_t i = 1; i < brackets_.size(); ++i)
+        for (std::size_t i = 1; i < lanes_.size(); ++i)
             if (width(i) > width(lane)) lane = i;
         index = std::min(static_cast<std::size_t>(fraction * static_cast<double>(width(lane))), width(lane) - 1);
     } else {
         random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
         index = random_ % left;
-        for (; index >= brackets_[lane].end - brackets_[lane].first; ++lane)
-            index -= brackets_[lane].end - brackets_[lane].first;
+        for (; index >= width(lane); ++lane) index -= width(lane);
     }
-    return suffix_minima(lanes_[lane])[brackets_[lane].first + index];
+    return suffix_minima(lanes_[lane])[lanes_[lane].bracket.first + index];
 }
 
 // Whether one copy of each processor computes `units` within the pivot; the blocks within it are known. Their ends
 // decide nearly always. Notes about how many units that are.
 bool Envelopes::reaches(Units units, double pivot, double& about) const {
     Units least = 0, most = 0;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        const std::size_t within = brackets_[i].within;
+    for (const Lane& lane : lanes_) {
+        const std::size_t within = lane.bracket.within;
         if (within == 0) continue;
-        least += lanes_[i].sizes.size((within - 1) << lanes_[i].shift);
-        most += lanes_[i].sizes.size(lanes_[i].end_of(within - 1) - 1);
+        least += lane.sizes.size((within - 1) << lane.shift);
+        most += lane.sizes.size(lane.end_of(within - 1) - 1);
     }
     about = 0.5 * static_cast<double>(least + most);
     if (least >= units || most < units) return least >= units;
     Units sum = 0;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        const std::size_t count = count_in_blocks(lanes_[i], brackets_[i].within, pivot);
-        if (count > 0) sum += lanes_[i].sizes.size(count - 1);
+    for (const Lane& lane : lanes_) {
+        const std::size_t count = count_in_blocks(lane, lane.bracket.within, pivot);
+        if (count > 0) sum += lane.sizes.size(count - 1);
     }
     return sum >= units;
 }
@@ -208,15 +206,14 @@ double Envelopes::select_bound(Units units, double at_least) {
     double below = at_least > 0 ? std::nextafter(at_least, 0) : 0, above = kInfinity;
     std::size_t left = 0;
     double low = 0, high = 0;  // about the units within these
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        const Lane& lane = lanes_[i];
+    for (Lane& lane : lanes_) {
         if (lane.blocks == 0) {
-            brackets_[i] = {};
+            lane.bracket = {};
             continue;
         }
         const double* const ends = suffix_minima(lane);
         const std::size_t first = count_up_to(std::span(ends, lane.blocks), below);
-        brackets_[i] = {first, lane.blocks, 0};
+        lane.bracket = {first, lane.blocks, 0};
         left += lane.blocks - first;
         if (first > 0) low += static_cast<double>(lane.sizes.size((first - 1) << lane.shift));
         high += static_cast<double>(lane.sizes.size(lane.points - 1));
@@ -225,9 +222,9 @@ double Envelopes::select_bound(Units units, double at_least) {
         const double wanted = static_cast<double>(units);
         const double fraction = high > low ? std::clamp((wanted - low) / (high - low), 0.0, 1.0) : 0.5;
         const double pivot = choose_pivot(fraction, left);
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
-            const double* const ends = suffix_minima(lanes_[i]);
-            Bracket& bracket = brackets_[i];
+        for (Lane& lane : lanes_) {
+            const double* const ends = suffix_minima(lane);
+            Bracket& bracket = lane.bracket;
             bracket.within = bracket.first + count_up_to(std::span(ends + bracket.first, ends + bracket.end), pivot);
         }
         double about = 0;
@@ -235,13 +232,13 @@ double Envelopes::select_bound(Units units, double at_least) {
         (enough ? above : below) = pivot;
         (enough ? high : low) = about;
         left = 0;
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
-            Bracket& bracket = brackets_[i];
+        for (Lane& lane : lanes_) {
+            Bracket& bracket = lane.bracket;
             if (!enough) {
                 bracket.first = bracket.within;
             } else {
                 // the pivot itself is decided, too
-                const double* const ends = suffix_minima(lanes_[i]);
+                const double* const ends = suffix_minima(lane);
                 bracket.end = bracket.within;
                 while (bracket.end > bracket.first && ends[bracket.end - 1] == pivot) --bracket.end;
             }
@@ -251,16 +248,15 @@ double Envelopes::select_bound(Units units, double at_least) {
     return select_inside_blocks(units, below, above);
 }
 
-// Between `below` and `above` no suffix minimum of blocks lies, so M_i stays inside block first - 1 of processor i.
+// Between `below` and `above` no suffix minimum of blocks lies, so M_i stays inside the last block before the bracket.
 double Envelopes::select_inside_blocks(Units units, double below, double above) const {
     std::vector<Step> steps;
     steps.reserve(kFewSteps);
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        const Lane& lane = lanes_[i];
-        if (brackets_[i].first == 0) continue;
+    for (const Lane& lane : lanes_) {
+        if (lane.bracket.first == 0) continue;
         double least = above;
         bool open = false;  // the last step of `steps` is of this processor
-        for (std::size_t k = lane.end_of(brackets_[i].first - 1);; --k) {
+        for (std::size_t k = lane.end_of(lane.bracket.first - 1);; --k) {
             const double seconds = lane.sizes.seconds(k - 1);
             if (seconds >= least) continue;
             const Units size = lane.sizes.size(k - 1);

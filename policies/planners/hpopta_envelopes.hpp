@@ -60,6 +60,10 @@ class Envelopes {
     double bound(Units units, double at_least = 0);
 
   private:
+    /// Of one processor while bound() selects: blocks [first, end) are undecided, `within` end within the pivot.
+    struct Bracket {
+        std::size_t first = 0, end = 0, within = 0;
+    };
     struct Lane {
         SizeTimes sizes;
         int shift = 0;                ///< a block has 2^shift points
@@ -67,11 +71,8 @@ class Envelopes {
         std::size_t points = 0;       ///< up to the limit
         std::size_t blocks = 0;       ///< up to an earlier limit, until cut()
         std::size_t cut_points = 0;   ///< those that blocks and suffix minima are of
+        Bracket bracket;
         std::size_t end_of(std::size_t block) const { return std::min((block + 1) << shift, points); }
-    };
-    /// Of one processor while bound() selects: blocks [first, end) are undecided, `within` end within the pivot.
-    struct Bracket {
-        std::size_t first = 0, end = 0, within = 0;
     };
 
     const double* suffix_minima(const Lane& lane) const { return suffix_minima_.data() + lane.first_block; }
@@ -91,7 +92,6 @@ class Envelopes {
     std::optional<MergedEnvelopes> merged_;  ///< without the limit
     double merged_bound_s_ = 0;              ///< its latest
     std::vector<TimeSortedBlocks> sorted_;
-    std::vector<Bracket> brackets_;
     unsigned pivots_ = 0;
     std::uint64_t random_ = 0x9e3779b97f4a7c15;
 };

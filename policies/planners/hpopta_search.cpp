@@ -123,13 +123,14 @@ Deficits::Share HpoptaSearch::slowest_of(std::span<const Units> shares, double m
 }
 
 std::vector<Units> HpoptaSearch::with_fastest_others(Units units, const Deficits::Share& slowest) {
-    std::vector<Units> shares(envelopes_.processors(), 0);
+    std::vector<Units> shares;
     if (slowest.units < units) {
         deficits_.fix(slowest);
         const double bound = deficits_.bound();
         shares = deficits_.shares(bound);
         if (shares.empty()) shares = deficits_.shares(select(bound));
     }
+    shares.resize(envelopes_.processors());
     shares[slowest.processor] = slowest.units;
     return shares;
 }
