@@ -21,6 +21,13 @@ const starpu_sched_policy& dmdas() {
     return found;
 }
 
+// Who waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the last run's
+// data were asked for, and dmdas would ask again, which StarPU takes for an error and aborts.
+int task_pushed(starpu_task* task) {
+    task->prefetched = 0;
+    return dmdas().push_task(task);
+}
+
 // StarPU announces a task that is bound to a worker to every context of that worker, but tells only the task's own
 // context when it begins and ends, or all of them if that one has no scheduler.
 bool ends_here(const starpu_task& task, unsigned sched_ctx) {
@@ -52,6 +59,7 @@ void task_ended(starpu_task* task, unsigned sched_ctx) {
 
 starpu_sched_policy scheduler_for(const char* name, const char* description) {
     starpu_sched_policy scheduler = dmdas();
+    scheduler.push_task = task_pushed;
     scheduler.push_task_notify = bound_task_pushed;
     scheduler.pre_exec_hook = task_begins;
     scheduler.post_exec_hook = task_ended;

@@ -241,6 +241,20 @@ static int tiny_tasks(void) {
     return failed | finish(TINY_TASKS);
 }
 
+static struct starpu_task restarted;
+
+/* A task that is submitted again as soon as its tag is set, when StarPU has not quite done with its last run. */
+static int restarted_by_tag(void) {
+    enum { RUNS = 1000, TAG = 1 };
+    int failed = 0;
+    starpu_task_init(&restarted);
+    restarted.cl = &counting;
+    restarted.use_tag = 1;
+    restarted.tag_id = TAG;
+    for (int k = 0; k < RUNS; k++) failed |= submit(&restarted) || starpu_tag_wait(TAG);
+    return failed | finish(RUNS);
+}
+
 /* Contexts with the same scheduler are created, given another worker, used beside the initial one, and deleted. */
 static int contexts_at_run_time(const char* name) {
     int workers[STARPU_NMAXWORKERS], failed = 0;
@@ -283,7 +297,9 @@ int main(int argc, char** argv) {
     failed |= report(name, "tasks from callbacks", tasks_from_callbacks());
     failed |= report(name, "parallel codelets", parallel_codelets());
     failed |= report(name, "tiny tasks", tiny_tasks());
+    failed |= report(name, "restarted by tag", restarted_by_tag());
     failed |= report(name, "contexts at run time", contexts_at_run_time(argv[1]));
     starpu_shutdown();
+    starpu_task_clean(&restarted);
     return failed ? 1 : 0;
 }
