@@ -86,12 +86,15 @@ bool ProcessorWatch::silent(int processor, Units units, double waited_s) const {
 }
 
 ProcessorWatch::Verdict ProcessorWatch::judge(int processor, Units units, double given_s, double now_s) const {
-    constexpr double kNoise = 0.05;
+    // Of the time that a block should take; more than chance. Less for long ones, from kLongestDelay_s on.
+    constexpr double kNoise = 0.3, kLongNoise = 0.05;
     const double waited = waited_s(processor, given_s, now_s);
     if (silent(processor, units, waited)) return Verdict::silent;
     const auto expected = expected_s(processor, units);
     if (!expected) return Verdict::on_time;
-    const double bearable_s = std::max({kShortestDelay_s, kNoise * *expected, others_s(processor, units)});
+    const double longest_s = std::max(kLongestDelay_s, kLongNoise * *expected);
+    const double delay_s = std::clamp(kNoise * *expected, kShortestDelay_s, longest_s);
+    const double bearable_s = std::max(delay_s, others_s(processor, units));
     return waited - *expected > bearable_s ? Verdict::overdue : Verdict::on_time;
 }
 

@@ -7,9 +7,10 @@
 // that are late are told apart by what waiting for them costs:
 //  - silent: late by `factor` times as long as the block should take (and by kShortestSilence_s). Whatever the others
 //    do, this processor does not answer. A spike of 20 times, or a block of an unknown size, is far from it.
-//  - overdue: late by as long as all others would need to compute it again (and by kShortestDelay_s, and a little more
-//    than noise). Nothing is lost by waiting so long, so this is asked only when they have nothing else to do; whoever
-//    waits no longer than what the alternative costs never pays more than twice the best.
+//  - overdue: late by as long as all others would need to compute it again, and by more than noise: by 30 % of the
+//    time that it should take, but no less than kShortestDelay_s and, up to 20 s, no more than kLongestDelay_s. Nothing
+//    is lost by waiting so long, so this is asked only when they have nothing else to do; whoever waits no longer than
+//    what the alternative costs never pays more than twice the best.
 //
 // A processor that has finished nothing is judged by what the caller forecasts, by those of its kind, or else by
 // `factor` times what the slowest other would need. As long as nothing is known of anybody, nobody is late.
@@ -31,7 +32,8 @@ class ProcessorWatch {
     enum class Verdict { on_time, overdue, silent };
 
     static constexpr double kShortestSilence_s = 3;
-    static constexpr double kShortestDelay_s = 1;
+    static constexpr double kShortestDelay_s = 0.1;
+    static constexpr double kLongestDelay_s = 1;  ///< for blocks of up to 20 s
 
     /// factor >= 1
     explicit ProcessorWatch(double factor) : factor_(factor) {}

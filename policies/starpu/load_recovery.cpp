@@ -16,7 +16,7 @@ using apportion::LostProcessor;
 
 namespace {
 
-constexpr double kLook_s = 0.25;      ///< from look to look at first; later more, in proportion to the run's age
+constexpr double kLook_s = 0.05;      ///< from look to look at first; later more, in proportion to the run's age
 constexpr double kLooksPerRun = 128;  ///< so that a loss is seen when at most so small a part of the run is over
 constexpr double kSuspended_s = 0.5;  ///< a look that comes later than that by so much: the whole program stood still
 

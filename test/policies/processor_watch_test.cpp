@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/processor_watch.hpp"
 
+#include <vector>
+
 #include "test/catch.hpp"
 
 using namespace apportion;
@@ -56,7 +58,7 @@ TEST_CASE("a spike among the last blocks does not make the next ones wait longer
     CHECK(w.judge(100, 30 + 10.1) == Verdict::overdue);
 }
 
-TEST_CASE("short blocks are given seconds") {
+TEST_CASE("short blocks are given time") {
     ProcessorWatch watch(kFactor);
     const Processor processors[] = {{.name = "a"}, {.name = "b"}};
     watch.begin(processors);
@@ -66,6 +68,17 @@ TEST_CASE("short blocks are given seconds") {
     CHECK(watch.judge(0, 1, 0, 1.1 * ProcessorWatch::kShortestDelay_s) == Verdict::overdue);
     CHECK(watch.judge(0, 1, 0, 0.9 * ProcessorWatch::kShortestSilence_s) == Verdict::overdue);
     CHECK(watch.judge(0, 1, 0, 1.1 * ProcessorWatch::kShortestSilence_s) == Verdict::silent);
+}
+
+TEST_CASE("among many, a block is overdue when it is late by more than noise, and by no more than a second") {
+    ProcessorWatch watch(kFactor);
+    std::vector<Processor> processors(100);
+    watch.begin(processors);
+    for (int p = 0; p < 100; ++p) watch.finished(p, 100, 0, 2);  // 99 need 0.02 s for such a block
+    CHECK(watch.judge(0, 100, 2, 2 + 2 + 0.59) == Verdict::on_time);
+    CHECK(watch.judge(0, 100, 2, 2 + 2 + 0.61) == Verdict::overdue);
+    CHECK(watch.judge(0, 500, 2, 2 + 10 + 0.99) == Verdict::on_time);
+    CHECK(watch.judge(0, 500, 2, 2 + 10 + 1.01) == Verdict::overdue);
 }
 
 TEST_CASE("a slow processor does not take a fast one's block before that costs less than waiting") {
