@@ -248,13 +248,14 @@ Outcome run_load(Workload& workload, const AppOptions& options, const std::optio
 
 int print_outcome(const Outcome& outcome, const AppOptions& options, const Work& work, nlohmann::ordered_json head,
                   const std::string& title) {
+    const std::string app = head.value("app", "");
     if (options.json)
         std::cout << outcome_json(outcome, work, std::move(head)).dump() << '\n';
     else
         print_table(outcome, work, title);
     if (!outcome.verification || outcome.verification->correct) return 0;
-    std::cerr << fmt::format("{}: the result is wrong: an error of {:.2g} exceeds the tolerance of {:.2g}\n",
-                             head.value("app", ""), outcome.verification->max_error, outcome.verification->tolerance);
+    std::cerr << fmt::format("{}: the result is wrong: an error of {:.2g} exceeds the tolerance of {:.2g}\n", app,
+                             outcome.verification->max_error, outcome.verification->tolerance);
     return 1;
 }
 
