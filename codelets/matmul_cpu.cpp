@@ -2,6 +2,9 @@
 #include <cblas.h>
 #include <starpu.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "codelets/handicap.hpp"
 #include "codelets/matmul.hpp"
 #include "codelets/matmul_kernels.hpp"
@@ -18,13 +21,37 @@ void gemm(int m, int n, int k, const double* a, int lda, const double* b, int ld
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
 }
 
+/// BLAS adds partial sums up in C itself. Whoever computes the block at the same time, or has done so, must not see
+/// them.
 template <class T>
-void multiply_block(void* a, void* b, void* c) {
-    const int m = STARPU_MATRIX_GET_NX(c), n = STARPU_MATRIX_GET_NY(c), k = STARPU_MATRIX_GET_NX(b);
-    for (int repetition = repetitions(); repetition > 0; --repetition)
-        gemm(m, n, k, reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(a)), STARPU_MATRIX_GET_LD(a),
-             reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(b)), STARPU_MATRIX_GET_LD(b),
-             reinterpret_cast<T*>(STARPU_MATRIX_GET_PTR(c)), STARPU_MATRIX_GET_LD(c));
+void multiply_and_store_once(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
+    constexpr int kColumns = 512;  // at a time: many for BLAS, few for memory
+    thread_local std::vector<T> products;
+    for (int first = 0; first < n; first += kColumns) {
+        const int columns = std::min(kColumns, n - first);
+        const auto rows = static_cast<std::size_t>(m);
+        products.resize(std::max(products.size(), rows * static_cast<std::size_t>(columns)));
+        for (int repetition = repetitions(); repetition > 0; --repetition)
+            gemm(m, columns, k, a, lda, b + static_cast<std::size_t>(first) * ldb, ldb, products.data(), m);
+        for (int j = 0; j < columns; ++j)
+            std::copy_n(products.data() + j * rows, rows, c + static_cast<std::size_t>(first + j) * ldc);
+    }
+}
+
+template <class T>
+void multiply_block(void* a_buffer, void* b_buffer, void* c_buffer) {
+    const int m = STARPU_MATRIX_GET_NX(c_buffer), n = STARPU_MATRIX_GET_NY(c_buffer),
+              k = STARPU_MATRIX_GET_NX(b_buffer);
+    const auto *a = reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(a_buffer)),
+               *b = reinterpret_cast<const T*>(STARPU_MATRIX_GET_PTR(b_buffer));
+    auto* c = reinterpret_cast<T*>(STARPU_MATRIX_GET_PTR(c_buffer));
+    const int lda = STARPU_MATRIX_GET_LD(a_buffer), ldb = STARPU_MATRIX_GET_LD(b_buffer),
+              ldc = STARPU_MATRIX_GET_LD(c_buffer);
+    if (matmul_stores_once(k)) {
+        multiply_and_store_once(m, n, k, a, lda, b, ldb, c, ldc);
+        return;
+    }
+    for (int repetition = repetitions(); repetition > 0; --repetition) gemm(m, n, k, a, lda, b, ldb, c, ldc);
 }
 
 template <class T>
