@@ -69,6 +69,18 @@ BlockFlow::FreeRanges::iterator BlockFlow::choose_range(int processor) {
 }
 
 Block BlockFlow::hand_out(int processor, Units units, double now_s) {
+    const Block block = remaining_ > 0 ? hand_out_free(processor, units) : hand_out_copy(processor, units);
+    lanes_[processor].blocks.push_back({block.id, block.first, block.units, now_s});
+    lane_of_[block.id] = processor;
+    return block;
+}
+
+Block BlockFlow::hand_out_copy(int processor, Units units) {
+    const LateBlocks::Range range = late_.take(next_id_, units);
+    return {next_id_++, processor, range.first, range.units};
+}
+
+Block BlockFlow::hand_out_free(int processor, Units units) {
     auto range = choose_range(processor);
     assert(range != free_.end() && units > 0);
     const int owner = range->second.owner;
@@ -104,8 +116,6 @@ Block BlockFlow::hand_out(int processor, Units units, double now_s) {
         }
     }
     remaining_ -= block.units;
-    lanes_[processor].blocks.push_back({block.id, block.first, block.units, now_s});
-    lane_of_[block.id] = processor;
     return block;
 }
 
@@ -122,15 +132,26 @@ Units BlockFlow::room(int processor) const {
 
 void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
     const Lane& lane = lanes_[processor];
-    while (remaining_ > 0 && !lane.fenced && lane.blocks.size() < depth) {
+    while (remaining() > 0 && answers(processor) && lane.blocks.size() < depth) {
         const Units room_units = room(processor);
         if (room_units < load_.granularity) break;
         Units units = policy_.next_block(processor, now_s, *this);
         if (units <= 0) break;
         units = std::min(units, room_units);
-        if (units < remaining_) units = std::max(units / load_.granularity, Units{1}) * load_.granularity;
-        out.push_back(hand_out(processor, std::min(units, remaining_), now_s));
+        if (units < remaining()) units = std::max(units / load_.granularity, Units{1}) * load_.granularity;
+        out.push_back(hand_out(processor, units, now_s));
     }
+}
+
+bool BlockFlow::available(int processor) const {
+    const bool may_copy = load_.processors[processor].own_memory || load_.copies_in_main_memory;
+    return !late(processor) && (may_copy || remaining_ > 0 || late_.spare() == 0);
+}
+
+/// Whether it can be asked: available, and not busy with a copy in vain.
+bool BlockFlow::answers(int processor) const {
+    const Lane& lane = lanes_[processor];
+    return !lane.fenced && lane.in_vain == 0 && available(processor);
 }
 
 std::size_t BlockFlow::depth(int processor) const {
@@ -138,19 +159,43 @@ std::size_t BlockFlow::depth(int processor) const {
 }
 
 void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
-    for (int p = 0; p < static_cast<int>(lanes_.size()) && remaining_ > 0; ++p)
+    for (int p = 0; p < static_cast<int>(lanes_.size()) && remaining() > 0; ++p)
         if (lanes_[p].blocks.empty()) ask(p, 1, now_s, out);
     if (remaining_ > 0 && lane_of_.empty()) rescue_from_stall(now_s, out);
+    const bool only_late_ones = lane_of_.size() == late_.count();
+    if (remaining_ == 0 && late_.spare() > 0 && (only_late_ones || !policy_.plans_copies())) share_copies(now_s, out);
 }
 
 void BlockFlow::rescue_from_stall(double now_s, std::vector<Block>& out) {
     for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
-        if (lanes_[p].fenced) continue;
+        if (!answers(p)) continue;
         ++stalls_;
         Units units = std::min({std::max(load_.initial_block, load_.granularity), remaining_, room(p)});
         out.push_back(hand_out(p, units, now_s));
         return;
     }
+}
+
+/// Spare units in proportion to the speeds of all who may compute them, to those who are idle now.
+void BlockFlow::share_copies(double now_s, std::vector<Block>& out) {
+    double speeds = 0;
+    int fastest = -1;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        if (!answers(p)) continue;
+        speeds += lanes_[p].speed;
+        if (lanes_[p].blocks.empty() && (fastest < 0 || lanes_[p].speed > lanes_[fastest].speed)) fastest = p;
+    }
+    if (fastest < 0) return;
+    const auto give = [&](int p, double units) {
+        const Units granules = std::min(round_to_granularity(units, load_.granularity), room(p)) / load_.granularity;
+        if (late_.spare() > 0) out.push_back(hand_out(p, std::max<Units>(1, granules) * load_.granularity, now_s));
+    };
+    const double spare = static_cast<double>(late_.spare()), least = static_cast<double>(load_.granularity) / 2;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        const double part = speeds > 0 ? spare * lanes_[p].speed / speeds : 0;
+        if (part >= least && answers(p) && lanes_[p].blocks.empty()) give(p, part);
+    }
+    if (lane_of_.size() == late_.count()) give(fastest, spare);  // nobody has a part
 }
 
 std::vector<Block> BlockFlow::start(double now_s) { return ask_all(now_s); }
@@ -159,7 +204,7 @@ std::vector<Block> BlockFlow::ask_all(double now_s) {
     // One block each before anyone's second: the first to be asked must not take what others could start with.
     std::vector<Block> out;
     ask_idle(now_s, out);
-    for (int p = 0; p < static_cast<int>(lanes_.size()) && remaining_ > 0; ++p) ask(p, depth(p), now_s, out);
+    for (int p = 0; p < static_cast<int>(lanes_.size()) && remaining() > 0; ++p) ask(p, depth(p), now_s, out);
     return out;
 }
 
@@ -180,20 +225,59 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     int processor = 0;
     BlockInFlight block = take_out(id, processor);
     Lane& lane = lanes_[processor];
+    if (late_.contains(id)) {
+        --lane.late;
+        for (const std::int64_t copy : late_.ended(id)) supersede(copy, &Lane::in_vain);
+    } else if (late_.is_copy(id)) {
+        if (const auto late = late_.computed(id)) {
+            --lanes_[lane_of_.at(*late)].late;
+            supersede(*late, &Lane::beaten);
+        }
+    }
+    const double seconds = end_s - std::max(block.given_s, lane.last_end_s);
+    if (seconds > 0) lane.speed = static_cast<double>(block.units) / seconds;
     FinishedBlock record{id,      processor, block.first, block.units, block.given_s, lane.last_end_s,
                          start_s, end_s,     busy_s};
     lane.last_end_s = std::max(lane.last_end_s, end_s);
     policy_.block_finished(record);
     std::vector<Block> out;
     ask(processor, depth(processor), now_s, out);
-    if (remaining_ > 0) ask_idle(now_s, out);
+    if (remaining_ + late_.spare() > 0) ask_idle(now_s, out);
     return out;
 }
 
+bool BlockFlow::mark_late(std::int64_t id) {
+    if (late_.contains(id) || late_.is_copy(id)) return false;
+    Lane& lane = lanes_[lane_of_.at(id)];
+    const auto block = std::ranges::find(lane.blocks, id, &BlockInFlight::id);
+    late_.add(id, {block->first, block->units});
+    ++lane.late;
+    return true;
+}
+
+/// Others have computed the units of this block.
+void BlockFlow::supersede(std::int64_t id, int Lane::*still_computes) {
+    superseded_.push_back(id);
+    if (lane_of_.count(id) == 0) return;
+    int processor = 0;
+    take_out(id, processor);
+    running_in_vain_[id] = &(lanes_[processor].*still_computes);
+    ++*running_in_vain_[id];
+}
+
+void BlockFlow::superseded_ended(std::int64_t id) { --*running_in_vain_.extract(id).mapped(); }
+
 void BlockFlow::give_back(std::int64_t id) {
     int processor = 0;
-    BlockInFlight block = take_out(id, processor);
-    add_free(block.first, block.units, -1);
+    const BlockInFlight block = take_out(id, processor);
+    if (late_.contains(id)) {
+        --lanes_[processor].late;
+        for (const LateBlocks::Range& range : late_.release(id)) add_free(range.first, range.units, -1);
+    } else if (late_.is_copy(id)) {
+        late_.give_back(id);
+    } else {
+        add_free(block.first, block.units, -1);
+    }
 }
 
 void BlockFlow::fence(int processor) {

@@ -55,6 +55,9 @@ struct LoadDescription {
         bool operator==(const Link&) const = default;
     };
     std::vector<Link> links;
+    /// Processors that work in main memory may compute units of late blocks, too, because nobody minds that results are
+    /// stored there twice; others always may, as what comes second is dropped with their memory.
+    bool copies_in_main_memory = true;
     RecordedTimes recorded;
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
@@ -91,9 +94,13 @@ struct FinishedBlock {
 class Progress {
   public:
     virtual ~Progress() = default;
-    virtual Units remaining() const = 0;                                        ///< units not handed out
+    /// Units not handed out; for a policy that plans copies, also those of late blocks that may be computed again.
+    virtual Units remaining() const = 0;
     virtual std::span<const BlockInFlight> in_flight(int processor) const = 0;  ///< oldest first
     virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; 0: none now
+    /// Whether the processor may get units now: not while a block of it takes much longer than it should, nor where
+    /// only copies are left, if it must not compute such.
+    virtual bool available(int processor) const = 0;
 };
 
 /// A distribution a policy decided on, for the report.
@@ -156,6 +163,10 @@ class Policy {
     virtual void processor_lost(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }
+
+    /// Whether the policy is asked how many units of late blocks a processor should compute again, too, when nothing
+    /// else is left. Otherwise they are shared in proportion to speed, and it is only told of the blocks.
+    virtual bool plans_copies() const { return false; }
 
     /// Whether LoadDescription::recorded is of use: a profile is looked for.
     virtual bool plans_from_profile() const { return false; }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "policies/block_flow.hpp"
+#include "policies/processor_watch.hpp"
 
 namespace apportion::test {
 
@@ -27,6 +28,7 @@ class Counted final : public Policy {
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
     void processor_lost(int processor) override { policy_.processor_lost(processor); }
+    bool plans_copies() const override { return policy_.plans_copies(); }
 
   private:
     Policy& policy_;
@@ -61,6 +63,7 @@ class Simulation {
         lanes_.resize(platform.workers.size());
         for (std::size_t w = 0; w < lanes_.size(); ++w)
             lanes_[w].random.seed(platform.seed + 977 * static_cast<unsigned>(w));
+        watch_.begin(load.processors);
     }
 
     FakeRun run() {
@@ -81,6 +84,10 @@ class Simulation {
     void kernel_ended(int w);
     void transfer_ended(const Transfer& transfer);
     void lose(int w);
+    void settle_superseded();
+    void drop(std::int64_t id);
+    double next_late_s() const;
+    void look();
     bool advance();
 
     const FakePlatform& platform_;
@@ -91,6 +98,9 @@ class Simulation {
     std::vector<Lane> lanes_;
     std::vector<Transfer> transfers_;
     std::map<std::int64_t, FakeBlock> blocks_;
+    static constexpr double kStallFactor = 1e9;  // nobody is silent
+    ProcessorWatch watch_{kStallFactor};
+    bool dropped_ = false;  ///< a superseded block ended
     double now_s_ = 0;
 };
 
@@ -129,6 +139,10 @@ void Simulation::start_what_can(int w) {
                                   platform_.bytes_in_per_unit * static_cast<double>(block.units)});
         }
     }
+    while (l.running < 0 && !l.ready.empty() && blocks_[l.ready.front()].superseded) {
+        drop(l.ready.front());
+        l.ready.pop_front();
+    }
     if (l.running < 0 && !l.ready.empty()) {
         l.running = l.ready.front();
         l.ready.pop_front();
@@ -151,12 +165,19 @@ void Simulation::kernel_ended(int w) {
     l.running = -1;
     l.running_end_s = kNever;
     const FakeBlock done = block;
+    if (done.superseded) {
+        drop(done.id);
+        start_what_can(w);
+        return;
+    }
     if (worker(w).link >= 0)
         transfers_.push_back(
             {done.id, w, false, worker(w).latency_s, platform_.bytes_out_per_unit * static_cast<double>(done.units)});
     else
         transfer_ended({done.id, w, false, 0, 0});
+    watch_.finished(w, done.units, done.given_s, done.end_s);
     std::vector<Block> next = flow_.finished(done.id, done.start_s, done.end_s, done.end_s - done.start_s, now_s_);
+    settle_superseded();
     accept(next);
     start_what_can(w);
 }
@@ -170,8 +191,10 @@ void Simulation::transfer_ended(const Transfer& transfer) {
     } else {
         l.resident -= block.units;
         block.returned_s = now_s_;
-        result_.makespan_s = now_s_;
-        result_.blocks.push_back(block);
+        if (!block.superseded) {
+            result_.makespan_s = now_s_;
+            result_.blocks.push_back(block);
+        }
         if (worker(transfer.worker).link >= 0)
             policy_.block_returned(transfer.worker, block.units, now_s_ - block.end_s);
         blocks_.erase(transfer.block);
@@ -183,7 +206,12 @@ void Simulation::transfer_ended(const Transfer& transfer) {
 void Simulation::lose(int w) {
     Lane& l = lane(w);
     l.lost = true;
+    watch_.lose(w);
     flow_.fence(w);
+    for (auto it = blocks_.begin(); it != blocks_.end();) {
+        const FakeBlock& block = it->second;
+        it = block.processor == w && block.superseded && block.end_s == 0 ? blocks_.erase(it) : std::next(it);
+    }
     for (const BlockInFlight block : std::vector(flow_.in_flight(w).begin(), flow_.in_flight(w).end())) {
         flow_.give_back(block.id);
         blocks_.erase(block.id);
@@ -196,6 +224,52 @@ void Simulation::lose(int w) {
     accept(flow_.ask_all(now_s_));
 }
 
+/// Blocks that count no more: those in flight run on, in vain, unless they have not begun.
+void Simulation::settle_superseded() {
+    for (const std::int64_t id : flow_.take_superseded()) {
+        ++result_.superseded;
+        if (const auto it = blocks_.find(id); it != blocks_.end())
+            it->second.superseded = true;
+        else
+            std::erase_if(result_.blocks, [id](const FakeBlock& block) { return block.id == id; });
+    }
+}
+
+/// The end of a superseded block.
+void Simulation::drop(std::int64_t id) {
+    const FakeBlock block = blocks_.extract(id).mapped();
+    lane(block.processor).resident -= block.units;
+    flow_.superseded_ended(id);
+    dropped_ = true;
+}
+
+double Simulation::next_late_s() const {
+    double next_s = kNever;
+    for (int w = 0; platform_.watched && w < static_cast<int>(lanes_.size()); ++w) {
+        if (flow_.in_flight(w).empty() || flow_.late(w)) continue;
+        const BlockInFlight& oldest = flow_.in_flight(w).front();
+        const double late_s = watch_.late_at_s(w, oldest.units, oldest.given_s, ProcessorWatch::Copies::cheap);
+        if (late_s > now_s_) next_s = std::min(next_s, late_s);
+    }
+    return next_s;
+}
+
+void Simulation::look() {
+    bool any = dropped_;
+    dropped_ = false;
+    std::vector<int> idle;
+    for (int w = 0; flow_.remaining() == 0 && w < static_cast<int>(lanes_.size()); ++w)
+        if (flow_.in_flight(w).empty() && !flow_.late(w) && !lane(w).lost) idle.push_back(w);
+    for (int w = 0; platform_.watched && w < static_cast<int>(lanes_.size()); ++w) {
+        if (flow_.in_flight(w).empty() || flow_.late(w)) continue;
+        const std::vector<BlockInFlight> blocks(flow_.in_flight(w).begin(), flow_.in_flight(w).end());
+        if (watch_.judge(w, blocks[0].units, blocks[0].given_s, now_s_, ProcessorWatch::Copies::cheap, idle) ==
+            ProcessorWatch::Verdict::late)
+            for (const BlockInFlight& block : blocks) any = flow_.mark_late(block.id) || any;
+    }
+    if (any) accept(flow_.ask_all(now_s_));
+}
+
 /// One event. False when nothing moves any more.
 bool Simulation::advance() {
     double step_s = kNever;
@@ -205,6 +279,7 @@ bool Simulation::advance() {
         const double lost_at_s = platform_.workers[w].lost_at_s;
         if (lost_at_s >= 0 && !lanes_[w].lost && !flow_.done()) step_s = std::min(step_s, lost_at_s - now_s_);
     }
+    step_s = std::min(step_s, next_late_s() - now_s_);
     if (step_s == kNever) return false;
     step_s = std::max(step_s, 0.0);
     std::vector<double> rates;
@@ -228,6 +303,7 @@ bool Simulation::advance() {
         if (lane(w).running_end_s <= now_s_ + kTogether_s) kernel_ended(w);
         if (worker(w).lost_at_s >= 0 && !lane(w).lost && worker(w).lost_at_s <= now_s_ && !flow_.done()) lose(w);
     }
+    look();
     return true;
 }
 

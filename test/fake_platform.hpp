@@ -2,7 +2,8 @@
 //
 // A machine for tests: workers are time functions, links are bandwidths, the clock is virtual. Drives a BlockFlow as
 // the load engine does: a block is given, its data travel (while the worker may still compute the block before), its
-// kernel runs, finished() brings the next blocks, its results travel home, block_returned() is told.
+// kernel runs, finished() brings the next blocks, its results travel home, block_returned() is told. Where it is
+// watched, blocks that are late are computed by others, too.
 #pragma once
 
 #include <functional>
@@ -40,6 +41,7 @@ struct FakePlatform {
     double bytes_out_per_unit = 0;
     unsigned seed = 1;
     bool links_known = false;  ///< LoadDescription::links is filled in
+    bool watched = false;      ///< by a ProcessorWatch that looks whenever something happens or a block becomes late
 
     /// The load as policies see it; initial_block 0: the engine's default, units / (64 workers). Its recorded profile
     /// is the workers' true times, at all sizes of a small load and at a selection for a large one.
@@ -58,11 +60,13 @@ struct FakeBlock {
     Units first = 0;
     Units units = 0;
     double given_s = 0, start_s = 0, end_s = 0, returned_s = 0;
+    bool superseded = false;  ///< others computed its units first
 };
 
 struct FakeRun {
     double makespan_s = 0;          ///< last result home
-    std::vector<FakeBlock> blocks;  ///< computed ones, in the order in which they ended
+    std::vector<FakeBlock> blocks;  ///< computed ones that count, in the order in which they came home
+    int superseded = 0;             ///< blocks that others were faster with
     int asked = 0;                  ///< calls of next_block
     int stalls = 0;
     bool done = false;

@@ -90,8 +90,9 @@ struct apportion_load_options {
     unsigned runs;               /**< how often the load will be submitted in all (iterations); 0: not known */
     const char* profile_command; /**< command that records that profile, for messages; NULL: none is known. Copied */
     int results_stay; /**< not 0: between a run's end and the next submission, or the load's destruction, neither input
-                           nor results of the blocks are freed or changed. Then, at the end of a run, others compute
-                           what a CPU worker is late with; see apportion_load_wait */
+                           nor results of the blocks are freed or changed, and the codelet stores each result on CPUs
+                           once, when it is final (BLAS does not: it adds partial sums up in place). Then others compute
+                           what a CPU worker is late with, and CPU workers what others are; see apportion_load_wait */
 };
 
 /** Options with everything optional left out. */
@@ -120,11 +121,13 @@ int apportion_load_submit(struct apportion_load* load);
 /** Waits until every unit is computed and all results are in main memory (but those of APPORTION_KEEP). Returns 0 or
  *  the error that ended the load.
  *
- *  Under a policy of Apportion a worker that does not finish its block in a reasonable time (APPORTION_STALL_FACTOR) is
- *  lost for this run, and others compute its units; nobody waits for it here. Until its task ends it still uses the
- *  block's input and argument, and a CPU worker may write the results of its units, the same ones, once more: change
- *  and free them only when the load is destroyed, which waits for the task. What a codelet changes in place cannot be
- *  computed twice: then the load ends with an error. */
+ *  Under a policy of Apportion units of a block that takes longer than it should are computed by others, too, when they
+ *  have nothing else to do; who is done first counts. A worker that does not finish its block in a reasonable time
+ *  (APPORTION_STALL_FACTOR) is lost for this run, and others compute its units. Nobody waits here for those that were
+ *  slower or do not answer. Until its task ends such a worker still uses the block's input and argument, and one that
+ *  computes in main memory may store the results of its units once more: change and free them only when the load is
+ *  destroyed, which waits for the task (or, with results_stay, submitted again). What a codelet changes in place cannot
+ * be computed twice: then the load ends with an error. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Brings data given with APPORTION_KEEP home and forgets the block handles. Not while the load runs. */

@@ -49,6 +49,7 @@ apportion_load::apportion_load(const apportion_load_options& options)
 
     description_.units = static_cast<Units>(options_.units);
     description_.granularity = static_cast<Units>(options_.granularity);
+    description_.copies_in_main_memory = options_.results_stay != 0;
     description_.runs_expected = static_cast<int>(std::min(options_.runs, unsigned{INT_MAX}));
     workers_ = apportion::workers_for(*options_.codelet, sched_ctx_, description_.granularity,
                                       {options_.bytes_per_unit, options_.bytes_shared});

@@ -12,16 +12,20 @@
 // Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
 //
-// Recovery (load_recovery.cpp), under Apportion's policies: a processor whose block failed (apportion_block_failed), or
-// does not finish when it should (processor_watch.hpp, asked by a watchdog), is lost: it gets no more blocks in this
-// run, and others compute the units of its unfinished ones. A block that does not finish is abandoned: nobody waits for
-// its tasks or brings its data home, tasks that have not begun are skipped, and what is left of it stays until the
-// last task has ended, which destroying the load waits for. What others may do meanwhile depends on where it computes:
-//  - in a device's own memory: late results are dropped with the block's handles. So a block that is merely overdue is
-//    abandoned, too, and later submissions run beside it, without the device if it seems to be gone.
-//  - in main memory (CPU workers): late results are written to where they belong, with the same values. So workers that
-//    are merely overdue are lost only if the application leaves the results alone (results_stay), and the load is not
-//    submitted again before their tasks have ended.
+// Recovery (load_recovery.cpp, load_late_blocks.cpp), under Apportion's policies, a watchdog asks processor_watch.hpp:
+//  - a processor whose block failed (apportion_block_failed), or does not answer, is lost: it gets no more blocks in
+//    this run, and others compute the units of its unfinished ones, which are abandoned.
+//  - units of a block that is merely late are computed by others, too, when they have nothing else to do. Who is done
+//    first counts, the other is superseded: marked as given back, and abandoned if it still runs.
+// Nobody waits for the tasks of an abandoned block or brings its data home, tasks that have not begun are skipped, and
+// what is left of it stays until the last task has ended, which destroying the load waits for. What others may do
+// meanwhile depends on where it computes:
+//  - in a device's own memory: late results are dropped with the block's handles. Later submissions run beside it,
+//    without the device if it seems to be gone.
+//  - in main memory (CPU workers): late results are stored where they belong. So nobody computes there what another may
+//    still be computing, unless the application leaves the results alone and stores each once (results_stay): then the
+//    load is not submitted again before such tasks have ended. Without it idle CPU workers take over what a device
+//    is late with for good, which is lost for this run, when they would lose more by waiting for it.
 // Data that a task changes in place cannot be computed twice, and handles of the application are locked by the task
 // that writes them: where a block with such data may have begun, the load ends with an error.
 //
@@ -76,6 +80,8 @@ struct apportion_load {
     /// Whether a task of a block that may be abandoned can still be kept from running.
     enum class Phase { not_begun, begun, cancelled };
 
+    static constexpr double kSoonestLook_s = 1.5e-3;  ///< the watchdog's, from look to look at least
+
     struct RunningBlock {
         apportion_load* load = nullptr;
         apportion::Block block;
@@ -92,7 +98,10 @@ struct apportion_load {
         bool writes_uses = false;  ///< a task of it writes data that the application registered
         bool changed = false;      ///< ... and was computed
         bool kept_input = false;   ///< its data stayed on the device since an earlier run
+        bool late = false;         ///< others may compute its units, too
+        bool superseded = false;   ///< ... and were done first, or it is a copy of one that was
         bool abandoned = false;
+        int run = 0;                             ///< RunRecord::run
         std::vector<const starpu_task*> failed;  ///< tasks that were not computed
         std::string failure;                     ///< why
     };
@@ -151,11 +160,21 @@ struct apportion_load {
     void give_back(RunningBlock& running);
     void block_failed(RunningBlock& running, Outbox& outbox);
     void abandon(RunningBlock& running);
-    void lay_to_rest(RunningBlock& running);
+    void leave_alone(RunningBlock& running);
+    void lay_to_rest(RunningBlock& running, Outbox& outbox);
     void abandon_blocks_of(int processor, const std::string& reason);
     void hand_out_again(Outbox& outbox);
-    bool somebody_idles() const;
-    std::vector<RunningBlock*> late_blocks(double now_s) const;
+    std::vector<int> idle_ones() const;
+    std::vector<RunningBlock*> oldest_blocks() const;
+    apportion::ProcessorWatch::Verdict judge(const RunningBlock& running, double now_s,
+                                             const std::vector<int>& idle) const;
+    bool others_are_left(const std::vector<RunningBlock*>& late) const;
+    void judge_blocks(Outbox& outbox);
+    bool mark_late(RunningBlock& oldest, double waited_s);
+    double seconds_until_late(double now_s) const;
+    void settle_superseded();
+    void record_unanswered();
+    void look_if_somebody_idles(Outbox& outbox);
     void forecast(const RunningBlock& running, const std::vector<starpu_task*>& tasks);
     std::string range_of(const apportion::Block& block) const;
     std::string who_was_lost() const;

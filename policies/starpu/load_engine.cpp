@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 
@@ -82,8 +83,10 @@ void apportion_load::start_blocks(const std::vector<apportion::Block>& blocks, O
         RunningBlock& running = *owned;
         blocks_.emplace(&running, std::move(owned));
         running.load = this;
+        running.run = record_.run;
         running.block = block;
         running.record = record_.blocks.size();
+        assert(!flow_ || static_cast<std::size_t>(block.id) == running.record);
         running.data.first = block.first;
         running.data.units = block.units;
         running.parts_left = options_.parts;
@@ -154,7 +157,7 @@ bool is_own(const apportion::BlockData& data, starpu_data_handle_t handle) {
 
 void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
     if (running.abandoned) {
-        lay_to_rest(running);
+        lay_to_rest(running, outbox);
         return;
     }
     const apportion::Block& block = running.block;
@@ -230,7 +233,7 @@ void apportion_load::part_finished(void* arg) {
 
 void apportion_load::part_ended(RunningBlock& running, const starpu_task& task, Outbox& outbox) {
     if (running.abandoned) {
-        if (--running.parts_left == 0) lay_to_rest(running);
+        if (--running.parts_left == 0) lay_to_rest(running, outbox);
         return;
     }
     record_part(running, task);
@@ -270,7 +273,10 @@ void apportion_load::block_computed(RunningBlock& running, Outbox& outbox) {
     if (flow_ && error_ == 0) {
         const auto id = running.block.id;
         // `record` is not used from here on: new blocks make the vector grow.
-        start_blocks(flow_->finished(id, record.start_s, record.end_s, record.busy_s, now_s()), outbox);
+        const auto next = flow_->finished(id, record.start_s, record.end_s, record.busy_s, now_s());
+        settle_superseded();
+        start_blocks(next, outbox);
+        look_if_somebody_idles(outbox);
     }
     if (running.returns_left == 0) block_done(running);
 }
@@ -313,7 +319,7 @@ void apportion_load::returned(RunningBlock& running, Outbox& outbox) {
 void apportion_load::block_done(RunningBlock& running) {
     apportion::BlockData kept{running.data.first, running.data.units, {}};
     for (const apportion::BlockHandle& h : running.data.handles) {
-        if (h.keep)
+        if (h.keep && !running.superseded)
             kept.handles.push_back(h);
         else
             retired_.push_back(h.handle);
@@ -327,6 +333,7 @@ void apportion_load::check_completed(Outbox& outbox) {
     if (error_ == 0 && flow_ && !flow_->done()) return;
     completing_ = true;
     record_.makespan_s = now_s();
+    record_unanswered();
     outbox.completed = true;
 }
 
@@ -344,13 +351,13 @@ void apportion_load::send(const Outbox& outbox) {
         if (refused == 0) continue;
         task->destroy = 0;
         starpu_task_destroy(task);
-        locked([&](Outbox&) {
+        locked([&](Outbox& next) {
             fail(refused,
                  fmt::format("load '{}': StarPU refused the task of units {} to {}: {}", name_, running->block.first,
                              running->block.first + running->block.units - 1, std::strerror(-refused)));
             if (--running->parts_left > 0) return;
             if (running->abandoned)
-                lay_to_rest(*running);
+                lay_to_rest(*running, next);
             else
                 block_done(*running);
         });

@@ -16,8 +16,12 @@ using apportion::LostProcessor;
 
 namespace {
 
-constexpr double kLook_s = 0.05;      ///< from look to look at first; later more, in proportion to the run's age
-constexpr double kLooksPerRun = 128;  ///< so that a loss is seen when at most so small a part of the run is over
+constexpr double kLooksPerRun = 128;  ///< so that what is late is seen when at most so small a part of the run is over
+#ifdef STARPU_SIMGRID
+constexpr double kLongestNap_s = 0;  ///< a sleeping watchdog cannot be woken there
+#else
+constexpr double kLongestNap_s = 0.05;  ///< where nothing is to be late before, and more in a long run
+#endif
 constexpr double kSuspended_s = 0.5;  ///< a look that comes later than that by so much: the whole program stood still
 
 void do_nothing(void**, void*) {}
@@ -134,17 +138,27 @@ void apportion_load::abandon(RunningBlock& running) {
                          "use STARPU_W and apportion_block_..., or a larger APPORTION_STALL_FACTOR",
                          name_, worker.processor.name, range_of(running.block),
                          running.in_place ? "changes data in place" : "writes handles of the application"));
+    leave_alone(running);
+    give_back(running);
+}
+
+/// Nobody waits for the block's tasks from here on.
+void apportion_load::leave_alone(RunningBlock& running) {
     running.phase = Phase::cancelled;
     running.abandoned = true;
-    give_back(running);
     abandoned_.insert(blocks_.extract(&running));
 }
 
 /// The last task of an abandoned block has ended, or none was submitted.
-void apportion_load::lay_to_rest(RunningBlock& running) {
+void apportion_load::lay_to_rest(RunningBlock& running, Outbox& outbox) {
     for (const apportion::BlockHandle& h : running.data.handles) retired_.push_back(h.handle);
+    const bool answers_again = running.superseded && running.run == record_.run && running_ && !completing_;
+    const auto id = running.block.id;
     abandoned_.erase(&running);
     STARPU_PTHREAD_COND_BROADCAST(&finished_);
+    if (!answers_again) return;
+    flow_->superseded_ended(id);
+    hand_out_again(outbox);
 }
 
 void apportion_load::abandon_blocks_of(int processor, const std::string& reason) {
@@ -167,38 +181,6 @@ void apportion_load::lose_busy_ones() {
         fail(-ENODEV, fmt::format("load '{}': no processor is left; {}", name_, who_was_lost()));
 }
 
-/// Whether the block can be computed again because it is overdue, without harm when it ends after all.
-bool apportion_load::can_be_late(const RunningBlock& running) const {
-    const bool dropped = workers_[running.block.processor].processor.own_memory;
-    return (dropped || options_.results_stay != 0) && !running.in_place && !running.writes_uses;
-}
-
-bool apportion_load::somebody_idles() const {
-    if (flow_->remaining() > 0) return false;
-    for (int p = 0; p < static_cast<int>(workers_.size()); ++p)
-        if (!watch_.lost(p) && flow_->in_flight(p).empty()) return true;
-    return false;
-}
-
-/// Blocks that their processors should have finished, at most one of each.
-std::vector<apportion_load::RunningBlock*> apportion_load::late_blocks(double now_s) const {
-    using Verdict = apportion::ProcessorWatch::Verdict;
-    std::map<int, RunningBlock*> oldest;
-    for (const auto& [running, owned] : blocks_) {
-        if (running->parts_left == 0 || running->submitted_s < 0) continue;
-        RunningBlock*& known = oldest[running->block.processor];
-        if (!known || running->block.id < known->block.id) known = running;
-    }
-    const bool idle = somebody_idles();
-    std::vector<RunningBlock*> late;
-    for (const auto& [processor, running] : oldest) {
-        const Verdict verdict = watch_.judge(processor, running->block.units, running->submitted_s, now_s);
-        if (verdict == Verdict::silent || (verdict == Verdict::overdue && idle && can_be_late(*running)))
-            late.push_back(running);
-    }
-    return late;
-}
-
 /// A codelet whose performance model knows its workers says how long first blocks should take.
 void apportion_load::forecast(const RunningBlock& running, const std::vector<starpu_task*>& tasks) {
     const starpu_perfmodel* model = options_.codelet->model;
@@ -214,17 +196,11 @@ void apportion_load::forecast(const RunningBlock& running, const std::vector<sta
 double apportion_load::look_for_late_blocks(double overslept_s, Outbox& outbox) {
     if (!running_ || completing_) return 0;
     const double now = now_s();
-    const double next_s = std::max(kLook_s, now / kLooksPerRun);
-    if (uses_left_ > 0 || !flow_) return next_s;
+    const double soonest_s = std::max(kSoonestLook_s, now / kLooksPerRun);
+    if (uses_left_ > 0 || !flow_) return soonest_s;
     if (overslept_s > kSuspended_s) watch_.resumed(now);
-    const std::vector<RunningBlock*> late = late_blocks(now);
-    for (const RunningBlock* block : late) {
-        const double waited_s = watch_.waited_s(block->block.processor, block->submitted_s, now);
-        abandon_blocks_of(block->block.processor,
-                          fmt::format("{} not finished after {:.3g} s", range_of(block->block), waited_s));
-    }
-    if (!late.empty()) hand_out_again(outbox);
-    return next_s;
+    judge_blocks(outbox);
+    return std::max(soonest_s, std::min(kLongestNap_s, seconds_until_late(now)));
 }
 
 void apportion_load::watch() {
@@ -233,7 +209,7 @@ void apportion_load::watch() {
         skipped_ = skipped(*options_.codelet);
         watchdog_ = std::make_unique<apportion::Watchdog>([this](double overslept_s) { return look(overslept_s); });
     }
-    watchdog_->wake(kLook_s);
+    watchdog_->wake(kSoonestLook_s);
 }
 
 void apportion_load::wait_for_abandoned() {
@@ -251,7 +227,7 @@ const apportion_load::RunningBlock* apportion_load::abandoned_in_main_memory() c
 
 /// Before a submission: what is still computed into main memory must not mix with its results.
 void apportion_load::wait_for_late_results() {
-    constexpr double kShortest_s = 0.01;
+    constexpr double kShortest_s = 1e-3;
     constexpr double kPart = 0.02;  // of the time that has passed, so that a long wait costs few looks
     for (;;) {
         STARPU_PTHREAD_MUTEX_LOCK(&mutex_);

@@ -118,6 +118,21 @@ Json lost_json(const RunRecord& run) {
     return list;
 }
 
+Json late_json(const RunRecord& run) {
+    Json list = Json::array();
+    for (const LateBlock& late : run.late) {
+        const BlockRecord& block = run.blocks[late.block];
+        list.push_back({{"processor", block.processor},
+                        {"name", run.processors[block.processor].name},
+                        {"first", block.first},
+                        {"units", block.units},
+                        {"at_seconds", late.at_s},
+                        {"waited_seconds", late.waited_s},
+                        {"computed_by_others", block.given_back}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string report_json(const RunRecord& run, const PolicyReport& policy, bool trace) {
@@ -150,6 +165,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"discarded_samples", policy.discarded_samples},
         {"probing_seconds", policy.probing_seconds},
         {"lost_processors", lost_json(run)},
+        {"late_blocks", late_json(run)},
         {"policy_stalls", run.policy_stalls},
         {"choice", choice_json(policy)},
         {"note", policy.note},

@@ -19,7 +19,14 @@ struct BlockRecord {
     double end_s = 0;
     double busy_s = 0;
     double home_s = 0;        ///< results are in main memory (end_s when they were there anyway)
-    bool given_back = false;  ///< not computed here: its units are those of later blocks
+    bool given_back = false;  ///< does not count: its units are those of other blocks
+};
+
+/// A block that took so long that others were given its units, too.
+struct LateBlock {
+    std::size_t block = 0;  ///< index in RunRecord::blocks
+    double at_s = 0;
+    double waited_s = 0;  ///< since it could have begun; 0: it waits behind such a block
 };
 
 /// A processor that got no more blocks from some moment on.
@@ -48,6 +55,7 @@ struct RunRecord {
     std::vector<ProcessorRecord> processors;
     std::vector<BlockRecord> blocks;  ///< in the order they were handed out
     std::vector<LostProcessor> lost;
+    std::vector<LateBlock> late;
     int policy_stalls = 0;
     std::string error;
 };

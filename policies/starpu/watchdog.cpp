@@ -38,12 +38,14 @@ struct Watchdog::State {
     bool stopped = false;
     bool looking = false;
     double next_look_s = 0;  ///< by StarPU's clock; 0: none
+    double nap_end_s = 0;    ///< before which nobody can wake it
 };
 
 /// Called with the mutex held; may end early.
 void Watchdog::State::nap(double seconds) {
 #ifdef STARPU_SIMGRID
     // SimGrid's condition variables lose their mutex in a timed wait.
+    nap_end_s = clock_s() + seconds;
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
     starpu_sleep(static_cast<float>(seconds));
     STARPU_PTHREAD_MUTEX_LOCK(&mutex);
@@ -106,8 +108,8 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::wake(double within_s) {
-    const double latest_s = clock_s() + within_s;
     STARPU_PTHREAD_MUTEX_LOCK(&state_->mutex);
+    const double latest_s = std::max(clock_s() + within_s, state_->nap_end_s);
     if (state_->next_look_s == 0 || state_->next_look_s > latest_s) {
         state_->next_look_s = latest_s;
         STARPU_PTHREAD_COND_BROADCAST(&state_->changed);

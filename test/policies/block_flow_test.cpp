@@ -17,7 +17,9 @@ class Scripted final : public Policy {
     void begin(const LoadDescription&) override {}
     Units next_block(int processor, double, const Progress& progress) override { return answer_(processor, progress); }
     void block_finished(const FinishedBlock& block) override { finished.push_back(block); }
+    bool plans_copies() const override { return wants_copies; }
     std::vector<FinishedBlock> finished;
+    bool wants_copies = false;
 
   private:
     std::function<Units(int, const Progress&)> answer_;
@@ -206,4 +208,107 @@ TEST_CASE("shares that move a little from run to run stay in one piece, in the o
             first += shares[p];
         }
     }
+}
+
+namespace {
+
+/// Three processors with 10 units each in flight and nothing left.
+struct ThreeBlocks {
+    explicit ThreeBlocks(bool wants_copies) : policy([this](int, const Progress&) { return answer; }) {
+        policy.wants_copies = wants_copies;
+        blocks = flow.start(0);
+        REQUIRE(blocks.size() == 3);
+    }
+    std::vector<Block> finish(const Block& block, double end_s) { return flow.finished(block.id, 0, end_s, 1, end_s); }
+
+    Units answer = 10;
+    Scripted policy;
+    BlockFlow flow{load_of(30, 3), policy};
+    std::vector<Block> blocks;
+};
+
+}  // namespace
+
+TEST_CASE("units of a late block go to those who are idle, in proportion to speed, and the last copy replaces it") {
+    ThreeBlocks three(false);
+    BlockFlow& flow = three.flow;
+    CHECK(flow.mark_late(three.blocks[0].id));
+    CHECK_FALSE(flow.mark_late(three.blocks[0].id));
+    CHECK(flow.late(0));
+    CHECK(flow.remaining() == 0);
+    CHECK(flow.ask_all(1).empty());                       // nobody is idle
+    const auto first = three.finish(three.blocks[1], 1);  // nobody else's speed is known
+    REQUIRE(first.size() == 1);
+    CHECK(first[0].processor == 1);
+    CHECK(first[0].units == 10);
+    CHECK(first[0].first == three.blocks[0].first);
+    CHECK_FALSE(flow.mark_late(first[0].id));  // no copies of copies
+    CHECK(three.finish(three.blocks[2], 2).empty());
+    CHECK_FALSE(flow.done());
+    CHECK(three.finish(first[0], 3).empty());
+    CHECK(flow.take_superseded() == std::vector{three.blocks[0].id});
+    CHECK(flow.done());
+    CHECK(flow.late(0));
+    flow.superseded_ended(three.blocks[0].id);
+    CHECK_FALSE(flow.late(0));
+    CHECK(three.policy.finished.size() == 3);
+}
+
+TEST_CASE("a late block that ends first takes its units back, from copies in flight and from computed ones") {
+    ThreeBlocks three(false);
+    BlockFlow& flow = three.flow;
+    three.finish(three.blocks[1], 1);
+    three.finish(three.blocks[2], 3);
+    flow.mark_late(three.blocks[0].id);
+    const auto copies = flow.ask_all(4);
+    REQUIRE(copies.size() == 2);
+    CHECK(copies[0].units == 8);  // speeds 10 and 10 / 3
+    CHECK(copies[1].units == 2);
+    three.finish(copies[1], 5);
+    CHECK(flow.take_superseded().empty());
+    CHECK(three.finish(three.blocks[0], 6).empty());
+    CHECK(flow.take_superseded() == std::vector{copies[0].id, copies[1].id});
+    CHECK(flow.done());
+    CHECK_FALSE(flow.late(0));
+    flow.superseded_ended(copies[0].id);
+}
+
+TEST_CASE("a policy that plans copies sees their units and sizes them, ordinary units first") {
+    ThreeBlocks three(true);
+    BlockFlow& flow = three.flow;
+    three.answer = 4;
+    flow.mark_late(three.blocks[0].id);
+    CHECK(flow.remaining() == 10);
+    const auto copies = three.finish(three.blocks[1], 1);
+    REQUIRE(copies.size() == 1);
+    CHECK(copies[0].units == 4);
+    CHECK(flow.remaining() == 6);
+    three.answer = 0;
+    CHECK(three.finish(three.blocks[2], 2).empty());
+    const auto rest = three.finish(copies[0], 3);  // it gives nobody anything: the speeds decide
+    Units units = 0;
+    for (const Block& block : rest) units += block.units;
+    CHECK(units == 6);
+    for (const Block& block : rest) three.finish(block, 4);
+    CHECK(flow.done());
+}
+
+TEST_CASE("units come back from copies, and from late blocks that will not end, and are handed out once more") {
+    ThreeBlocks three(false);
+    BlockFlow& flow = three.flow;
+    flow.mark_late(three.blocks[0].id);
+    const auto copies = three.finish(three.blocks[1], 1);
+    REQUIRE(copies.size() == 1);
+    flow.fence(1);
+    flow.give_back(copies[0].id);
+    const auto again = three.finish(three.blocks[2], 2);
+    REQUIRE(again.size() == 1);
+    CHECK(again[0].processor == 2);
+    CHECK(again[0].units == 10);
+    flow.fence(0);
+    flow.give_back(three.blocks[0].id);  // its copy stands for itself now
+    CHECK(flow.take_superseded().empty());
+    CHECK(flow.remaining() == 0);
+    CHECK(three.finish(again[0], 3).empty());
+    CHECK(flow.done());
 }

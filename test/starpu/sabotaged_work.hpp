@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A load whose codelet can be made to fail, to stall and to change its speed, and counts what it computes.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+
+namespace apportion::test {
+
+constexpr int kUnits = 3000;
+constexpr double kSecondsPerUnit = 2e-5;
+
+struct Sabotage {
+    int worker = -1;  ///< -1: none; kAll: every one
+    int block = 0;    ///< which of its blocks of a submission, from 0 on
+    static constexpr int kAll = -2;
+
+    bool hits(int w, int b) const { return (worker == kAll || worker == w) && b == block; }
+};
+
+/// y = 3 x + 1, or y += 3 x + 1 in place; counts how often the codelet computed each unit.
+struct Work {
+    std::vector<double> x = std::vector<double>(kUnits), y = std::vector<double>(kUnits);
+    std::vector<std::atomic<int>> computed = std::vector<std::atomic<int>>(kUnits);
+    std::atomic<int> blocks[STARPU_NMAXWORKERS] = {};
+    Sabotage fails, stalls;
+    int failing_part = 0;
+    bool fails_in_epilogue = false;
+    double stall_s = 0;
+    std::atomic<int> refused = 0;  ///< calls of apportion_block_failed that were
+    std::atomic<int> stalled = 0;  ///< tasks that stall now
+    double slowdown_of_0 = 1;
+    unsigned parts = 1;
+
+    struct Part {
+        Work* work;
+        std::uint64_t first;
+        unsigned part;
+        bool failed = false;
+    };
+
+    Work() {
+        for (int i = 0; i < kUnits; ++i) x[i] = i;
+    }
+
+    // A stalled task of a lost worker writes its results, the same ones, while others read them.
+    static void store(double& y, double value) { std::atomic_ref(y).store(value); }
+
+    static void compute(void* buffers[], void* arg) {
+        auto& part = *static_cast<Part*>(arg);
+        Work& work = *part.work;
+        const int worker = starpu_worker_get_id();
+        const int block = work.blocks[worker];
+        if (part.part + 1 == work.parts) ++work.blocks[worker];
+        if (work.fails.hits(worker, block) && static_cast<int>(part.part) == work.failing_part) {
+            part.failed = true;
+            if (!work.fails_in_epilogue) work.refused += apportion_block_failed("the device is on fire") != 0;
+            return;
+        }
+        const bool stalls = work.stalls.hits(worker, block);
+        if (stalls) {
+            ++work.stalled;
+            starpu_sleep(static_cast<float>(work.stall_s));
+        }
+        const auto* x = reinterpret_cast<const double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+        auto* y = reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[1]));
+        const unsigned units = STARPU_VECTOR_GET_NX(buffers[0]);
+        const bool in_place = starpu_task_get_current()->cl == &codelet(true);
+        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * (worker == 0 ? work.slowdown_of_0 : 1)));
+        for (unsigned i = 0; i < units; ++i) {
+            store(y[i], (in_place ? y[i] : 0) + 3 * x[i] + 1);
+            ++work.computed[part.first + i];
+        }
+        if (stalls) --work.stalled;
+    }
+
+    static void epilogue(void* arg) {
+        const auto& part = *static_cast<Part*>(arg);
+        if (part.failed && part.work->fails_in_epilogue) part.work->refused += apportion_block_failed(nullptr) != 0;
+    }
+
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Work*>(arg);
+        const std::uint64_t first = block->first + block->units * block->part / self.parts;
+        const std::uint64_t end = block->first + block->units * (block->part + 1) / self.parts;
+        task->handles[0] = apportion_block_vector(block, STARPU_R, &self.x[first], end - first, sizeof(double));
+        task->handles[1] = apportion_block_vector(block, STARPU_W, &self.y[first], end - first, sizeof(double));
+        task->cl_arg = new Part{&self, first, block->part};
+        task->epilogue_callback_func = epilogue;
+        task->epilogue_callback_arg = task->cl_arg;
+        self.arguments.emplace_back(static_cast<Part*>(task->cl_arg));
+        return 0;
+    }
+    std::vector<std::unique_ptr<Part>> arguments;  ///< fill is never called twice at once
+
+    static starpu_codelet make_codelet(starpu_data_access_mode mode) {
+        starpu_codelet c;
+        starpu_codelet_init(&c);
+        c.cpu_funcs[0] = compute;
+        c.nbuffers = 2;
+        c.modes[0] = STARPU_R;
+        c.modes[1] = mode;
+        c.name = mode == STARPU_W ? "write" : "in_place";
+        return c;
+    }
+    static starpu_codelet& codelet(bool in_place) {
+        static starpu_codelet write = make_codelet(STARPU_W), change = make_codelet(STARPU_RW);
+        return in_place ? change : write;
+    }
+
+    apportion_load_options options(bool in_place = false) {
+        apportion_load_options o = APPORTION_LOAD_OPTIONS("work", kUnits, &codelet(in_place), fill, this);
+        o.parts = parts;
+        o.granularity = parts;
+        return o;
+    }
+
+    void forget_results() {
+        for (double& value : y) store(value, 0);
+        for (auto& count : computed) count = 0;
+        for (auto& count : blocks) count = 0;
+    }
+    int wrong() {
+        int count = 0;
+        for (int i = 0; i < kUnits; ++i) count += std::atomic_ref(y[i]).load() != 3.0 * i + 1;
+        return count;
+    }
+    bool computed_once() const {
+        return std::all_of(computed.begin(), computed.end(), [](const auto& count) { return count == 1; });
+    }
+};
+
+}  // namespace apportion::test
