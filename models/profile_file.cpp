@@ -2,6 +2,7 @@
 #include "models/profile_file.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -31,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// What the file holds, short and printable.
-std::string quoted(std::string_view text) {
+std::string shown(std::string_view text) {
     constexpr std::size_t kLongest = 40;
     std::string out = "'";
     for (char c : text.substr(0, kLongest)) out += c >= ' ' && c <= '~' ? c : '?';
@@ -44,6 +46,15 @@ std::optional<Number> parse(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return value;
+}
+
+/// Also as tools that know no whole numbers write them: 1000.0, 1.000000e+03.
+std::optional<std::int64_t> parse_units(std::string_view text) {
+    if (const auto units = parse<std::int64_t>(text)) return units;
+    const auto number = parse<double>(text);
+    if (!number || !(std::abs(*number) <= static_cast<double>(kMostUnits)) || *number != std::floor(*number))
+        return std::nullopt;
+    return static_cast<std::int64_t>(*number);
 }
 
 class Reader {
@@ -117,7 +128,7 @@ void Reader::read_header() {
                                     "'processor,units,seconds' or 'processor,units,seconds,ci,repetitions'",
                                     kColumns[i]));
     if (fields_.size() > std::size(kColumns))
-        fail(line_, fmt::format("column {} is unknown; remove it", quoted(fields_[std::size(kColumns)])));
+        fail(line_, fmt::format("column {} is unknown; remove it", shown(fields_[std::size(kColumns)])));
     columns_ = fields_.size();
 }
 
@@ -131,28 +142,28 @@ void Reader::read_note(std::string_view line) {
 }
 
 ProfilePoint Reader::read_point() const {
-    const auto units = parse<std::int64_t>(fields_[1]);
+    const auto units = parse_units(fields_[1]);
     if (!units || *units <= 0 || *units > kMostUnits)
-        fail(line_, fmt::format("units are {}; they must be a whole number from 1 to 2^50", quoted(fields_[1])));
+        fail(line_, fmt::format("units are {}; they must be a whole number from 1 to 2^50", shown(fields_[1])));
     const auto seconds = parse<double>(fields_[2]);
     if (!seconds || !(*seconds >= kShortest && *seconds <= kLongest))
         fail(line_,
              fmt::format("seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor "
                          "cannot run this size)",
-                         quoted(fields_[2])));
+                         shown(fields_[2])));
     ProfilePoint point{*units, *seconds, 0, 0};
     if (columns_ > 3 && !fields_[3].empty()) {
         const auto ci = parse<double>(fields_[3]);
         if (!ci || !std::isfinite(*ci) || *ci < 0)
             fail(line_,
-                 fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", quoted(fields_[3])));
+                 fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", shown(fields_[3])));
         point.ci_s = *ci;
     }
     if (columns_ > 4 && !fields_[4].empty()) {
         const auto repetitions = parse<std::int64_t>(fields_[4]);
         if (!repetitions || *repetitions < 0)
             fail(line_, fmt::format("repetitions are {}; they must be a whole number, at least 0, or empty",
-                                    quoted(fields_[4])));
+                                    shown(fields_[4])));
         point.repetitions = *repetitions;
     }
     return point;
@@ -178,7 +189,7 @@ void Reader::sort_points(std::size_t processor) {
         if (lines[i].units == lines[i - 1].units)
             fail(lines[i].line,
                  fmt::format("processor {} has {} units already in line {}; remove one of the two",
-                             quoted(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
+                             shown(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
     if (!std::is_sorted(points.begin(), points.end(), by_units)) std::sort(points.begin(), points.end(), by_units);
 }
 
@@ -249,16 +260,25 @@ void write_profile(std::ostream& out, const Profile& profile) {
         }
 }
 
-void save_profile(const std::string& path, const Profile& profile) {
-    const std::string beside = path + ".part";
+void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    // A rename would put a file in the place of a device, a pipe, or whatever else has the name.
+    if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+        throw FileError(fmt::format("{}: is no ordinary file; choose another name", path));
+    const std::string beside = fmt::format("{}.{}.part", path, getpid());
+    errno = 0;
     std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-    write_profile(out, profile);
+    write(out);
     out.close();
-    if (!out || std::rename(beside.c_str(), path.c_str()) != 0) {
-        const std::string reason = std::strerror(errno);
-        std::remove(beside.c_str());
-        throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, reason));
-    }
+    if (out && std::rename(beside.c_str(), path.c_str()) == 0) return;
+    const std::string reason = std::strerror(errno);
+    std::remove(beside.c_str());
+    throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, reason));
+}
+
+void save_profile(const std::string& path, const Profile& profile) {
+    replace_file(path, [&](std::ostream& out) { write_profile(out, profile); });
 }
 
 }  // namespace apportion

@@ -7,13 +7,14 @@
 //     CPU 0,64,0.00123,0.00002,12
 //     "CUDA 0 (Tesla K20c, 5 GB)",64,0.00017,0.000003,9
 //
-// Lines of any order; a name with a comma stands in quotes; blank lines and CRLF are accepted; a line with '#' is a
-// note. The columns ci (half width of the confidence interval [s]) and repetitions are optional. A size that is not
-// listed cannot be used by that processor: it was not measured, or fails there. Everything else is an error with file
-// and line.
+// Lines of any order; a name with a comma stands in quotes; blank lines, CRLF and units written as 64.0 or 6.4e1 are
+// accepted; a line with '#' is a note. The columns ci (half width of the confidence interval [s]) and repetitions are
+// optional. A size that is not listed cannot be used by that processor: it was not measured, or fails there. Everything
+// else is an error with file and line.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <stdexcept>
 #include <string>
@@ -57,8 +58,11 @@ Profile read_profile(const std::string& path);
 /// Writes all five columns; reading them gives the same numbers back.
 void write_profile(std::ostream& out, const Profile& profile);
 
-/// Writes beside the file first and renames, so that an older file is there until the new one is whole. Throws
-/// FileError.
+/// Writes into a file beside `path` that then replaces it, so that an older file is there until the new one is whole.
+/// Anything but a regular file is left alone. Throws FileError.
+void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
+
+/// The same with write_profile.
 void save_profile(const std::string& path, const Profile& profile);
 
 }  // namespace apportion

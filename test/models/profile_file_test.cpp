@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "models/profile_file.hpp"
 
+#include <sys/stat.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -63,6 +66,8 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of(kHeader + "\n# note\nA,0,1\n").starts_with("p.csv:4: units are '0'"));
     CHECK(error_of(kHeader + "A,-5,1\n").starts_with("p.csv:2: units are '-5'"));
     CHECK(error_of(kHeader + "A,1.5,1\n").starts_with("p.csv:2: units are '1.5'"));
+    CHECK(error_of(kHeader + "A,1e300,1\n").starts_with("p.csv:2: units are '1e300'"));
+    CHECK(error_of(kHeader + "A,nan,1\n").starts_with("p.csv:2: units are 'nan'"));
     CHECK(error_of(kHeader + "A,99999999999999999999,1\n").starts_with("p.csv:2: units are"));
     CHECK(error_of(kHeader + "A,1125899906842625,1\n") ==
           "p.csv:2: units are '1125899906842625'; they must be a whole number from 1 to 2^50");
@@ -80,6 +85,22 @@ TEST_CASE("a file that is not there is an error, not an empty profile") {
     CHECK_THROWS_AS(read_profile("/nonexistent/profile.csv"), FileError);
     CHECK_THROWS_WITH(read_profile("/"), "/: cannot be read; it must be a file, not a folder");
     CHECK_THROWS_AS(save_profile("/nonexistent/profile.csv", {}), FileError);
+}
+
+TEST_CASE("units may be written as tools write floating-point numbers") {
+    const Profile profile = read(kHeader + "A,1000.0,1\nA,2.000000000000000000e+03,1\nA,3e3,1\n");
+    REQUIRE(profile.processors.at(0).points.size() == 3);
+    for (std::int64_t k = 0; k < 3; ++k)
+        CHECK(profile.processors[0].points[static_cast<std::size_t>(k)].units == 1000 * (k + 1));
+}
+
+TEST_CASE("only a regular file is replaced") {
+    const std::string pipe = "profile_file_test.pipe";
+    std::remove(pipe.c_str());
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(save_profile(pipe, {}), pipe + ": is no ordinary file; choose another name");
+    CHECK(std::filesystem::is_fifo(pipe));
+    std::remove(pipe.c_str());
 }
 
 TEST_CASE("what is written is read back with the same numbers") {

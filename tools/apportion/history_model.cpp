@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -164,15 +163,7 @@ void write_history_model(std::ostream& out, const HistoryModel& model) {
 void save_history_model(const std::string& path, const HistoryModel& model) {
     if (std::filesystem::exists(path))
         throw FileError(fmt::format("{}: there is a history model already; move it away first", path));
-    const std::string beside = path + ".part";
-    std::ofstream out(beside, std::ios::trunc);
-    write_history_model(out, model);
-    out.close();
-    if (!out || std::rename(beside.c_str(), path.c_str()) != 0) {
-        const std::string reason = std::strerror(errno);
-        std::remove(beside.c_str());
-        throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, reason));
-    }
+    replace_file(path, [&](std::ostream& out) { write_history_model(out, model); });
 }
 
 }  // namespace apportion
