@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "codelets/handicap.hpp"
+#include "codelets/text_file.hpp"
 
 namespace apportion {
 
@@ -268,6 +269,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
     try {
         cli.parse(argc, argv);
         status = body();
+        flush_standard_output();
     } catch (const CLI::Success& success) {
         status = cli.exit(success);
     } catch (const CLI::ParseError& error) {

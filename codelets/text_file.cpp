@@ -95,4 +95,11 @@ void write_text_file(const std::string& path, const std::function<void(std::FILE
     fail_system(path, "write", error);
 }
 
+void flush_standard_output() {
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+        throw std::runtime_error(
+            fmt::format("standard output cannot be written: {}", std::strerror(errno ? errno : EIO)));
+}
+
 }  // namespace apportion

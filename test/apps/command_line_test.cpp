@@ -49,6 +49,17 @@ TEST_CASE("matmul's table names the policy, the processors and the verification"
     }
 }
 
+TEST_CASE("a result that standard output cannot take is a failure") {
+    const Folder folder;
+    for (const char* options : {"", " --json"}) {
+        const Result result =
+            folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>" + folder.file("complaint") + " #");
+        INFO(options);
+        CHECK(result.status == 1);
+        CHECK(folder.read("complaint").find("standard output cannot be written: No space left") != std::string::npos);
+    }
+}
+
 TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
     const Folder folder;
     const Result result = folder.run("matmul --size 96 --blas-peer --json");

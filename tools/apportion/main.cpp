@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 
+#include "codelets/text_file.hpp"
 #include "tools/apportion/command.hpp"
 
 int main(int argc, char** argv) {
@@ -24,7 +25,9 @@ int main(int argc, char** argv) {
         return 2;
     }
     try {
-        return run();
+        const int status = run();
+        apportion::flush_standard_output();
+        return status;
     } catch (const std::exception& error) {
         std::cerr << "apportion: " << error.what() << '\n';
         return 1;
