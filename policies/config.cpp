@@ -48,7 +48,7 @@ std::string check_plb_hec(const std::string& value) {
     return value == "improved" || value == "published" ? "" : "it must be improved or published";
 }
 std::string check_positive(const std::string& value) {
-    return whole_number(value, 1) ? "" : "it must be a whole number of at least 1";
+    return whole_number(value, 1) ? "" : "it must be a whole number from 1 to 2^63 - 1";
 }
 std::string check_switch(const std::string& value) { return value == "0" || value == "1" ? "" : "it must be 0 or 1"; }
 std::string check_stall_factor(const std::string& value) {

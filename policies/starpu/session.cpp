@@ -80,6 +80,12 @@ void list_schedulers() {
 
 void check_environment_variables() {
     if (auto problem = check_environment()) throw ApiError(EINVAL, *problem);
+#ifndef STARPU_SIMGRID
+    if (const std::string platform = platform_file_option(); !platform.empty())
+        throw ApiError(EINVAL, fmt::format("APPORTION_PLATFORM={} is a simulated machine, but this program would run "
+                                           "for real; take the program of the simulated flavour, or unset it",
+                                           platform));
+#endif
 }
 
 void start(starpu_conf* conf) {

@@ -21,5 +21,6 @@ expect "is no known scheduler" STARPU_SCHED=dmad STARPU_SCHED_LIB="$plugin"
 expect "APPORTION_BLOCKS" APPORTION_BLOCKS=-3
 expect "APPORTION_INITIAL_BLOCK" APPORTION_INITIAL_BLOCK=many
 expect "did you mean APPORTION_REPORT" APPORTION_REPROT=x
+expect "is a simulated machine, but this program would run for real" APPORTION_PLATFORM=plbhec-a.toml
 expect "no worker" STARPU_NCPU=0
 exit $failed
