@@ -61,11 +61,9 @@ void write_projection(const std::string& file, const MpdataField& field) {
 
 void check_picture(const std::string& file) {
     const fs::path folder = fs::absolute(file).parent_path();
-    if (fs::is_directory(file)) throw UsageError(fmt::format("--plot {}: this is a folder; name a file", file));
+    check_output("--plot", file);
     if (fs::path(file).extension() != ".png")
         throw UsageError(fmt::format("--plot {}: pictures are PNG files; let its name end with .png", file));
-    if (!fs::is_directory(folder))
-        throw UsageError(fmt::format("--plot {}: there is no folder {}; create it", file, folder.string()));
     if (access(folder.c_str(), W_OK) != 0)
         throw UsageError(
             fmt::format("--plot {}: you may not write into {}; choose another file", file, folder.string()));

@@ -27,8 +27,8 @@ Units total_capacity(const DataAssignment& problem) {
 }  // namespace
 
 std::string why_impossible(const DataAssignment& problem) {
-    if (problem.packets < 0)
-        return fmt::format("{} packets cannot be assigned; give a number that is at least 0", problem.packets);
+    if (problem.packets < 0 || problem.packets > kMostUnits)
+        return fmt::format("{} packets cannot be assigned; give a number from 0 to 2^50", problem.packets);
     if (problem.granularity < 1)
         return fmt::format("the granularity is {}; it must be at least 1", problem.granularity);
     const Units capacity = total_capacity(problem);

@@ -13,9 +13,6 @@ namespace apportion {
 
 namespace {
 
-// So many units that sums over all processors cannot overflow.
-constexpr Units kMostUnits = Units{1} << 50;
-
 Units maximum_of(const PlanProblem& problem, std::size_t processor) {
     return problem.maximum_units.empty() ? kNoLimit : std::max<Units>(problem.maximum_units[processor], 0);
 }

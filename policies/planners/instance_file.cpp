@@ -165,6 +165,8 @@ DataAssignment read_instance(std::istream& in, const std::string& name) {
 DataAssignment read_instance(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) throw FileError(fmt::format("{}: cannot be opened: {}; check the path", path, std::strerror(errno)));
+    if (in.peek(); in.bad()) throw FileError(fmt::format("{}: cannot be read; it must be a file, not a folder", path));
+    in.clear();
     return read_instance(in, path);
 }
 

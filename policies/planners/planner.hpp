@@ -12,6 +12,9 @@
 
 namespace apportion {
 
+/// The most that is planned: sums over all processors cannot overflow.
+inline constexpr Units kMostUnits = Units{1} << 50;
+
 /// A processor's measured time function on discrete sizes: points[k] is a number of units > 0, ascending, all
 /// different, and seconds[k] > 0 the time of a share of that size. A size that is no point cannot be given to the
 /// processor (a hole: not measured, or "fails here"). Zero units take zero seconds: a processor may be left out.

@@ -39,11 +39,15 @@ expect() {
 
 number='[-+.e0-9]+'
 share() { echo "\{\s*\"processor\": \"$1\",\s*\"units\": $2,\s*\"seconds\": $3\s*\}"; }
-expect 0 "^\{\s*\"algorithm\": \"fpm\",\s*\"units\": 30,\s*\"makespan_seconds\": 10.0,\s*\"solve_seconds\": $number,\s*\"lower_bound_seconds\": 10.0,\s*\"optimal\": true,\s*\"shares\": \[\s*$(share slow 10 10.0),\s*$(share fast 20 10.0)\s*\]\s*\}" \
+expect 0 "^\{\s*\"algorithm\": \"fpm\",\s*\"units\": 30,\s*\"makespan_seconds\": 10.0,\s*\"solve_seconds\": $number,\s*\"lower_bound_seconds\": 10.0,\s*\"optimal\": true,\s*\"interpolated\": false,\s*\"shares\": \[\s*$(share slow 10 10.0),\s*$(share fast 20 10.0)\s*\]\s*\}" \
     --profiles profile.csv --units 30 --algorithm fpm --json
 expect 0 'fast +20 +66.67' --profiles profile.csv --units 30 --algorithm cpm
 expect 0 '(?s)equal.*cpm.*fpm.*fpm-akima.*plb-hec' --profiles profile.csv --units 30 --algorithm all
 expect 0 '(?s)fpm +~10.*~ uses sizes' --profiles profile.csv --units 31 --algorithm all
+expect 0 '(?s)"optimal": false,\s*"interpolated": true' --profiles profile.csv --units 31 --algorithm fpm --json
+# Sizes in between are interpolated to less than the 10 s of measured ones: no percentage, and the bound says of what.
+expect 0 '(?s)plb-hec +~[0-9.]+ +- .*hpopta +10 +0.00 .*20 units; lower bound of measured sizes 10 s' \
+    --profiles profile.csv --units 20 --algorithm all
 expect 0 'fast +14' --profiles profile.csv --units 30 --algorithm fpm --max fast=15 --granularity 2
 expect 0 '"makespan_seconds": 6.7,' --instance instance.json --units 7 --json
 expect 0 'ilp: 7 units in 9.3 s, optimal' --instance instance.json --units 7 --network parallel --max A0=4,B0=3
@@ -66,6 +70,17 @@ expect 1 "'magic' is no planner here; use one of equal," --profiles profile.csv 
 expect 1 "'fpm' is no planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
 expect 2 'is required' --units 3
 expect 2 '--units' --profiles profile.csv
+expect 2 "--units: '1e3' is not usable; give a whole number" --profiles profile.csv --units 1e3
+expect 1 "--max: 'slow' appears twice" --profiles profile.csv --units 3 --max slow=1,slow=2
+expect 1 "--max: '' does not begin with PROCESSOR=UNITS" --profiles profile.csv --units 3 --max slow=1,
+expect 1 'give a number from 0 to 2\^50' --instance "$examples/instance.json" --units 1125899906842625 --algorithm min-min-v1
+expect 1 '^apportion: \.: cannot be read; it must be a file, not a folder' --instance . --units 3
+status=0
+"$apportion" plan --profiles profile.csv --units 30 >/dev/full 2>full.txt || status=$?
+[ "$status$(cat full.txt)" = "1apportion: standard output cannot be written: No space left on device" ] ||
+    { echo "a full disk: $status $(cat full.txt)"; failed=1; }
+mkfifo pipe.png
+expect 1 '--plot pipe.png: this is no regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--network' --profiles profile.csv --units 3 --network serial
 sed -i 's/slow,20,20/slow,10,20/' profile.csv
 expect 1 "^apportion: profile.csv:3: processor 'slow' has 10 units already in line 2" --profiles profile.csv --units 3

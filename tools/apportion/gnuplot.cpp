@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 void check_plot(const std::string& file) {
     const fs::path folder = fs::absolute(file).parent_path();
-    if (fs::is_directory(file)) throw UserError(fmt::format("--plot {}: this is a folder; name a file", file));
+    if (fs::exists(file) && !fs::is_regular_file(file))
+        throw UserError(fmt::format("--plot {}: this is no regular file; choose another name", file));
     if (fs::path(file).extension() != ".png")
         throw UserError(fmt::format("--plot {}: pictures are PNG files; let its name end with .png", file));
     if (!fs::is_directory(folder))

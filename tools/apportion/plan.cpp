@@ -43,7 +43,8 @@ std::optional<Units> whole_number(std::string_view text) {
 std::vector<Units> parse_units(const char* option, std::string_view text, const std::vector<std::string>& processors,
                                Units otherwise) {
     std::vector<Units> result(processors.size(), otherwise);
-    while (!text.empty()) {
+    std::vector<bool> given(processors.size(), false);
+    for (bool more = !text.empty(); more;) {
         std::size_t found = processors.size();  // the longest name, for one may begin like another
         for (std::size_t i = 0; i < processors.size(); ++i)
             if (text.starts_with(processors[i] + "=") &&
@@ -52,6 +53,8 @@ std::vector<Units> parse_units(const char* option, std::string_view text, const 
         if (found == processors.size())
             throw UserError(fmt::format("{}: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", option,
                                         text, fmt::join(processors, ", ")));
+        if (given[found]) throw UserError(fmt::format("{}: '{}' appears twice; remove one", option, processors[found]));
+        given[found] = true;
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
         result[found] = whole_number(number).value_or(-1);
@@ -59,7 +62,8 @@ std::vector<Units> parse_units(const char* option, std::string_view text, const 
             throw UserError(
                 fmt::format("{}: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
                             option, number, processors[found]));
-        text.remove_prefix(std::min(text.size(), number.size() + 1));
+        more = number.size() < text.size();  // a comma follows
+        text.remove_prefix(number.size() + (more ? 1 : 0));
     }
     return result;
 }
@@ -194,7 +198,9 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         }
         if (units->empty()) throw CLI::RequiredError("--units");
         const std::optional<Units> number = whole_number(options->numbers);
-        if (!number) throw CLI::ConversionError(options->numbers, "--units");
+        if (!number)
+            throw CLI::ValidationError("--units",
+                                       fmt::format("'{}' is not usable; give a whole number", options->numbers));
         options->units = *number;
         run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
     });

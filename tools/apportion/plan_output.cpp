@@ -21,8 +21,12 @@ std::string readable(double seconds) {
 constexpr const char* kInterpolated =
     "~ uses sizes between or beyond the measured ones: their times are interpolated\n";
 
-std::string quality(const Plan& plan) {
-    if (plan.optimal) return "optimal";
+/// A planner's proof is about measured times.
+bool is_optimal(const PlanSubject& subject, const Plan& plan) { return plan.optimal && is_measured(subject, plan); }
+
+std::string quality(const PlanSubject& subject, const Plan& plan) {
+    if (is_optimal(subject, plan)) return "optimal";
+    if (!is_measured(subject, plan)) return "";
     if (plan.lower_bound_s <= 0) return "";
     return fmt::format("at most {:.3g} % above the optimum", 100 * (plan.makespan_s / plan.lower_bound_s - 1));
 }
@@ -33,12 +37,19 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
                                    {"makespan_seconds", plan.makespan_s},
                                    {"solve_seconds", plan.solve_s},
                                    {"lower_bound_seconds", plan.lower_bound_s},
-                                   {"optimal", plan.optimal},
+                                   {"optimal", is_optimal(subject, plan)},
+                                   {"interpolated", !is_measured(subject, plan)},
                                    {"shares", nlohmann::ordered_json::array()}};
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
     return json;
+}
+
+/// In percent. An interpolated time may be below the best that was measured: that says nothing.
+std::string above_best(double makespan_s, double best_s) {
+    if (makespan_s < best_s) return "-";
+    return fmt::format("{:.2f}", best_s > 0 ? 100 * (makespan_s / best_s - 1) : 0.0);
 }
 
 /// JSON text is UTF-8; bytes of a name that are not become the replacement character.
@@ -66,7 +77,7 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
             "{:<{}}  {:>14}  {:>8.2f}  {:>14.6g}\n", subject.processors[i], width, plan.shares[i],
             subject.units > 0 ? 100.0 * static_cast<double>(plan.shares[i]) / static_cast<double>(subject.units) : 0.0,
             plan.times_s[i]);
-    const std::string verdict = quality(plan);
+    const std::string verdict = quality(subject, plan);
     out += fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
                        subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
                        verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, readable(plan.solve_s));
@@ -101,10 +112,11 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
         }
         std::string shares;
         for (const Units units : plan.shares) shares += fmt::format("{} ", units);
-        out += fmt::format("{:<16}  {:>12}  {:>12.2f}  {:>10}  {:<7}  {}\n", plan.algorithm,
-                           fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
-                           best_s > 0 ? 100 * (plan.makespan_s / best_s - 1) : 0.0, readable(plan.solve_s),
-                           plan.optimal ? "yes" : "", with_shares ? shares.substr(0, shares.size() - 1) : "");
+        out +=
+            fmt::format("{:<16}  {:>12}  {:>12}  {:>10}  {:<7}  {}\n", plan.algorithm,
+                        fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
+                        above_best(plan.makespan_s, best_s), readable(plan.solve_s),
+                        is_optimal(subject, plan) ? "yes" : "", with_shares ? shares.substr(0, shares.size() - 1) : "");
     }
     if (with_shares) {
         out += "shares in the order: ";
@@ -113,7 +125,10 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
         out += '\n';
     }
     if (some_interpolated) out += kInterpolated;
-    return out + fmt::format("{} units; lower bound {:.6g} s\n", subject.units, bound_s) + failures;
+    return out +
+           fmt::format("{} units; lower bound{} {:.6g} s\n", subject.units,
+                       some_measured && some_interpolated ? " of measured sizes" : "", bound_s) +
+           failures;
 }
 
 std::string plan_json(const PlanSubject& subject, const Plan& plan) { return dump(as_json(subject, plan)); }

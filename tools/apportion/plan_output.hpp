@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
-// solve_seconds, lower_bound_seconds, optimal, shares: [{processor, units, seconds}].
+// solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}].
 #pragma once
 
 #include <span>
