@@ -103,7 +103,10 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
     cli.add_option("--repeat", options.repeat, "submit the load R times and report the median")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("R");
-    cli.add_option("--seed", options.seed, "of generated data")->capture_default_str()->type_name("SEED");
+    cli.add_option("--seed", options.seed, "of generated data")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+        ->capture_default_str()
+        ->type_name("SEED");
     cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 using namespace apportion;
 
+constexpr std::uint64_t kMostGenes = 10'000'000;
+
 struct SearchOptions {
     AppOptions common;
     std::string size, in_file, out_file, peer;
@@ -43,7 +45,6 @@ void check(SearchOptions& options) {
 }
 
 GrnProblem make_problem(const SearchOptions& options) {
-    constexpr std::uint64_t kMostGenes = 10'000'000;
     try {
         if (!options.in_file.empty()) {
             const Expression expression = read_expression(options.in_file);
@@ -107,11 +108,11 @@ void add_search_options(CLI::App& cli, SearchOptions& options) {
     GrnOptions& search = options.search;
     cli.add_option("--targets", search.targets,
                    "only the first K genes as targets (default: all of a file, a fiftieth of generated ones)")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(std::uint64_t{1}, kMostGenes))
         ->type_name("K");
     cli.add_option("--candidates", search.candidates,
                    "only the K genes of largest variance as predictors (default: all)")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(std::uint64_t{1}, kMostGenes))
         ->type_name("K");
     cli.add_option("--cardinality", search.cardinality, "predictors of each target")
         ->check(CLI::IsMember({1, 2}))
@@ -139,6 +140,7 @@ void add_search_options(CLI::App& cli, SearchOptions& options) {
         ->capture_default_str()
         ->type_name("ALPHA");
     cli.add_option("--lag", search.lag, "of time series: predict a target's sample s + LAG from sample s")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}))
         ->capture_default_str()
         ->type_name("LAG");
 }

@@ -31,9 +31,9 @@ struct JacobiOptions {
     AppOptions common;
     std::string size, a_file, b_file, out_file;
     std::string type = "double";
-    int iterations = 0;    ///< 0: until convergence
-    int limit = 10'000;    ///< of iterations until convergence
-    double tolerance = 0;  ///< 0: by the type
+    int iterations = 0;               ///< 0: until convergence
+    int limit = 10'000;               ///< of iterations until convergence
+    std::optional<double> tolerance;  ///< otherwise by the type
     bool library_peer = false;
 };
 
@@ -195,6 +195,8 @@ void check(const JacobiOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size N, or --a");
     if (kSimulated && (options.library_peer || !options.out_file.empty() || !options.a_file.empty()))
         throw UsageError("a simulation computes nothing: --a, --out and --library-peer need the real flavour");
+    if (options.tolerance && !(*options.tolerance >= 1e-15 && *options.tolerance <= 1))
+        throw UsageError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
     check_output("--out", options.out_file);
 }
 
@@ -210,7 +212,7 @@ int solve_system(const JacobiOptions& options) {
     check(options);
     const auto system = std::make_shared<LinearSystem>(make_system(options));
     const bool single = system->type() == ElementType::float32;
-    const double tolerance = options.tolerance > 0 ? options.tolerance : single ? 1e-5 : 1e-10;
+    const double tolerance = options.tolerance.value_or(single ? 1e-5 : 1e-10);
     Matrix x(system->type(), system->n(), 1);
     const Solved solved = run(system, options, tolerance, x);
     const Outcome& outcome = solved.outcome;
@@ -266,7 +268,6 @@ int main(int argc, char** argv) {
         ->type_name("K");
     cli.add_option("--tolerance", options.tolerance,
                    "converged when no element of x changes by more than E times the largest (1e-10; float: 1e-5)")
-        ->check(CLI::Range(1e-15, 1.0))
         ->type_name("E");
     cli.add_flag("--library-peer", options.library_peer,
                  "time the same iterations by OpenBLAS, or Eigen for sparse matrices, in turn with the load (5 times "

@@ -69,7 +69,7 @@ void check(const Expression& expression, const GrnOptions& options) {
         throw std::runtime_error(fmt::format(
             "is to be searched with {} candidate{}; sets of {} predictor{} need at least {}", options.candidates,
             options.candidates == 1 ? "" : "s", options.cardinality, options.cardinality == 1 ? "" : "s", least));
-    if (expression.samples < options.lag + 2)
+    if (expression.samples < 2 || expression.samples - 2 < options.lag)
         throw std::runtime_error(fmt::format("has {} sample{}; at least {} are needed{}", expression.samples,
                                              expression.samples == 1 ? "" : "s", options.lag + 2,
                                              options.lag > 0 ? " for this lag" : ""));

@@ -3,6 +3,7 @@
 #include "codelets/grn.hpp"
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -238,6 +239,7 @@ TEST_CASE("data that do not suffice are refused") {
     CHECK(refusal(2, 5, {.lag = 1}).empty());
     CHECK(refusal(4, 1, {}) == "has 1 sample; at least 2 are needed");
     CHECK(refusal(4, 5, {.lag = 4}) == "has 5 samples; at least 6 are needed for this lag");
+    CHECK_FALSE(refusal(4, 5, {.lag = std::numeric_limits<std::uint64_t>::max()}).empty());
     CHECK(refusal(4, 5, {.targets = 5}) == "has 4 genes, but 5 targets are wanted");
     CHECK(refusal(4, 5, {.candidates = 5}) == "has 4 genes, but 5 candidates are wanted");
     CHECK(refusal(4, 5, {.candidates = 2}) ==

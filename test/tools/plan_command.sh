@@ -81,6 +81,7 @@ status=0
     { echo "a full disk: $status $(cat full.txt)"; failed=1; }
 mkfifo pipe.png
 expect 1 '--plot pipe.png: this is no regular file' --profiles profile.csv --units 30 --plot pipe.png
+expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
 expect 2 '--network' --profiles profile.csv --units 3 --network serial
 sed -i 's/slow,20,20/slow,10,20/' profile.csv
 expect 1 "^apportion: profile.csv:3: processor 'slow' has 10 units already in line 2" --profiles profile.csv --units 3

@@ -178,7 +178,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->needs(instance)
         ->capture_default_str();
     plan->add_option("--time-limit", options->time_limit_s, "Seconds after which ilp-milp takes its best solution")
-        ->check(CLI::PositiveNumber)
         ->needs(instance)
         ->capture_default_str();
     plan->add_flag("--json", options->json, "Print JSON");
@@ -196,6 +195,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             run = [options] { return show_condition(*options); };
             return;
         }
+        if (!(options->time_limit_s > 0))
+            throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0");
         if (units->empty()) throw CLI::RequiredError("--units");
         const std::optional<Units> number = whole_number(options->numbers);
         if (!number)

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <set>
 #include <thread>
@@ -252,7 +253,7 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "interrupted is continued")
         ->type_name("FILE.csv");
     profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
         ->capture_default_str();
     profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
         ->type_name("FROM:TO:STEP");

@@ -91,6 +91,7 @@ void Measurement::report(std::size_t processor, Units units, const Samples& samp
 
 bool Measurement::measure(Units units, Group group) {
     std::vector<Samples> samples(processors_, Samples(options_.samples));
+    const std::vector<std::size_t> measured = group.measured;
     while (!group.measured.empty()) {
         if (stopped()) return false;
         const std::vector<double> seconds = run(group, units);
@@ -100,11 +101,12 @@ bool Measurement::measure(Units units, Group group) {
                 throw UserError(fmt::format("{} took no measurable time for {} units on {}; profile larger sizes",
                                             subject_.kernel(), units, subject_.processors()[p]));
             samples[p].add(seconds[p]);
-            if (!samples[p].enough()) return false;
-            report(p, units, samples[p]);
-            return true;
+            return samples[p].enough();
         });
     }
+    // Not as they come, so that a profile has its processors in their order.
+    for (const std::size_t p : measured)
+        if (group.units[p] != 0) report(p, units, samples[p]);
     return true;
 }
 

@@ -37,7 +37,7 @@ struct MeasuredPoint {
 /// How the measurement follows and is followed. Any may be empty.
 struct MeasureWatcher {
     std::function<bool(std::size_t processor, Units units)> known;  ///< measured before: skipped
-    std::function<void(const MeasuredPoint&)> finished;             ///< called in the order of finishing
+    std::function<void(const MeasuredPoint&)> finished;             ///< of one size in the processors' order
     std::function<void(Units units)> repeated;                      ///< after every repetition
     std::function<bool()> stop;                                     ///< asked between repetitions
 };
