@@ -14,7 +14,7 @@ namespace {
 
 // The handle of these data in this block, registered by `register_data` the first time they are named.
 template <class Register>
-starpu_data_handle_t handle_of(apportion_block* block, int mode, const void* data, const size_t (&dimensions)[5],
+starpu_data_handle_t handle_of(apportion_block* block, int mode, const void* data, const size_t (&dimensions)[6],
                                Register&& register_data) {
     auto& handles = static_cast<FillBlock*>(block)->data_of_block->handles;
     auto known = std::find_if(handles.begin(), handles.end(), [&](const BlockHandle& h) {
@@ -43,21 +43,21 @@ extern "C" {
 
 starpu_data_handle_t apportion_block_vector(apportion_block* block, int mode, void* data, size_t elements,
                                             size_t element_size) {
-    return apportion::handle_of(block, mode, data, {elements, 0, 0, 0, element_size}, [&](starpu_data_handle_t* h) {
+    return apportion::handle_of(block, mode, data, {elements, 0, 0, 0, 0, element_size}, [&](starpu_data_handle_t* h) {
         starpu_vector_data_register(h, STARPU_MAIN_RAM, address(data), elements, element_size);
     });
 }
 
 starpu_data_handle_t apportion_block_matrix(apportion_block* block, int mode, void* data, size_t ld, size_t nx,
                                             size_t ny, size_t element_size) {
-    return apportion::handle_of(block, mode, data, {ld, nx, ny, 0, element_size}, [&](starpu_data_handle_t* h) {
+    return apportion::handle_of(block, mode, data, {ld, nx, ny, 0, 0, element_size}, [&](starpu_data_handle_t* h) {
         starpu_matrix_data_register(h, STARPU_MAIN_RAM, address(data), ld, nx, ny, element_size);
     });
 }
 
 starpu_data_handle_t apportion_block_volume(apportion_block* block, int mode, void* data, size_t ldy, size_t ldz,
                                             size_t nx, size_t ny, size_t nz, size_t element_size) {
-    const size_t dimensions[5] = {nx, ny, nz, ldz, element_size};
+    const size_t dimensions[6] = {nx, ny, nz, ldy, ldz, element_size};
     return apportion::handle_of(block, mode, data, dimensions, [&](starpu_data_handle_t* h) {
         starpu_block_data_register(h, STARPU_MAIN_RAM, address(data), ldy, ldz, nx, ny, nz, element_size);
     });

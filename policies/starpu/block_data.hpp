@@ -14,7 +14,7 @@ namespace apportion {
 struct BlockHandle {
     starpu_data_handle_t handle = nullptr;
     const void* data = nullptr;
-    size_t dimensions[5] = {};  ///< of the interface, to recognise the same data
+    size_t dimensions[6] = {};  ///< of the interface, to recognise the same data
     bool written = false;
     bool keep = false;
 };

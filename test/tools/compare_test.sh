@@ -72,6 +72,7 @@ shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":
     fail "JSON marks the default, the best and the rest of a sweep"
 
 refuses "an unknown policy" "there is no policy fastest; choose from" compare --policies fastest
+refuses "a policy named twice" "--policies: dmda appears twice" compare --policies dmda,lws,dmda
 refuses "a missing application" "there is no such application for real runs; looked for" \
     "$apportion" compare --app nothing --size 1
 for size in 0 -3 many 4,0 1.5; do

@@ -69,7 +69,11 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     constexpr int kRealRepetitions = 3;
     ComparisonPlan plan;
     plan.policies = options.policies;
-    for (const std::string& policy : plan.policies) check_policy(policy);
+    for (const std::string& policy : plan.policies) {
+        check_policy(policy);
+        if (std::ranges::count(plan.policies, policy) > 1)
+            throw UserError(fmt::format("--policies: {} appears twice; name it once", policy));
+    }
     if (options.blocks != "auto") plan.blocks = whole_numbers("--blocks", options.blocks);
     // Without noise a simulated run always takes the same time.
     const bool exact = platform && platform->noise == 0;

@@ -41,12 +41,6 @@ ProfileRequest request_of(const nlohmann::json& report) {
     return request;
 }
 
-fs::path temporary_folder() {
-    std::string name = (fs::temp_directory_path() / "apportion-profile-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw UserError(fmt::format("{}: a temporary folder cannot be made", name));
-    return name;
-}
-
 void record_here(const std::string& app, const std::string& size, const std::string& file) {
     const ChildResult result =
         run_child({fs::read_symlink("/proc/self/exe").string(), "profile", "--app", app, "--size", size, "--out", file,
@@ -58,13 +52,24 @@ void record_here(const std::string& app, const std::string& size, const std::str
 
 }  // namespace
 
+TemporaryFolder::TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "apportion-profile-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw UserError(fmt::format("{}: a temporary folder cannot be made", name));
+    path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+}
+
 ComparisonProfile::ComparisonProfile(AppRunner& runner, const std::string& app, const std::string& size,
                                      const std::string& platform, const std::vector<std::string>& policies) {
     if (std::ranges::none_of(policies, plans_from_profile)) return;
     if (find_recorded_times(request_of(runner.run({.policy = "equal"}).report), runner.machine()).problem.empty())
         return;
-    folder_ = temporary_folder();
-    const std::string file = (folder_ / "profile.csv").string();
+    folder_.emplace();
+    const std::string file = (folder_->path() / "profile.csv").string();
     std::cerr
         << "apportion compare: no usable profile is recorded, so the static policies get one that is made for this "
            "comparison\n";
@@ -73,11 +78,6 @@ ComparisonProfile::ComparisonProfile(AppRunner& runner, const std::string& app, 
     else
         save_profile(file, platform_profile(app, size, platform, {}, {}).profile);
     runner.set_environment("APPORTION_PROFILES", file);
-}
-
-ComparisonProfile::~ComparisonProfile() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
 }  // namespace apportion

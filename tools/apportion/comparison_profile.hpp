@@ -5,12 +5,26 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/apportion/app_runner.hpp"
 
 namespace apportion {
+
+/// Removed with all that is in it.
+class TemporaryFolder {
+  public:
+    TemporaryFolder();  ///< throws UserError
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
 
 class ComparisonProfile {
   public:
@@ -19,12 +33,9 @@ class ComparisonProfile {
     /// on this machine the default sizes, quickly. Tells so on standard error. Throws UserError, PlatformError.
     ComparisonProfile(AppRunner& runner, const std::string& app, const std::string& size, const std::string& platform,
                       const std::vector<std::string>& policies);
-    ~ComparisonProfile();
-    ComparisonProfile(const ComparisonProfile&) = delete;
-    ComparisonProfile& operator=(const ComparisonProfile&) = delete;
 
   private:
-    std::filesystem::path folder_;  ///< temporary, or empty
+    std::optional<TemporaryFolder> folder_;
 };
 
 }  // namespace apportion
