@@ -134,7 +134,7 @@ std::unique_ptr<Workload> make_blackscholes(std::shared_ptr<BlackScholesProblem>
 
 std::unique_ptr<Workload> make_blackscholes(const WorkloadOptions& options) {
     return make_blackscholes(std::make_shared<BlackScholesProblem>(
-        random_blackscholes(ElementType::float64, options.size, {kDefaultPaths, options.seed})));
+        random_blackscholes(ElementType::float64, options.sizes(1).front(), {kDefaultPaths, options.seed})));
 }
 
 }  // namespace apportion

@@ -109,6 +109,13 @@ void Workload::name_profile(std::uint64_t size) {
     shape_.profile_command = fmt::format("apportion profile --app {} --size {}", shape_.name, size);
 }
 
+std::vector<std::uint64_t> WorkloadOptions::sizes(std::size_t count) const {
+    if (size.size() == count) return size;
+    if (size.size() == 1) return std::vector<std::uint64_t>(count, size.front());
+    throw std::runtime_error(fmt::format("--size: {} numbers are no size of this application; give {}", size.size(),
+                                         count == 1 ? "one" : fmt::format("one or {}", count)));
+}
+
 bool can_run(unsigned worker, starpu_codelet& codelet) {
     starpu_task task;
     starpu_task_init(&task);

@@ -129,8 +129,11 @@ void warm_up(Workload& workload);
 double measured_cost(starpu_task* task, unsigned worker, unsigned implementation);
 
 struct WorkloadOptions {
-    std::uint64_t size = 0;  ///< in each application's own measure, as `--size`
+    std::vector<std::uint64_t> size;  ///< the numbers of the application's own `--size`
     std::uint64_t seed = 1;
+
+    /// `count` numbers, where one that is given stands for all. Throws std::runtime_error when there are others.
+    std::vector<std::uint64_t> sizes(std::size_t count) const;
 };
 
 /// One line of the table of workloads, which meson generates from the list in codelets/meson.build.

@@ -134,8 +134,9 @@ std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem,
 }
 
 std::unique_ptr<Workload> make_fft2d(const WorkloadOptions& options) {
+    const std::vector<std::uint64_t> size = options.sizes(2);
     return make_fft2d_pass(
-        std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex128, options.size, options.size, options.seed)),
+        std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex128, size[0], size[1], options.seed)),
         Fft2dPass::rows, fft_planning_variable());
 }
 

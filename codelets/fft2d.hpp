@@ -46,7 +46,7 @@ enum class Fft2dPass { rows, columns };
 std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass,
                                           const FftPlanningChoice& planning);
 
-/// The first pass over a square matrix of complex128, with the planning of APPORTION_FFT_PLANNING.
+/// The first pass over an M x N matrix of complex128, with the planning of APPORTION_FFT_PLANNING.
 std::unique_ptr<Workload> make_fft2d(const WorkloadOptions& options);
 
 /// Compares problem.output with one plan of FFTW for the whole matrix. The error is the largest of any element

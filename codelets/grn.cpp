@@ -109,7 +109,7 @@ std::unique_ptr<Workload> make_grn(std::shared_ptr<GrnProblem> problem) {
 }
 
 std::unique_ptr<Workload> make_grn(const WorkloadOptions& options) {
-    return make_grn(std::make_shared<GrnProblem>(generated_grn_problem(options.size, {}, options.seed)));
+    return make_grn(std::make_shared<GrnProblem>(generated_grn_problem(options.sizes(1).front(), {}, options.seed)));
 }
 
 }  // namespace apportion

@@ -225,7 +225,7 @@ std::unique_ptr<JacobiSolver> make_jacobi_solver(std::shared_ptr<LinearSystem> s
 
 std::unique_ptr<Workload> make_jacobi(const WorkloadOptions& options) {
     return make_jacobi_solver(
-        std::make_shared<LinearSystem>(random_system(ElementType::float64, options.size, options.seed)));
+        std::make_shared<LinearSystem>(random_system(ElementType::float64, options.sizes(1).front(), options.seed)));
 }
 
 }  // namespace apportion

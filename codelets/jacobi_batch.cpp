@@ -198,8 +198,10 @@ std::unique_ptr<Workload> make_jacobi_batch(std::shared_ptr<JacobiBatch> batch) 
 }
 
 std::unique_ptr<Workload> make_jacobi_batch(const WorkloadOptions& options) {
+    const std::vector<std::uint64_t> size = options.sizes(2);
+    const std::uint64_t systems = options.size.size() == 1 ? kDefaultSystems : size.front();
     return make_jacobi_batch(std::make_shared<JacobiBatch>(
-        random_jacobi_batch(ElementType::float64, kDefaultSystems, options.size, kPaperIterations, options.seed)));
+        random_jacobi_batch(ElementType::float64, systems, size.back(), kPaperIterations, options.seed)));
 }
 
 void jacobi_batch_by_blas(JacobiBatch& batch) {

@@ -53,7 +53,7 @@ Verification verify_jacobi_batch(const JacobiBatch& batch);
 
 std::unique_ptr<Workload> make_jacobi_batch(std::shared_ptr<JacobiBatch> batch);
 
-/// kDefaultSystems systems of float64 with that many unknowns, kPaperIterations iterations.
+/// [S,]N: S (kDefaultSystems) systems of float64 with N unknowns, kPaperIterations iterations.
 std::unique_ptr<Workload> make_jacobi_batch(const WorkloadOptions& options);
 
 /// The same by matrix-vector products of OpenBLAS on one thread, system by system: the peer that blocks are measured

@@ -82,11 +82,13 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     const std::uint64_t a_bytes = element * m * k;
     shape_.name = "matmul";
     shape_.units = problem_->b.columns();
-    // What a column costs depends on A. `apportion profile` records square ones of single precision.
+    // What a column costs depends on A. `apportion profile` records single precision.
     if (m == k && a.type() == ElementType::float32)
         name_profile(m);
     else
         shape_.profile = fmt::format("matmul-{}-{}x{}", a.type() == ElementType::float32 ? "float" : "double", m, k);
+    if (m != k && a.type() == ElementType::float32)
+        shape_.profile_command = fmt::format("apportion profile --app matmul --size {},{},{}", m, shape_.units, k);
     shape_.operations_per_unit = 2.0 * static_cast<double>(m) * static_cast<double>(k);
     shape_.bytes_per_unit = element * (m + k);
     shape_.bytes_shared = a_bytes;
@@ -167,8 +169,9 @@ std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, un
 }
 
 std::unique_ptr<Workload> make_matmul(const WorkloadOptions& options) {
-    return make_matmul(std::make_shared<MatmulProblem>(
-        random_matmul(ElementType::float32, options.size, options.size, options.size, options.seed)));
+    const std::vector<std::uint64_t> size = options.sizes(3);  // m, n, k
+    return make_matmul(
+        std::make_shared<MatmulProblem>(random_matmul(ElementType::float32, size[0], size[1], size[2], options.seed)));
 }
 
 }  // namespace apportion

@@ -30,7 +30,7 @@ MatmulProblem random_matmul(ElementType type, std::size_t m, std::size_t n, std:
 /// `panels`: row panels of A; 0 lets the devices' memory decide.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels = 0);
 
-/// Square float matrices of that size.
+/// Float matrices, of size M, N, K.
 std::unique_ptr<Workload> make_matmul(const WorkloadOptions& options);
 
 /// Row panels for an A of that many bytes when the smallest device memory has `memory_bytes` (0: no device).

@@ -107,8 +107,10 @@ std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field) {
 
 std::unique_ptr<Workload> make_mpdata(const WorkloadOptions& options) {
     constexpr double kCourant = 0.9;
-    const int size = static_cast<int>(std::min<std::uint64_t>(options.size, std::numeric_limits<int>::max()));
-    auto field = std::make_shared<MpdataField>(size, MpdataGrid{size, size, 1});
+    std::vector<int> size;
+    for (const std::uint64_t cells : options.sizes(3))
+        size.push_back(static_cast<int>(std::min<std::uint64_t>(cells, std::numeric_limits<int>::max())));
+    auto field = std::make_shared<MpdataField>(size[0], MpdataGrid{size[1], size[2], 1});
     rotating_body(*field, MpdataBody::cone, kCourant);
     return make_mpdata(std::move(field));
 }

@@ -80,7 +80,7 @@ std::vector<double> mpdata_reference(const MpdataField& field);
 /// difference, the tolerance 0. The field must outlive the workload, and be advanced between loads.
 std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field);
 
-/// A rotating cone in a cube of that size, one time step.
+/// A rotating cone in NX x NY x NZ cells, one time step.
 std::unique_ptr<Workload> make_mpdata(const WorkloadOptions& options);
 
 }  // namespace apportion

@@ -198,7 +198,7 @@ TEST_CASE("before any measurement a cost is finite and grows with the work") {
 TEST_CASE("every bundled workload runs as a load and verifies") {
     for (const WorkloadEntry& entry : bundled_workloads()) {
         INFO(entry.name);
-        const auto workload = entry.make({.size = 50, .seed = 3});
+        const auto workload = entry.make({.size = {50}, .seed = 3});
         CHECK(std::string(workload->shape().name) == entry.name);
         CHECK(workload->shape().operations_per_unit > 0);
         run(*workload, 2);

@@ -56,12 +56,18 @@ before=$(points slow.csv)
 # A bundled application, and the documented example of an own kernel.
 "$apportion" profile --app matmul --size 64 --sizes 16:64:16 "${quick[@]}" --out matmul.csv
 [ "$(points matmul.csv)" = 8 ] || fail "matmul.csv has not 2 x 4 points"
+"$apportion" profile --app matmul --size 64,48,32 "${quick[@]}" --out rectangle.csv
+grep -q '^# load: matmul-float-64x32$' rectangle.csv || fail "the profile is not one of the size that was given"
 env XDG_DATA_HOME="$folder/data" "$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:200:100 "${quick[@]}"
 [ "$(points "$folder"/data/apportion/profiles/*/counting-4000.csv)" = 6 ] || fail "without --out the profile is not where programs look for it"
 "$apportion" profile --kernel "$fftw" --size 64 --processors 0 "${quick[@]}" --out fft.csv
 [ "$(points fft.csv)" = 16 ] || fail "fft.csv has not the 16 default sizes"
 
 refused "is no bundled application" --app nothing --out new.csv
+refused "2 numbers are no size of this application; give one or 3" --app matmul --size 64,48 --out new.csv
+refused "2 numbers are no size of this application; give one" --app jacobi --size 64,48 --out new.csv
+refused "a kernel's size is one number" --kernel "$kernel" --size 64,48 --out new.csv
+refused "--size 0: give whole numbers from 1 on" --app matmul --size 0 --out new.csv
 refused "cannot open shared object" --kernel ./nothing.so --out new.csv
 refused "give from:to:step" --kernel "$kernel" --sizes 1:2 --out new.csv
 refused "begins behind its end" --kernel "$kernel" --sizes 2:1:1 --out new.csv

@@ -54,6 +54,12 @@ done
 sed -i -E 's/^(CPU 1,[0-9]+),.*/\1,1000,,/; s/^(CPU 0,[0-9]+),.*/\1,1,,/' "$file"
 runs hpopta 'shares == [192, 0]' "$matmul" --size 192
 
+# The same for a size of several numbers, also in a comparison, which records it by itself.
+refused hpopta "record it with \`apportion profile --app matmul --size 96,80,64\`" -- "$matmul" --size 96,80,64 --json
+"$apportion" compare --app matmul --size 96,80,64 --policies hpopta,eager --blocks 4 --repeat 1 2>/dev/null >said ||
+    fail "no comparison of a size of several numbers"
+grep -q '^  hpopta ' said || fail "the comparison has no row for hpopta: $(cat said)"
+
 # An own program: profiles of something else, and incomplete ones.
 n=$((1 << 20)) file=$profiles/hello.csv
 refused fpm "there is no recorded profile $file; record one in that file" -- "$hello"

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "tools/apportion/comparison_plot.hpp"
 #include "tools/apportion/comparison_profile.hpp"
 #include "tools/apportion/gnuplot.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
 
@@ -31,20 +31,6 @@ struct CompareOptions {
     int repetitions = 0;  ///< 0: not given
     bool json = false;
 };
-
-std::vector<std::int64_t> whole_numbers(const std::string& option, const std::string& text) {
-    std::vector<std::int64_t> numbers;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data();; ++at) {
-        std::int64_t number = 0;
-        const auto [next, error] = std::from_chars(at, end, number);
-        if (error != std::errc{} || number < 1 || (next != end && *next != ','))
-            throw UserError(fmt::format("{} {}: give whole numbers from 1 on, with commas between them", option, text));
-        numbers.push_back(number);
-        if (next == end) return numbers;
-        at = next;
-    }
-}
 
 /// A line on the terminal that each call replaces; nothing when standard error is no terminal.
 class ProgressLine {
@@ -74,7 +60,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
         if (std::ranges::count(plan.policies, policy) > 1)
             throw UserError(fmt::format("--policies: {} appears twice; name it once", policy));
     }
-    if (options.blocks != "auto") plan.blocks = whole_numbers("--blocks", options.blocks);
+    if (options.blocks != "auto") plan.blocks = parse_numbers(options.blocks, "--blocks");
     // Without noise a simulated run always takes the same time.
     const bool exact = platform && platform->noise == 0;
     plan.repetitions = options.repetitions > 0 ? options.repetitions : exact ? 1 : kRealRepetitions;
@@ -84,7 +70,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
 }
 
 int compare_command(const CompareOptions& options) {
-    const std::vector<std::int64_t> size = whole_numbers("--size", options.size);
+    const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
     const ComparisonPlan plan = make_plan(options, platform);

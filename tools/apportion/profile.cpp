@@ -12,7 +12,6 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <set>
 #include <thread>
@@ -38,7 +37,7 @@ struct ProfileOptions {
     std::string app, kernel, import_starpu, export_starpu;  ///< one of them
     std::string sizes, out, profiles, platform;
     std::string units_from = "footprint";
-    std::uint64_t size = 1024;
+    std::string size = "1024";
     std::vector<unsigned> processors;
     MeasureOptions measure;
 };
@@ -67,16 +66,16 @@ Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
     return {{"kernel", subject.kernel()},
             {kLoadNote, subject.load()},
             {kMachineNote, this_machine().description},
-            {"size", fmt::format("{}", options.size)},
+            {"size", options.size},
             {"unit", subject.unit()},
             {"mode", options.measure.alone ? "one processor at a time" : together},
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
 }
 
 /// Sixteenths of the problem.
-std::vector<Units> default_sizes(const ProfileSubject& subject, std::uint64_t size) {
+std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
     constexpr Units kSizes = 16;
-    const Units most = subject.most_units() == kNoLimit ? static_cast<Units>(size) : subject.most_units();
+    const Units most = subject.most_units() == kNoLimit ? size : subject.most_units();
     const Units granules = std::max<Units>(most / subject.granularity(), 1);
     const Units step = std::max<Units>(granules / kSizes, 1);
     std::vector<Units> sizes;
@@ -180,12 +179,16 @@ int measure(ProfileOptions options) {
     SampleOptions& samples = options.measure.samples;
     samples.least = std::min(samples.least, samples.most);
     check(options);
+    const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
+    if (options.app.empty() && size.size() > 1)
+        throw UserError(fmt::format("--size {}: a kernel's size is one number", options.size));
     const std::unique_ptr<ProfileSubject> subject =
-        options.app.empty() ? library_subject(options.kernel, options.size, options.processors)
-                            : workload_subject(options.app, options.size, options.processors);
+        options.app.empty()
+            ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()), options.processors)
+            : workload_subject(options.app, size, options.processors);
     if (options.out.empty()) options.out = default_file(subject->load(), this_machine());
     const std::vector<Units> sizes =
-        options.sizes.empty() ? default_sizes(*subject, options.size) : parse_sizes(options.sizes);
+        options.sizes.empty() ? default_sizes(*subject, size.front()) : parse_sizes(options.sizes);
     const Interruptible interruptible;
     const double load = load_per_cpu();
     ProfileRecord record(options.out, identity(*subject, options), remarks(load));
@@ -203,7 +206,7 @@ int record_platform(const ProfileOptions& options) {
     if (options.app.empty()) throw UserError("--platform: give the application by --app NAME");
     check(options);
     PlatformProfile profile = platform_profile(
-        options.app, std::to_string(options.size), options.platform,
+        options.app, options.size, options.platform,
         options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes), options.measure.samples);
     const std::string out = options.out.empty() ? default_file(profile.load, profile.machine) : options.out;
     save_profile(out, profile.profile);
@@ -253,7 +256,7 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "interrupted is continued")
         ->type_name("FILE.csv");
     profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+        ->type_name("N[,N...]")
         ->capture_default_str();
     profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
         ->type_name("FROM:TO:STEP");

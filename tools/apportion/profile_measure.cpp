@@ -152,6 +152,20 @@ bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, cons
            std::all_of(first, sizes.end(), [&](Units units) { return measurement.measure(units); });
 }
 
+std::vector<std::int64_t> parse_numbers(const std::string& text, const char* option) {
+    std::vector<std::int64_t> numbers;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data();; ++at) {
+        std::int64_t number = 0;
+        const auto [next, error] = std::from_chars(at, end, number);
+        if (error != std::errc{} || number < 1 || (next != end && *next != ','))
+            throw UserError(fmt::format("{} {}: give whole numbers from 1 on, with commas between them", option, text));
+        numbers.push_back(number);
+        if (next == end) return numbers;
+        at = next;
+    }
+}
+
 std::vector<Units> parse_sizes(const std::string& text, const char* option) {
     constexpr Units kMostSizes = 10'000'000;
     Units numbers[3] = {0, 0, 0};

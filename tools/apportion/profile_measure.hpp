@@ -47,6 +47,9 @@ struct MeasureWatcher {
 bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, const MeasureOptions& options,
                      const MeasureWatcher& watcher);
 
+/// "4,5,6" as numbers from 1 on. Throws UserError with one sentence that names the option.
+std::vector<std::int64_t> parse_numbers(const std::string& text, const char* option);
+
 /// "from:to:step" as ascending sizes, `to` included when it is met. Throws UserError with one sentence that names the
 /// option.
 std::vector<Units> parse_sizes(const std::string& text, const char* option = "--sizes");

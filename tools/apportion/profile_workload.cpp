@@ -100,10 +100,10 @@ std::vector<double> BundledWorkload::run(std::span<const Units> units) {
 
 }  // namespace
 
-std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, std::uint64_t size,
+std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
                                                  const std::vector<unsigned>& processors) {
     WorkloadOptions options;
-    options.size = size;
+    options.size.assign(size.begin(), size.end());
     return std::make_unique<BundledWorkload>(find(app), options, processors);
 }
 

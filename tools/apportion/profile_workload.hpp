@@ -16,7 +16,7 @@ namespace apportion {
 
 /// The application of that name with a problem of that size on StarPU's workers with these numbers (all that can run
 /// it where none are given). Throws UserError: no such application or worker, StarPU does not start, no memory.
-std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, std::uint64_t size,
+std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
                                                  const std::vector<unsigned>& processors);
 
 /// "matmul, ...": the bundled applications.
