@@ -6,6 +6,21 @@
 
 namespace apportion {
 
+bool BlockData::contains(starpu_data_handle_t handle) const {
+    return std::ranges::find(handles, handle, &BlockHandle::handle) != handles.end();
+}
+
+bool changes_in_place(int mode) {
+    return (mode & STARPU_RW) == STARPU_RW || (mode & (STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
+}
+
+bool has_all_handles(const starpu_task& task) {
+    const unsigned buffers = task.where == STARPU_NOWHERE ? 0 : STARPU_TASK_GET_NBUFFERS(&task);
+    for (unsigned k = 0; k < buffers; ++k)
+        if (!STARPU_TASK_GET_HANDLE(&task, k)) return false;
+    return true;
+}
+
 bool BlockData::any_kept() const {
     return std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.keep; });
 }

@@ -25,11 +25,18 @@ struct BlockData {
     std::vector<BlockHandle> handles;
 
     bool any_kept() const;
+    bool contains(starpu_data_handle_t handle) const;
 };
 
 /// What the application's fill function gets: the public fields, and where the handles go.
 struct FillBlock : apportion_block {
     BlockData* data_of_block = nullptr;
 };
+
+/// Whether an access in this mode needs the data as they were.
+bool changes_in_place(int mode);
+
+/// Whether the application's fill function has set all handles that the task's codelet wants.
+bool has_all_handles(const starpu_task& task);
 
 }  // namespace apportion

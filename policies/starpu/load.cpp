@@ -8,27 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <utility>
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/profile_store.hpp"
-
-namespace apportion {
-
-namespace {
-
-void append_report(const std::string& path, const std::string& json) {
-    std::FILE* file = std::fopen(path.c_str(), "a");
-    const bool written = file && std::fprintf(file, "%s\n", json.c_str()) > 0;
-    if ((file && std::fclose(file) != 0) || !written)
-        throw ApiError(errno ? errno : EIO,
-                       fmt::format("APPORTION_REPORT={}: the report cannot be written; name a file that can", path));
-}
-
-}  // namespace
-}  // namespace apportion
+#include "policies/starpu/report_file.hpp"
 
 using apportion::ApiError;
 
@@ -121,6 +106,7 @@ void apportion_load::look_up_profile() {
 }
 
 void apportion_load::submit() {
+    if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
     wait_for_late_results();
     unregister_retired();
     STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
@@ -198,6 +184,16 @@ const std::string& apportion_load::report() {
     return report_json_;
 }
 
+namespace {
+
+/// A load that was not created is an error of the caller, and no crash.
+apportion_load& existing(apportion_load* load, const char* function) {
+    if (!load) throw ApiError(EINVAL, fmt::format("{}: the load is NULL; was it created?", function));
+    return *load;
+}
+
+}  // namespace
+
 extern "C" {
 
 apportion_load* apportion_load_create(const apportion_load_options* options) {
@@ -210,18 +206,18 @@ apportion_load* apportion_load_create(const apportion_load_options* options) {
 }
 
 int apportion_load_submit(apportion_load* load) {
-    return apportion::guarded([&] { load->submit(); });
+    return apportion::guarded([&] { existing(load, "apportion_load_submit").submit(); });
 }
 
 int apportion_load_wait(apportion_load* load) {
     int status = 0;
-    const int failed = apportion::guarded([&] { status = load->wait(); });
+    const int failed = apportion::guarded([&] { status = existing(load, "apportion_load_wait").wait(); });
     return failed ? failed : status;
 }
 
 int apportion_load_release(apportion_load* load) {
     return apportion::guarded([&] {
-        load->wait();
+        existing(load, "apportion_load_release").wait();
         load->release_kept();
     });
 }
@@ -232,7 +228,7 @@ void apportion_load_destroy(apportion_load* load) {
 
 const char* apportion_load_report(apportion_load* load) {
     const char* json = "{}";
-    apportion::guarded([&] { json = load->report().c_str(); });
+    apportion::guarded([&] { json = existing(load, "apportion_load_report").report().c_str(); });
     return json;
 }
 
@@ -240,8 +236,16 @@ int apportion_block_failed(const char* why) {
     return apportion::guarded([&] { apportion_load::current_block_failed(why); });
 }
 
-double apportion_load_seconds(apportion_load* load) { return load->seconds(); }
+double apportion_load_seconds(apportion_load* load) {
+    double seconds = 0;
+    apportion::guarded([&] { seconds = existing(load, "apportion_load_seconds").seconds(); });
+    return seconds;
+}
 
-const char* apportion_load_policy(apportion_load* load) { return load->policy_name(); }
+const char* apportion_load_policy(apportion_load* load) {
+    const char* name = "none";
+    apportion::guarded([&] { name = existing(load, "apportion_load_policy").policy_name(); });
+    return name;
+}
 
 }  // extern "C"

@@ -145,16 +145,6 @@ void apportion_load::evacuated(Units first, Outbox& outbox) {
         if (--running->flushes_left == 0) fill(*running, outbox);
 }
 
-namespace {
-
-bool in_place(int mode) { return (mode & STARPU_RW) == STARPU_RW || (mode & (STARPU_REDUX | STARPU_MPI_REDUX)) != 0; }
-
-bool is_own(const apportion::BlockData& data, starpu_data_handle_t handle) {
-    return std::ranges::find(data.handles, handle, &apportion::BlockHandle::handle) != data.handles.end();
-}
-
-}  // namespace
-
 void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
     if (running.abandoned) {
         lay_to_rest(running, outbox);
@@ -179,6 +169,13 @@ void apportion_load::fill(RunningBlock& running, Outbox& outbox) {
         task->cl = options_.codelet;
         task->callback_func = part_finished;
         task->callback_arg = &running;
+        if (refused == 0 && !apportion::has_all_handles(*task)) {
+            refused = -EINVAL;
+            fail(refused,
+                 fmt::format("load '{}': the application's fill function did not set all {} handles of the task "
+                             "of units {} to {}",
+                             name_, STARPU_TASK_GET_NBUFFERS(task), block.first, block.first + block.units - 1));
+        }
         if (refused == 0) note_modes(running, *task);
         task->sequential_consistency = 0;
         task->sched_ctx = sched_ctx_;
@@ -210,8 +207,8 @@ void apportion_load::note_modes(RunningBlock& running, const starpu_task& task) 
     const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
     for (unsigned k = 0; k < buffers; ++k) {
         const int mode = STARPU_TASK_GET_MODE(&task, k);
-        if (in_place(mode)) running.in_place = true;
-        if ((mode & STARPU_W) != 0 && !is_own(running.data, STARPU_TASK_GET_HANDLE(&task, k)))
+        if (apportion::changes_in_place(mode)) running.in_place = true;
+        if ((mode & STARPU_W) != 0 && !running.data.contains(STARPU_TASK_GET_HANDLE(&task, k)))
             running.writes_uses = true;
     }
 }

@@ -25,6 +25,7 @@ struct Axpy {
     Vector x, y;
     double a = 2;
     unsigned parts = 1;
+    bool forgets = false;  ///< fill sets the first handle only
     int refuse_from = -1;  ///< fill refuses blocks that begin at or behind this unit
     int modes = 0;         ///< or'ed to the access modes, e.g. APPORTION_KEEP
 
@@ -50,6 +51,7 @@ struct Axpy {
         const std::uint64_t count = std::max<std::uint64_t>(1, end - begin);
         const std::uint64_t at = std::min(begin, block->first + block->units - 1);
         task->handles[0] = apportion_block_vector(block, STARPU_R | self.modes, &self.x[at], count, sizeof(double));
+        if (self.forgets) return 0;
         task->handles[1] = apportion_block_vector(block, STARPU_RW | self.modes, &self.y[at], count, sizeof(double));
         task->cl_arg = &self.a;
         task->cl_arg_size = sizeof self.a;
@@ -269,6 +271,45 @@ TEST_CASE("a fill function that refuses ends the load with its error and loses n
     REQUIRE(run(load.get()) == -EPERM);
     REQUIRE(std::string(apportion_error()).find("refused units") != std::string::npos);
     axpy.refuse_from = -1;
+    axpy.y.assign(axpy.y.size(), 0.0);
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+}
+
+TEST_CASE("a fill function that forgets a handle ends the load with a sentence") {
+    Axpy axpy(5000);
+    axpy.forgets = true;
+    Load load = create(axpy.options());
+    REQUIRE(run(load.get()) == -EINVAL);
+    REQUIRE(std::string(apportion_error()).find("did not set all 2 handles") != std::string::npos);
+    axpy.forgets = false;
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+}
+
+TEST_CASE("a load that was not created is an error, and no crash") {
+    REQUIRE(apportion_load_submit(nullptr) == -EINVAL);
+    REQUIRE(std::string(apportion_error()).find("apportion_load_submit: the load is NULL") != std::string::npos);
+    REQUIRE(apportion_load_wait(nullptr) == -EINVAL);
+    REQUIRE(apportion_load_release(nullptr) == -EINVAL);
+    REQUIRE(std::string(apportion_load_report(nullptr)) == "{}");
+    REQUIRE(apportion_load_seconds(nullptr) == 0);
+    REQUIRE(std::string(apportion_load_policy(nullptr)) == "none");
+    apportion_load_destroy(nullptr);
+}
+
+TEST_CASE("a report that cannot be written is refused before the load runs") {
+    Axpy axpy(100);
+    Load load = create(axpy.options());
+    for (const char* path : {"/no/such/folder/report", "/dev"}) {
+        setenv("APPORTION_REPORT", path, 1);
+        REQUIRE(apportion_load_submit(load.get()) < 0);
+        REQUIRE(std::string(apportion_error()).find("the report cannot be written") != std::string::npos);
+        REQUIRE(axpy.wrong() == 100);
+    }
+    setenv("APPORTION_REPORT", "/dev/full", 1);
+    REQUIRE(run(load.get()) == -ENOSPC);
+    unsetenv("APPORTION_REPORT");
     axpy.y.assign(axpy.y.size(), 0.0);
     REQUIRE(run(load.get()) == 0);
     REQUIRE(axpy.wrong() == 0);
