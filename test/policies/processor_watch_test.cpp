@@ -122,8 +122,11 @@ TEST_CASE("short blocks are given time") {
     watch.begin(processors);
     watch.finished(0, 1, 0, 1e-6);
     watch.finished(1, 1, 0, 1e-6);
-    CHECK(judge(watch, 0, 1, 0, 0.9 * ProcessorWatch::kShortestDelay_s) == Verdict::on_time);
-    CHECK(judge(watch, 0, 1, 0, 1.1 * ProcessorWatch::kShortestDelay_s) == Verdict::late);
+    for (const auto& [copies, delay_s] : {std::pair(Copies::cheap, ProcessorWatch::kShortestDelay_s),
+                                          std::pair(Copies::costly, ProcessorWatch::kShortestCostlyDelay_s)}) {
+        CHECK(judge(watch, 0, 1, 0, 0.9 * delay_s, copies) == Verdict::on_time);
+        CHECK(judge(watch, 0, 1, 0, 1.1 * delay_s, copies) == Verdict::late);
+    }
     CHECK(judge(watch, 0, 1, 0, 0.9 * ProcessorWatch::kShortestSilence_s) == Verdict::late);
     CHECK(judge(watch, 0, 1, 0, 1.1 * ProcessorWatch::kShortestSilence_s) == Verdict::silent);
 }
