@@ -6,6 +6,11 @@
 
 namespace apportion {
 
+void BlockData::use_again() {
+    reads_earlier_results = false;
+    for (BlockHandle& h : handles) h.results_of_earlier_run = h.written;
+}
+
 bool BlockData::contains(starpu_data_handle_t handle) const {
     return std::ranges::find(handles, handle, &BlockHandle::handle) != handles.end();
 }
@@ -31,7 +36,8 @@ namespace {
 template <class Register>
 starpu_data_handle_t handle_of(apportion_block* block, int mode, const void* data, const size_t (&dimensions)[6],
                                Register&& register_data) {
-    auto& handles = static_cast<FillBlock*>(block)->data_of_block->handles;
+    BlockData& block_data = *static_cast<FillBlock*>(block)->data_of_block;
+    auto& handles = block_data.handles;
     auto known = std::find_if(handles.begin(), handles.end(), [&](const BlockHandle& h) {
         return h.data == data && std::equal(std::begin(dimensions), std::end(dimensions), std::begin(h.dimensions));
     });
@@ -42,6 +48,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, const void* dat
         std::copy(std::begin(dimensions), std::end(dimensions), std::begin(fresh.dimensions));
         known = handles.insert(handles.end(), fresh);
     }
+    if (known->results_of_earlier_run && (mode & STARPU_R) != 0) block_data.reads_earlier_results = true;
     known->written = known->written || (mode & STARPU_W) != 0;
     known->keep = known->keep || (mode & APPORTION_KEEP) != 0;
     return known->handle;

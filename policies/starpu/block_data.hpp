@@ -17,13 +17,17 @@ struct BlockHandle {
     size_t dimensions[6] = {};  ///< of the interface, to recognise the same data
     bool written = false;
     bool keep = false;
+    bool results_of_earlier_run = false;  ///< it stayed where it was written: main memory may not have them
 };
 
 struct BlockData {
     Units first = 0;
     Units units = 0;
     std::vector<BlockHandle> handles;
+    bool reads_earlier_results = false;  ///< a task reads what an earlier run wrote and left there
 
+    /// These data stayed since an earlier run and are used again.
+    void use_again();
     bool any_kept() const;
     bool contains(starpu_data_handle_t handle) const;
 };

@@ -115,7 +115,7 @@ void apportion_load::take_kept(RunningBlock& running, Outbox& outbox) {
     const Units end = first + running.block.units;
     for (auto it = first_overlapping(kept_, first); it != kept_.end() && it->first < end; it = kept_.erase(it)) {
         if (it->first == first && it->second.units == running.block.units)
-            running.kept_input = true, running.data = std::move(it->second);
+            running.kept_input = true, running.data = std::move(it->second), running.data.use_again();
         else
             evacuate(it->second, outbox);
     }

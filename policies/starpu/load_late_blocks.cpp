@@ -13,8 +13,9 @@ using apportion::LostProcessor;
 
 /// Whether the block can be computed by others as well, without harm when it ends after all.
 bool apportion_load::can_be_late(const RunningBlock& running) const {
-    const bool dropped = workers_[running.block.processor].processor.own_memory;
-    return (dropped || options_.results_stay != 0) && !running.in_place && !running.writes_uses;
+    const bool own_memory = workers_[running.block.processor].processor.own_memory;
+    return (own_memory || options_.results_stay != 0) && !running.in_place && !running.writes_uses &&
+           !(own_memory && running.data.reads_earlier_results);
 }
 
 /// Processors that have nothing to do because nothing is left.

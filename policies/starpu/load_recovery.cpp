@@ -68,7 +68,8 @@ void apportion_load::block_failed(RunningBlock& running, Outbox& outbox) {
         fail(-EIO, fmt::format("load '{}': {}; other tasks of the block have changed their data in place, so that it "
                                "cannot be computed again",
                                name_, what));
-    if (error_ == 0 && running.in_place && running.kept_input) send_home(running, outbox);
+    const bool others_need_them = running.in_place || running.data.reads_earlier_results;
+    if (error_ == 0 && others_need_them && running.kept_input) send_home(running, outbox);
     if (running.returns_left > 0) return;
     give_back(running);
     hand_out_again(outbox);
@@ -131,13 +132,16 @@ void apportion_load::abandon(RunningBlock& running) {
     Phase phase = Phase::not_begun;
     const bool begun = !running.phase.compare_exchange_strong(phase, Phase::cancelled);
     const apportion::Worker& worker = workers_[running.block.processor];
-    const bool device_has_the_data = running.kept_input && worker.processor.own_memory;
-    if (running.writes_uses || (running.in_place && (begun || device_has_the_data)))
+    const bool device_has_the_data =
+        worker.processor.own_memory && running.kept_input && (running.in_place || running.data.reads_earlier_results);
+    if (running.writes_uses || (running.in_place && begun) || device_has_the_data)
         fail(-ETIMEDOUT,
              fmt::format("load '{}': {} does not finish {}, and nobody else can compute them, because the codelet {}; "
                          "use STARPU_W and apportion_block_..., or a larger APPORTION_STALL_FACTOR",
                          name_, worker.processor.name, range_of(running.block),
-                         running.in_place ? "changes data in place" : "writes handles of the application"));
+                         running.in_place      ? "changes data in place"
+                         : running.writes_uses ? "writes handles of the application"
+                                               : "reads results that stayed on the device"));
     leave_alone(running);
     give_back(running);
 }

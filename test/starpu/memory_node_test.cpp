@@ -10,6 +10,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "policies/starpu/apportion.h"
@@ -23,16 +25,22 @@ const char* const kSource =
     "    x = (__global const float*)((__global const char*)x + x_at);\n"
     "    y = (__global float*)((__global char*)y + y_at);\n"
     "    if (i < n) y[i] += 3 * x[i] + 1;\n"
+    "}\n"
+    "__kernel void store(__global const float* x, ulong x_at, __global float* y, ulong y_at, uint n) {\n"
+    "    uint i = get_global_id(0);\n"
+    "    x = (__global const float*)((__global const char*)x + x_at);\n"
+    "    y = (__global float*)((__global char*)y + y_at);\n"
+    "    if (i < n) y[i] = 3 * x[i] + 1;\n"
     "}\n";
 
 starpu_opencl_program program;
 std::atomic<int> failed_kernels;  // Catch's assertions are for the main thread only
 
-void scale_opencl(void* buffers[], void*) {
+void run_opencl(void* buffers[], const char* name) {
     cl_kernel kernel;
     cl_command_queue queue;
     const int device = starpu_worker_get_devid(starpu_worker_get_id());
-    if (starpu_opencl_load_kernel(&kernel, &queue, &program, "scale", device) != CL_SUCCESS) {
+    if (starpu_opencl_load_kernel(&kernel, &queue, &program, name, device) != CL_SUCCESS) {
         ++failed_kernels;
         return;
     }
@@ -51,6 +59,8 @@ void scale_opencl(void* buffers[], void*) {
     clFinish(queue);
     starpu_opencl_release_kernel(kernel);
 }
+
+void scale_opencl(void* buffers[], void*) { run_opencl(buffers, "scale"); }
 
 starpu_codelet& codelet() {
     static starpu_codelet cl = [] {
@@ -80,6 +90,55 @@ struct Scale {
     int wrong(int times) const {
         int count = 0;
         for (std::size_t i = 0; i < x.size(); ++i) count += y[i] != static_cast<float>(times) * (3 * x[i] + 1);
+        return count;
+    }
+};
+
+/// y = 3 x + 1 on a device, which keeps y, then z = 3 y + 1 on CPUs, because the device fails.
+struct Chain {
+    std::vector<float> x, y, z;
+    static inline std::atomic<bool> second = false;
+
+    explicit Chain(std::size_t n) : x(n), y(n, 0.f), z(n, 0.f) { std::iota(x.begin(), x.end(), 0.f); }
+
+    static void on_device(void* buffers[], void*) {
+        if (second)
+            apportion_block_failed("the device is full");
+        else
+            run_opencl(buffers, "store");
+    }
+    static void on_cpu(void* buffers[], void*) {
+        const auto* from = reinterpret_cast<const float*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+        auto* to = reinterpret_cast<float*>(STARPU_VECTOR_GET_PTR(buffers[1]));
+        for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i) to[i] = 3 * from[i] + 1;
+    }
+    static starpu_codelet& codelet() {
+        static starpu_codelet cl = [] {
+            starpu_codelet c;
+            starpu_codelet_init(&c);
+            c.cpu_funcs[0] = on_cpu;
+            c.opencl_funcs[0] = on_device;
+            c.nbuffers = 2;
+            c.modes[0] = STARPU_R;
+            c.modes[1] = STARPU_W;
+            c.name = "chain";
+            return c;
+        }();
+        return cl;
+    }
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Chain*>(arg);
+        const std::size_t n = block->units;
+        float* const y = &self.y[block->first];
+        task->handles[0] = second ? apportion_block_vector(block, STARPU_R | APPORTION_KEEP, y, n, 4)
+                                  : apportion_block_vector(block, STARPU_R, &self.x[block->first], n, 4);
+        task->handles[1] = second ? apportion_block_vector(block, STARPU_W, &self.z[block->first], n, 4)
+                                  : apportion_block_vector(block, STARPU_W | APPORTION_KEEP, y, n, 4);
+        return 0;
+    }
+    int wrong() const {
+        int count = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) count += z[i] != 3 * (3 * x[i] + 1) + 1;
         return count;
     }
 };
@@ -131,5 +190,26 @@ TEST_CASE("data kept in another memory come home when they are released, also wh
     REQUIRE(apportion_load_release(load) == 0);
     REQUIRE(failed_kernels == 0);
     REQUIRE(scale.wrong(6) == 0);
+    apportion_load_destroy(load);
+}
+
+TEST_CASE("a device that fails after it kept results gives them to those who compute its blocks") {
+    if (device_missing()) return;
+    const std::set<std::string> without_profile{"equal", "greedy", "plb-hec"};
+    if (without_profile.count(getenv("STARPU_SCHED") ? getenv("STARPU_SCHED") : "") == 0) return;
+    Chain chain(20000);
+    Chain::second = false;
+    apportion_load_options options =
+        APPORTION_LOAD_OPTIONS("chain", chain.x.size(), &Chain::codelet(), Chain::fill, &chain);
+    apportion_load* load = apportion_load_create(&options);
+    REQUIRE(load != nullptr);
+    REQUIRE(apportion_load_submit(load) == 0);
+    REQUIRE(apportion_load_wait(load) == 0);
+    Chain::second = true;
+    REQUIRE(apportion_load_submit(load) == 0);
+    REQUIRE(apportion_load_wait(load) == 0);
+    INFO(apportion_load_report(load));
+    CHECK(nlohmann::json::parse(apportion_load_report(load)).at("lost_processors").size() == 1);
+    CHECK(chain.wrong() == 0);
     apportion_load_destroy(load);
 }
