@@ -59,8 +59,12 @@ apportion::ProcessorWatch::Verdict apportion_load::judge(const RunningBlock& run
     using Copies = apportion::ProcessorWatch::Copies;
     using Verdict = apportion::ProcessorWatch::Verdict;
     const apportion::Block& block = running.block;
+    // Only where the policy plans copies may they begin before a block is clearly late: other policies stay what they
+    // are known for, however long those who are done with their shares are idle.
+    const std::vector<int> nobody;
     const auto verdict = [&](Copies copies) {
-        return watch_.judge(block.processor, block.units, running.submitted_s, now_s, copies, idle);
+        return watch_.judge(block.processor, block.units, running.submitted_s, now_s, copies,
+                            policy_->plans_copies() ? idle : nobody);
     };
     if (!can_be_late(running)) return verdict(Copies::costly) == Verdict::silent ? Verdict::silent : Verdict::on_time;
     if (options_.results_stay != 0)
