@@ -68,7 +68,8 @@ class BlockFlow final : public Progress {
 
     /// Whether a block of the processor is late, or was until others had computed it.
     bool late(int processor) const { return lanes_[processor].late + lanes_[processor].beaten > 0; }
-    Units spare() const { return late_.spare(); }  ///< units of late blocks that nobody computes again yet
+    Units unassigned() const { return remaining_; }  ///< units of no block
+    Units spare() const { return late_.spare(); }    ///< units of late blocks that nobody computes again yet
 
     int stalls() const { return stalls_; }  ///< times a policy gave nobody anything while nothing was in flight
 

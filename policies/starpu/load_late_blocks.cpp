@@ -18,10 +18,10 @@ bool apportion_load::can_be_late(const RunningBlock& running) const {
            !(own_memory && running.data.reads_earlier_results);
 }
 
-/// Processors that have nothing to do because nothing is left.
+/// Processors that have nothing to do because nothing is left, or only copies that they do not get.
 std::vector<int> apportion_load::idle_ones() const {
     std::vector<int> idle;
-    if (flow_->remaining() > 0) return idle;
+    if (flow_->unassigned() > 0) return idle;
     for (int p = 0; p < static_cast<int>(workers_.size()); ++p)
         if (!watch_.lost(p) && !flow_->late(p) && flow_->in_flight(p).empty()) idle.push_back(p);
     return idle;
@@ -61,10 +61,11 @@ apportion::ProcessorWatch::Verdict apportion_load::judge(const RunningBlock& run
     const apportion::Block& block = running.block;
     // Only where the policy plans copies may they begin before a block is clearly late: other policies stay what they
     // are known for, however long those who are done with their shares are idle.
+    const bool may_begin_early = policy_->plans_copies() && flow_->spare() == 0;
     const std::vector<int> nobody;
     const auto verdict = [&](Copies copies) {
         return watch_.judge(block.processor, block.units, running.submitted_s, now_s, copies,
-                            policy_->plans_copies() ? idle : nobody);
+                            may_begin_early ? idle : nobody);
     };
     if (!can_be_late(running)) return verdict(Copies::costly) == Verdict::silent ? Verdict::silent : Verdict::on_time;
     if (options_.results_stay != 0)
