@@ -25,10 +25,12 @@ void gemm(int m, int n, int k, const double* a, int lda, const double* b, int ld
 /// them.
 template <class T>
 void multiply_and_store_once(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
-    constexpr int kColumns = 512;  // at a time: many for BLAS, few for memory
+    // At a time: many, because BLAS packs A again in each call, but 2^26 elements at most where that is enough of them.
+    constexpr int kElements = 1 << 26, kFewest = 2048;
+    const int most = std::max(kElements / m, kFewest);
     thread_local std::vector<T> products;
-    for (int first = 0; first < n; first += kColumns) {
-        const int columns = std::min(kColumns, n - first);
+    for (int first = 0; first < n; first += most) {
+        const int columns = std::min(most, n - first);
         const auto rows = static_cast<std::size_t>(m);
         products.resize(std::max(products.size(), rows * static_cast<std::size_t>(columns)));
         for (int repetition = repetitions(); repetition > 0; --repetition)
