@@ -54,7 +54,6 @@ class Auto final : public Policy {
         policy_->block_returned(processor, units, seconds);
     }
     void processor_lost(int processor) override { policy_->processor_lost(processor); }
-    bool plans_copies() const override { return policy_->plans_copies(); }
     bool plans_from_profile() const override { return true; }
 
     PolicyReport report() const override {

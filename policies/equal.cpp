@@ -33,8 +33,7 @@ class Equal final : public Policy {
     }
 
   private:
-    /// An equal part of what a lost processor gave back or will never ask for, or a late one has not asked for yet; its
-    /// remains are taken from it.
+    /// An equal part of what a lost processor gave back or will never ask for.
     /// Processors that run always have a block in flight while they have units left.
     Units abandoned(const Progress& progress) {
         const auto part = [this](Units units) {
@@ -45,7 +44,7 @@ class Equal final : public Policy {
         Units planned = 0;
         for (std::size_t q = 0; q < left_.size(); ++q) {
             const int other = static_cast<int>(q);
-            if (left_[q] > 0 && (progress.in_flight(other).empty() || !progress.available(other))) {
+            if (left_[q] > 0 && progress.in_flight(other).empty()) {
                 const Units taken = part(left_[q]);
                 left_[q] -= std::min(taken, left_[q]);
                 return taken;

@@ -28,7 +28,6 @@ class GuardedPolicy final : public Policy {
     void block_finished(const FinishedBlock& block) override;
     void block_returned(int processor, Units units, double seconds) override;
     void processor_lost(int processor) override;
-    bool plans_copies() const override { return fallback_ && fallback_->plans_copies(); }
     PolicyReport report() const override;
 
     bool fell_back() const { return fallback_ != nullptr; }

@@ -115,8 +115,6 @@ class PlbHecImproved final : public Policy {
         decision_ = "processor lost";
     }
 
-    bool plans_copies() const override { return true; }
-
     PolicyReport report() const override {
         PolicyReport report = report_;
         models_.report(report);
@@ -239,7 +237,7 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
         EqualFinishProcessor& entry = problem_.processors.emplace_back();
         entry.time = &time;
         entry.busy_until_s = std::max(busy_until_s, now_s);
-        if (lost_[index(p)] || !progress.available(p)) entry.maximum_units = 0;
+        if (lost_[index(p)]) entry.maximum_units = 0;
     }
     plan_ = equal_finish(problem_);
     if (!all_measured_ || !decision_) return;

@@ -55,9 +55,6 @@ struct LoadDescription {
         bool operator==(const Link&) const = default;
     };
     std::vector<Link> links;
-    /// Processors that work in main memory may compute units of late blocks, too, because nobody minds that results are
-    /// stored there twice; others always may, as what comes second is dropped with their memory.
-    bool copies_in_main_memory = true;
     RecordedTimes recorded;
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
@@ -75,6 +72,7 @@ struct BlockInFlight {
     Units first = 0;
     Units units = 0;
     double given_s = 0;
+    double begun_s = -1;  ///< its task runs since then; negative: not yet
 };
 
 /// What one finished block cost; times in seconds since the load's begin.
@@ -94,13 +92,9 @@ struct FinishedBlock {
 class Progress {
   public:
     virtual ~Progress() = default;
-    /// Units not handed out; for a policy that plans copies, also those of late blocks that may be computed again.
-    virtual Units remaining() const = 0;
+    virtual Units remaining() const = 0;                                        ///< units not handed out
     virtual std::span<const BlockInFlight> in_flight(int processor) const = 0;  ///< oldest first
     virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; 0: none now
-    /// Whether the processor may get units now: not while a block of it takes much longer than it should, nor where
-    /// only copies are left, if it must not compute such.
-    virtual bool available(int processor) const = 0;
 };
 
 /// A distribution a policy decided on, for the report.
@@ -158,15 +152,11 @@ class Policy {
         (void)processor, (void)units, (void)seconds;
     }
 
-    /// The processor gets no more blocks in this run: it failed or does not answer. Units of its blocks that were not
-    /// computed remain to be handed out.
+    /// The processor gets no more blocks in this run: it failed, or others computed a block of it that took too long.
+    /// Units of its blocks that were not computed remain to be handed out.
     virtual void processor_lost(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }
-
-    /// Whether the policy is asked how many units of late blocks a processor should compute again, too, when nothing
-    /// else is left. Otherwise they are shared in proportion to speed, and it is only told of the blocks.
-    virtual bool plans_copies() const { return false; }
 
     /// Whether LoadDescription::recorded is of use: a profile is looked for.
     virtual bool plans_from_profile() const { return false; }

@@ -65,7 +65,7 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
     std::vector<double> busy(lanes_.size(), 0);
     std::vector<bool> lost;
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        lost.push_back(lanes_[p].lost || lanes_[p].late);
+        lost.push_back(lanes_[p].lost);
         if (progress && !lost.back()) busy[p] = busy_s(p, now_s, *progress);
     }
     RecordedProblem problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
@@ -143,26 +143,12 @@ Units StaticPolicy::next_block(int processor, double now_s, const Progress& prog
         someone_lost_ = false;
     }
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
-    // Who has done its share helps those that are late with theirs, and these help when they are back.
-    if (lane.blocks.empty() && other_ones_late(progress))
-        plan(progress.remaining(), now_s, &progress, "processor late");
     if (lane.blocks.empty() || (!lane.overlapped && !progress.in_flight(processor).empty())) return 0;
     const Units units = std::min(lane.blocks.front(), progress.room(processor));
     lane.blocks.front() -= units;
     if (lane.blocks.front() == 0) lane.blocks.pop_front();
     lane.handed_out += units;
     return units;
-}
-
-/// Whether others are late than when the shares were planned; those that are get none from here on.
-bool StaticPolicy::other_ones_late(const Progress& progress) {
-    bool changed = false;
-    for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        const bool late = !progress.available(static_cast<int>(p));
-        changed = changed || late != lanes_[p].late;
-        lanes_[p].late = late;
-    }
-    return changed;
 }
 
 void StaticPolicy::block_finished(const FinishedBlock& block) {

@@ -41,7 +41,6 @@ class StaticPolicy : public Policy {
         std::deque<Units> blocks;  ///< planned, not handed out
         bool overlapped = false;   ///< two of them at a time
         bool lost = false;
-        bool late = false;     ///< when the shares were planned
         Units handed_out = 0;  ///< of all answers so far
         Units finished = 0;
         double last_end_s = 0;
@@ -61,7 +60,6 @@ class StaticPolicy : public Policy {
     void plan(Units units, double now_s, const Progress* progress, const char* reason);
     Plan shares_of(const RecordedProblem& problem) const;
     double busy_s(std::size_t processor, double now_s, const Progress& progress) const;
-    bool other_ones_late(const Progress& progress);
     void account(std::size_t processor, const Progress& progress);
     Units whole_granules(Units units) const;
     Units planned() const;

@@ -6,7 +6,7 @@
 #include <queue>
 #include <tuple>
 
-#include "policies/block_flow.hpp"
+#include "policies/engine/block_flow.hpp"
 
 namespace apportion {
 
@@ -20,7 +20,7 @@ class VirtualRun {
         : load_(load), policy_(policy), functions_(functions), lanes_(functions.size()), flow_(load, policy) {}
 
     double run() {
-        accept(flow_.start(0), 0);
+        accept(flow_.ask_all(0), 0);
         while (!events_.empty()) {
             const auto [at_s, number, home] = events_.top();
             events_.pop();

@@ -4,7 +4,7 @@
 // runs is in fake_platform.cpp.
 #include <algorithm>
 
-#include "policies/block_flow.hpp"
+#include "policies/engine/block_flow.hpp"
 #include "test/fake_platform.hpp"
 
 namespace apportion::test {

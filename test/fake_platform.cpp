@@ -8,8 +8,7 @@
 #include <map>
 #include <random>
 
-#include "policies/block_flow.hpp"
-#include "policies/processor_watch.hpp"
+#include "policies/engine/block_flow.hpp"
 
 namespace apportion::test {
 
@@ -28,7 +27,6 @@ class Counted final : public Policy {
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
     void processor_lost(int processor) override { policy_.processor_lost(processor); }
-    bool plans_copies() const override { return policy_.plans_copies(); }
 
   private:
     Policy& policy_;
@@ -59,15 +57,18 @@ class Simulation {
   public:
     Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load,
                const std::vector<Block>& previous)
-        : platform_(platform), policy_(policy), counted_(policy, result_.asked), flow_(load, counted_, previous) {
+        : platform_(platform),
+          policy_(policy),
+          counted_(policy, result_.asked),
+          recovery_(std::max(1.0, platform.stall_factor), load.processors),
+          flow_(load, counted_, previous, platform.stall_factor > 0 ? &recovery_ : nullptr) {
         lanes_.resize(platform.workers.size());
         for (std::size_t w = 0; w < lanes_.size(); ++w)
             lanes_[w].random.seed(platform.seed + 977 * static_cast<unsigned>(w));
-        watch_.begin(load.processors);
     }
 
     FakeRun run() {
-        accept(flow_.start(0));
+        accept(flow_.ask_all(0));
         while (advance()) continue;
         result_.stalls = flow_.stalls();
         result_.done = flow_.done() && transfers_.empty();
@@ -84,9 +85,9 @@ class Simulation {
     void kernel_ended(int w);
     void transfer_ended(const Transfer& transfer);
     void lose(int w);
-    void settle_superseded();
+    void carry_out_decisions();
+    void send_home(const FakeBlock& block);
     void drop(std::int64_t id);
-    double next_late_s() const;
     void look();
     bool advance();
 
@@ -94,13 +95,11 @@ class Simulation {
     Policy& policy_;
     FakeRun result_;
     Counted counted_;
+    Recovery recovery_;
     BlockFlow flow_;
     std::vector<Lane> lanes_;
     std::vector<Transfer> transfers_;
     std::map<std::int64_t, FakeBlock> blocks_;
-    static constexpr double kStallFactor = 1e9;  // nobody is silent
-    ProcessorWatch watch_{kStallFactor};
-    bool dropped_ = false;  ///< a superseded block ended
     double now_s_ = 0;
 };
 
@@ -118,7 +117,10 @@ double Simulation::seconds_left(const Transfer& transfer) const {
 
 void Simulation::accept(const std::vector<Block>& blocks) {
     for (const Block& block : blocks) {
-        blocks_[block.id] = {block.id, block.processor, block.first, block.units, now_s_, 0, 0, 0};
+        const bool again = block.again_of >= 0;
+        blocks_[block.id] = {block.id, block.processor, block.first, block.units, now_s_, 0, 0, 0, again};
+        if (again || worker(block.processor).link >= 0) flow_.may_be_taken_over(block.id);
+        result_.pieces += again;
         lane(block.processor).waiting.push_back(block.id);
     }
     for (const Block& block : blocks) start_what_can(block.processor);
@@ -139,7 +141,7 @@ void Simulation::start_what_can(int w) {
                                   platform_.bytes_in_per_unit * static_cast<double>(block.units)});
         }
     }
-    while (l.running < 0 && !l.ready.empty() && blocks_[l.ready.front()].superseded) {
+    while (l.running < 0 && !l.ready.empty() && blocks_[l.ready.front()].given_up) {
         drop(l.ready.front());
         l.ready.pop_front();
     }
@@ -148,6 +150,7 @@ void Simulation::start_what_can(int w) {
         l.ready.pop_front();
         FakeBlock& block = blocks_[l.running];
         block.start_s = now_s_;
+        if (!block.given_up) flow_.begins(block.id, now_s_);
         double seconds = worker(w).seconds(static_cast<double>(block.units));
         if (worker(w).noise > 0) seconds *= std::exp(std::normal_distribution<>(0, worker(w).noise)(l.random));
         for (auto [number, factor] : worker(w).spikes)
@@ -155,6 +158,7 @@ void Simulation::start_what_can(int w) {
         if (worker(w).drift_at_s >= 0 && now_s_ >= worker(w).drift_at_s) seconds *= worker(w).drift_factor;
         ++l.started;
         l.running_end_s = now_s_ + seconds;
+        if (worker(w).silent_at_s >= 0 && l.running_end_s > worker(w).silent_at_s) l.running_end_s = kNever;
     }
 }
 
@@ -164,22 +168,29 @@ void Simulation::kernel_ended(int w) {
     block.end_s = now_s_;
     l.running = -1;
     l.running_end_s = kNever;
-    const FakeBlock done = block;
-    if (done.superseded) {
-        drop(done.id);
+    if (block.given_up) {
+        drop(block.id);
         start_what_can(w);
         return;
     }
-    if (worker(w).link >= 0)
-        transfers_.push_back(
-            {done.id, w, false, worker(w).latency_s, platform_.bytes_out_per_unit * static_cast<double>(done.units)});
-    else
-        transfer_ended({done.id, w, false, 0, 0});
-    watch_.finished(w, done.units, done.given_s, done.end_s);
+    block.waiting = block.again && !block.dropped;
+    const FakeBlock done = block;
+    if (!done.again) send_home(done);
     std::vector<Block> next = flow_.finished(done.id, done.start_s, done.end_s, done.end_s - done.start_s, now_s_);
-    settle_superseded();
+    if (done.dropped) drop(done.id);
+    carry_out_decisions();
     accept(next);
     start_what_can(w);
+}
+
+void Simulation::send_home(const FakeBlock& block) {
+    const int w = block.processor;
+    const Transfer transfer{block.id, w, false, worker(w).latency_s,
+                            platform_.bytes_out_per_unit * static_cast<double>(block.units)};
+    if (worker(w).link >= 0)
+        transfers_.push_back(transfer);
+    else
+        transfer_ended({block.id, w, false, 0, 0});
 }
 
 void Simulation::transfer_ended(const Transfer& transfer) {
@@ -191,10 +202,8 @@ void Simulation::transfer_ended(const Transfer& transfer) {
     } else {
         l.resident -= block.units;
         block.returned_s = now_s_;
-        if (!block.superseded) {
-            result_.makespan_s = now_s_;
-            result_.blocks.push_back(block);
-        }
+        result_.makespan_s = now_s_;
+        result_.blocks.push_back(block);
         if (worker(transfer.worker).link >= 0)
             policy_.block_returned(transfer.worker, block.units, now_s_ - block.end_s);
         blocks_.erase(transfer.block);
@@ -206,12 +215,11 @@ void Simulation::transfer_ended(const Transfer& transfer) {
 void Simulation::lose(int w) {
     Lane& l = lane(w);
     l.lost = true;
-    watch_.lose(w);
     flow_.fence(w);
-    for (auto it = blocks_.begin(); it != blocks_.end();) {
-        const FakeBlock& block = it->second;
-        it = block.processor == w && block.superseded && block.end_s == 0 ? blocks_.erase(it) : std::next(it);
-    }
+    std::erase_if(blocks_, [w](const auto& entry) {
+        const FakeBlock& block = entry.second;
+        return block.processor == w && block.given_up && block.end_s == 0;
+    });
     for (const BlockInFlight block : std::vector(flow_.in_flight(w).begin(), flow_.in_flight(w).end())) {
         flow_.give_back(block.id);
         blocks_.erase(block.id);
@@ -221,53 +229,39 @@ void Simulation::lose(int w) {
     l.ready.clear();
     l.running = -1;
     l.running_end_s = kNever;
+    carry_out_decisions();
     accept(flow_.ask_all(now_s_));
 }
 
-/// Blocks that count no more: those in flight run on, in vain, unless they have not begun.
-void Simulation::settle_superseded() {
-    for (const std::int64_t id : flow_.take_superseded()) {
-        ++result_.superseded;
-        if (const auto it = blocks_.find(id); it != blocks_.end())
-            it->second.superseded = true;
-        else
-            std::erase_if(result_.blocks, [id](const FakeBlock& block) { return block.id == id; });
+void Simulation::carry_out_decisions() {
+    const Decisions decisions = flow_.take_decisions();
+    for (const std::int64_t id : decisions.dropped) {
+        ++result_.dropped;
+        blocks_.at(id).dropped = true;
+        if (blocks_.at(id).waiting) drop(id);
     }
+    for (const std::int64_t id : decisions.counted) {
+        blocks_.at(id).waiting = false;
+        send_home(FakeBlock(blocks_.at(id)));
+    }
+    for (const std::int64_t id : decisions.given_up) {
+        ++result_.given_up;
+        blocks_.at(id).given_up = true;
+    }
+    result_.stuck = result_.stuck || !decisions.stuck.empty();
+    if (!decisions.given_up.empty()) accept(flow_.ask_all(now_s_));
 }
 
-/// The end of a superseded block.
+/// A block that does not count has ended.
 void Simulation::drop(std::int64_t id) {
     const FakeBlock block = blocks_.extract(id).mapped();
     lane(block.processor).resident -= block.units;
-    flow_.superseded_ended(id);
-    dropped_ = true;
-}
-
-double Simulation::next_late_s() const {
-    double next_s = kNever;
-    for (int w = 0; platform_.watched && w < static_cast<int>(lanes_.size()); ++w) {
-        if (flow_.in_flight(w).empty() || flow_.late(w)) continue;
-        const BlockInFlight& oldest = flow_.in_flight(w).front();
-        const double late_s = watch_.late_at_s(w, oldest.units, oldest.given_s, ProcessorWatch::Copies::cheap);
-        if (late_s > now_s_) next_s = std::min(next_s, late_s);
-    }
-    return next_s;
 }
 
 void Simulation::look() {
-    bool any = dropped_;
-    dropped_ = false;
-    std::vector<int> idle;
-    for (int w = 0; flow_.remaining() == 0 && w < static_cast<int>(lanes_.size()); ++w)
-        if (flow_.in_flight(w).empty() && !flow_.late(w) && !lane(w).lost) idle.push_back(w);
-    for (int w = 0; platform_.watched && w < static_cast<int>(lanes_.size()); ++w) {
-        if (flow_.in_flight(w).empty() || flow_.late(w)) continue;
-        const std::vector<BlockInFlight> blocks(flow_.in_flight(w).begin(), flow_.in_flight(w).end());
-        if (watch_.judge(w, blocks[0].units, blocks[0].given_s, now_s_, ProcessorWatch::Copies::cheap, idle) ==
-            ProcessorWatch::Verdict::late)
-            for (const BlockInFlight& block : blocks) any = flow_.mark_late(block.id) || any;
-    }
-    if (any) accept(flow_.ask_all(now_s_));
+    const std::vector<Block> next = flow_.look(now_s_);
+    carry_out_decisions();
+    accept(next);
 }
 
 /// One event. False when nothing moves any more.
@@ -279,8 +273,9 @@ bool Simulation::advance() {
         const double lost_at_s = platform_.workers[w].lost_at_s;
         if (lost_at_s >= 0 && !lanes_[w].lost && !flow_.done()) step_s = std::min(step_s, lost_at_s - now_s_);
     }
-    step_s = std::min(step_s, next_late_s() - now_s_);
-    if (step_s == kNever) return false;
+    const double next_look_s = flow_.next_look_s(now_s_);
+    step_s = std::min(step_s, next_look_s - now_s_);
+    if (step_s == kNever || result_.stuck) return false;
     step_s = std::max(step_s, 0.0);
     std::vector<double> rates;
     for (const Transfer& transfer : transfers_) rates.push_back(rate(transfer));
@@ -303,7 +298,7 @@ bool Simulation::advance() {
         if (lane(w).running_end_s <= now_s_ + kTogether_s) kernel_ended(w);
         if (worker(w).lost_at_s >= 0 && !lane(w).lost && worker(w).lost_at_s <= now_s_ && !flow_.done()) lose(w);
     }
-    look();
+    if (now_s_ + kTogether_s >= next_look_s) look();
     return true;
 }
 

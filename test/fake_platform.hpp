@@ -2,8 +2,8 @@
 //
 // A machine for tests: workers are time functions, links are bandwidths, the clock is virtual. Drives a BlockFlow as
 // the load engine does: a block is given, its data travel (while the worker may still compute the block before), its
-// kernel runs, finished() brings the next blocks, its results travel home, block_returned() is told. Where it is
-// watched, blocks that are late are computed by others, too.
+// kernel runs, finished() brings the next blocks, its results travel home, block_returned() is told. Late blocks of
+// workers with a link are taken over by the engine's own rule.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,8 @@ struct FakeWorker {
     double noise = 0;  ///< standard deviation of the logarithm of a factor on each block's time
     std::vector<std::pair<int, double>> spikes{};  ///< (number of the block on this worker, factor)
     double drift_at_s = -1, drift_factor = 1;      ///< blocks that start later take that much longer
-    double lost_at_s = -1;                         ///< dies: its blocks come back
+    double lost_at_s = -1;                         ///< fails: its blocks come back
+    double silent_at_s = -1;                       ///< dies: no kernel ends from then on, and nobody says so
 };
 
 /// Full duplex; transfers of one direction share the bandwidth equally.
@@ -41,7 +42,7 @@ struct FakePlatform {
     double bytes_out_per_unit = 0;
     unsigned seed = 1;
     bool links_known = false;  ///< LoadDescription::links is filled in
-    bool watched = false;      ///< by a ProcessorWatch that looks whenever something happens or a block becomes late
+    double stall_factor = 0;   ///< APPORTION_STALL_FACTOR; 0: every block is waited for
 
     /// The load as policies see it; initial_block 0: the engine's default, units / (64 workers). Its recorded profile
     /// is the workers' true times, at all sizes of a small load and at a selection for a large one.
@@ -60,13 +61,18 @@ struct FakeBlock {
     Units first = 0;
     Units units = 0;
     double given_s = 0, start_s = 0, end_s = 0, returned_s = 0;
-    bool superseded = false;  ///< others computed its units first
+    bool again = false;     ///< a piece of a late block
+    bool waiting = false;   ///< computed, and not decided on
+    bool dropped = false;   ///< a piece that does not count
+    bool given_up = false;  ///< the flow knows it no more
 };
 
 struct FakeRun {
     double makespan_s = 0;          ///< last result home
     std::vector<FakeBlock> blocks;  ///< computed ones that count, in the order in which they came home
-    int superseded = 0;             ///< blocks that others were faster with
+    int given_up = 0;               ///< blocks that others compute
+    int pieces = 0, dropped = 0;    ///< of late blocks, computed again; of these, in vain
+    bool stuck = false;             ///< a block that nobody else may compute stalled
     int asked = 0;                  ///< calls of next_block
     int stalls = 0;
     bool done = false;

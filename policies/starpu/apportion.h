@@ -62,7 +62,9 @@ struct apportion_block {
 /** Fills the task of one part of one block: handles (see apportion_block_*), cl_arg, priority, ...; the codelet,
  *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Handles the application registered
  *  itself may be used as well. A part without work sets task->where to STARPU_NOWHERE. Called from any thread, never
- *  twice at once for one load. Must not block. Returns 0, or a negative errno value, which ends the load with it. */
+ *  twice at once for one load. Must not block, nor submit or wait for this load (-EDEADLK). Returns 0, or a negative
+ *  errno value, which ends the load with it; so does a C++ exception. What the codelet writes must be data of the
+ *  task's handles: on a device in trouble a block may be computed a second time by another worker. */
 typedef int (*apportion_fill)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
@@ -89,17 +91,13 @@ struct apportion_load_options {
     const char* profile;         /**< name under which profiles of this load are recorded; NULL: options.name. Copied */
     unsigned runs;               /**< how often the load will be submitted in all (iterations); 0: not known */
     const char* profile_command; /**< command that records that profile, for messages; NULL: none is known. Copied */
-    int results_stay; /**< not 0: between a run's end and the next submission, or the load's destruction, neither input
-                           nor results of the blocks are freed or changed, and the codelet stores each result on CPUs
-                           once, when it is final (BLAS does not: it adds partial sums up in place). Then others compute
-                           what a CPU worker is late with, and CPU workers what others are; see apportion_load_wait */
 };
 
 /** Options with everything optional left out. */
 #define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                   \
     {                                                                                                                  \
         sizeof(struct apportion_load_options), (name_), (units_), 0, 0, (codelet_), (fill_), (arg_), 0, 0, 0, NULL, 0, \
-            -1, NULL, 0, NULL, 0                                                                                       \
+            -1, NULL, 0, NULL                                                                                          \
     }
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that runs:
@@ -114,20 +112,21 @@ void apportion_shutdown(void);
 /** Creates a load. NULL: invalid options, or no worker of the context can run the codelet; see apportion_error(). */
 struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
-/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs, or a CPU worker that was lost
- *  in an earlier run has not finished its block. */
+/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs, or a CPU worker has still not
+ *  finished a block of a run that ended with -ETIMEDOUT. */
 int apportion_load_submit(struct apportion_load* load);
 
-/** Waits until every unit is computed and all results are in main memory (but those of APPORTION_KEEP). Returns 0 or
- *  the error that ended the load.
+/** Waits until every unit is computed and all results are in main memory: those of the blocks' own data (but with
+ *  APPORTION_KEEP) and those of handles of the application that tasks wrote (reductions). Returns 0 or the error that
+ *  ended the load.
  *
- *  Under a policy of Apportion units of a block that takes longer than it should are computed by others, too, when they
- *  have nothing else to do; who is done first counts. A worker that does not finish its block in a reasonable time
- *  (APPORTION_STALL_FACTOR) is lost for this run, and others compute its units. Nobody waits here for those that were
- *  slower or do not answer. Until its task ends such a worker still uses the block's input and argument, and one that
- *  computes in main memory may store the results of its units once more: change and free them only when the load is
- *  destroyed, which waits for the task (or, with results_stay, submitted again). What a codelet changes in place cannot
- * be computed twice: then the load ends with an error. */
+ *  Under a policy of Apportion, when nothing is left to hand out, units of a block that takes twice as long on a device
+ *  as it should are computed by others as well, who have nothing else to do; what is done first counts. When the others
+ *  are first the device is lost for this run (`lost_processors` in the report). Its task may run on, but can store
+ *  nothing in main memory any more; it still reads the block's input and argument: free and change them only when the
+ *  load is destroyed, which waits for it. Blocks that change data in place, and blocks of CPU workers, are always
+ * waited for. If such a block takes APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) while all others
+ * wait, the load ends with -ETIMEDOUT; then the task may still store its results until the load is destroyed. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Brings data given with APPORTION_KEEP home and forgets the block handles. Not while the load runs. */

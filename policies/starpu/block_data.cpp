@@ -2,12 +2,14 @@
 #include "policies/starpu/block_data.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <cstring>
+#include <limits>
+#include <new>
 
 namespace apportion {
 
 void BlockData::use_again() {
-    reads_earlier_results = false;
+    reads_earlier_results = in_place = writes_handles = false;
     for (BlockHandle& h : handles) h.results_of_earlier_run = h.written;
 }
 
@@ -26,63 +28,127 @@ bool has_all_handles(const starpu_task& task) {
     return true;
 }
 
-bool BlockData::any_kept() const {
-    return std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.keep; });
+void BlockData::note_modes(const starpu_task& task) {
+    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
+    for (unsigned k = 0; k < buffers; ++k) {
+        const int mode = STARPU_TASK_GET_MODE(&task, k);
+        if (changes_in_place(mode)) in_place = true;
+        if ((mode & STARPU_W) != 0 && !contains(STARPU_TASK_GET_HANDLE(&task, k))) writes_handles = true;
+    }
+}
+
+bool BlockData::can_be_dropped() const {
+    const bool writes = std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.written; });
+    return writes && !in_place && !writes_handles && !reads_earlier_results;
+}
+
+void BlockData::take_results_home() {
+    for (const BlockHandle& h : handles) {
+        if (!h.results) continue;
+        const DataShape& s = h.shape;
+        const std::byte* from = h.results.get();
+        for (std::size_t z = 0; z < s.nz; ++z)
+            for (std::size_t y = 0; y < s.ny; ++y, from += s.nx * s.element_size)
+                std::memcpy(static_cast<std::byte*>(h.data) + (z * s.ldz + y * s.ldy) * s.element_size, from,
+                            s.nx * s.element_size);
+    }
+}
+
+void BlockData::forget_results() {
+    for (const BlockHandle& h : handles)
+        if (h.written && !h.results) starpu_data_invalidate_submit(h.handle);
 }
 
 namespace {
 
-// The handle of these data in this block, registered by `register_data` the first time they are named.
-template <class Register>
-starpu_data_handle_t handle_of(apportion_block* block, int mode, const void* data, const size_t (&dimensions)[6],
-                               Register&& register_data) {
-    BlockData& block_data = *static_cast<FillBlock*>(block)->data_of_block;
-    auto& handles = block_data.handles;
-    auto known = std::find_if(handles.begin(), handles.end(), [&](const BlockHandle& h) {
-        return h.data == data && std::equal(std::begin(dimensions), std::end(dimensions), std::begin(h.dimensions));
-    });
-    if (known == handles.end()) {
-        BlockHandle fresh;
-        register_data(&fresh.handle);
-        fresh.data = data;
-        std::copy(std::begin(dimensions), std::end(dimensions), std::begin(fresh.dimensions));
-        known = handles.insert(handles.end(), fresh);
+starpu_data_handle_t register_data(void* data, const DataShape& s) {
+    starpu_data_handle_t handle = nullptr;
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    switch (s.interface) {
+        case DataShape::Interface::vector:
+            starpu_vector_data_register(&handle, STARPU_MAIN_RAM, address, s.nx, s.element_size);
+            break;
+        case DataShape::Interface::matrix:
+            starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, address, s.ldy, s.nx, s.ny, s.element_size);
+            break;
+        case DataShape::Interface::volume:
+            starpu_block_data_register(&handle, STARPU_MAIN_RAM, address, s.ldy, s.ldz, s.nx, s.ny, s.nz,
+                                       s.element_size);
+            break;
     }
-    if (known->results_of_earlier_run && (mode & STARPU_R) != 0) block_data.reads_earlier_results = true;
-    known->written = known->written || (mode & STARPU_W) != 0;
-    known->keep = known->keep || (mode & APPORTION_KEEP) != 0;
-    return known->handle;
+    return handle;
 }
 
-uintptr_t address(void* data) { return reinterpret_cast<uintptr_t>(data); }
+BlockHandle make_handle(void* data, const DataShape& shape, bool apart) {
+    BlockHandle made;
+    made.data = data;
+    made.shape = shape;
+#ifndef STARPU_SIMGRID
+    if (apart) {
+        made.results = std::make_unique_for_overwrite<std::byte[]>(shape.nx * shape.ny * shape.nz * shape.element_size);
+        DataShape dense = shape;
+        dense.ldy = shape.nx;
+        dense.ldz = shape.nx * shape.ny;
+        made.handle = register_data(made.results.get(), dense);
+        return made;
+    }
+#else
+    (void)apart;  // nothing is stored
+#endif
+    made.handle = register_data(data, shape);
+    return made;
+}
+
+/// The handle of these data in this block, registered the first time they are named.
+starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, const DataShape& shape) noexcept {
+    BlockData& block_data = *static_cast<FillBlock*>(block)->data_of_block;
+    auto& handles = block_data.handles;
+    const bool writes = (mode & STARPU_W) != 0, reads = (mode & STARPU_R) != 0;
+    auto known = std::find_if(handles.begin(), handles.end(),
+                              [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
+    if (known == handles.end()) {
+        constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+        if (std::max({shape.nx, shape.ny, shape.nz, shape.ldy, shape.ldz}) > kMost) {
+            block_data.problem =
+                "StarPU's handles have at most 2^32 - 1 elements a dimension, and these data have more";
+            return nullptr;
+        }
+        try {
+            known = handles.insert(handles.end(), make_handle(data, shape, writes && !reads && block_data.apart));
+        } catch (const std::bad_alloc&) {
+            block_data.problem = "there is no memory for its results";
+            return nullptr;
+        }
+    } else if (writes && !known->written) {
+        block_data.in_place = true;  // what another task of the block reads
+    }
+    if (known->results_of_earlier_run && reads) block_data.reads_earlier_results = true;
+    known->written = known->written || writes;
+    known->keep = known->keep || ((mode & APPORTION_KEEP) != 0 && !block_data.again);
+    return known->handle;
+}
 
 }  // namespace
 }  // namespace apportion
 
-using apportion::address;
+using apportion::DataShape;
 
 extern "C" {
 
 starpu_data_handle_t apportion_block_vector(apportion_block* block, int mode, void* data, size_t elements,
                                             size_t element_size) {
-    return apportion::handle_of(block, mode, data, {elements, 0, 0, 0, 0, element_size}, [&](starpu_data_handle_t* h) {
-        starpu_vector_data_register(h, STARPU_MAIN_RAM, address(data), elements, element_size);
-    });
+    return apportion::handle_of(block, mode, data,
+                                {DataShape::Interface::vector, elements, 1, 1, elements, 0, element_size});
 }
 
 starpu_data_handle_t apportion_block_matrix(apportion_block* block, int mode, void* data, size_t ld, size_t nx,
                                             size_t ny, size_t element_size) {
-    return apportion::handle_of(block, mode, data, {ld, nx, ny, 0, 0, element_size}, [&](starpu_data_handle_t* h) {
-        starpu_matrix_data_register(h, STARPU_MAIN_RAM, address(data), ld, nx, ny, element_size);
-    });
+    return apportion::handle_of(block, mode, data, {DataShape::Interface::matrix, nx, ny, 1, ld, 0, element_size});
 }
 
 starpu_data_handle_t apportion_block_volume(apportion_block* block, int mode, void* data, size_t ldy, size_t ldz,
                                             size_t nx, size_t ny, size_t nz, size_t element_size) {
-    const size_t dimensions[6] = {nx, ny, nz, ldy, ldz, element_size};
-    return apportion::handle_of(block, mode, data, dimensions, [&](starpu_data_handle_t* h) {
-        starpu_block_data_register(h, STARPU_MAIN_RAM, address(data), ldy, ldz, nx, ny, nz, element_size);
-    });
+    return apportion::handle_of(block, mode, data, {DataShape::Interface::volume, nx, ny, nz, ldy, ldz, element_size});
 }
 
 }  // extern "C"

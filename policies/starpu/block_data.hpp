@@ -4,6 +4,8 @@
 // block's tasks, kept in the block until the engine has brought the results home.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -11,13 +13,26 @@
 
 namespace apportion {
 
+/// Data in main memory, in elements: nx contiguous, ny rows of stride ldy, nz planes of stride ldz.
+struct DataShape {
+    enum class Interface { vector, matrix, volume };
+
+    Interface interface = Interface::vector;
+    std::size_t nx = 0, ny = 1, nz = 1;
+    std::size_t ldy = 0, ldz = 0;
+    std::size_t element_size = 0;
+
+    bool operator==(const DataShape&) const = default;
+};
+
 struct BlockHandle {
     starpu_data_handle_t handle = nullptr;
-    const void* data = nullptr;
-    size_t dimensions[6] = {};  ///< of the interface, to recognise the same data
+    void* data = nullptr;  ///< the application's memory
+    DataShape shape;
     bool written = false;
     bool keep = false;
-    bool results_of_earlier_run = false;  ///< it stayed where it was written: main memory may not have them
+    bool results_of_earlier_run = false;        ///< it stayed where it was written: main memory may not have them
+    std::unique_ptr<std::byte[]> results = {};  ///< written here instead, without gaps between rows, until they count
 };
 
 struct BlockData {
@@ -25,11 +40,27 @@ struct BlockData {
     Units units = 0;
     std::vector<BlockHandle> handles;
     bool reads_earlier_results = false;  ///< a task reads what an earlier run wrote and left there
+    bool in_place = false;               ///< a task changes data that it or another task of the block reads
+    bool writes_handles = false;         ///< a task writes data that the application registered
+    bool again = false;                  ///< a piece of a late block: nothing of it stays on its device
+    bool apart = false;                  ///< ... and its results are written apart from the application's memory
+    const char* problem = nullptr;       ///< why a handle could not be made
 
     /// These data stayed since an earlier run and are used again.
     void use_again();
-    bool any_kept() const;
     bool contains(starpu_data_handle_t handle) const;
+
+    /// Notes how a task of the block uses its data.
+    void note_modes(const starpu_task& task);
+
+    /// Whether stores of the block's tasks on a device with its own memory can be kept from the application's memory,
+    /// and the block be computed elsewhere.
+    bool can_be_dropped() const;
+
+    /// Copies results that were written apart to where they belong.
+    void take_results_home();
+    /// Device copies of results are forgotten as soon as no task uses them: StarPU does not write them home.
+    void forget_results();
 };
 
 /// What the application's fill function gets: the public fields, and where the handles go.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// A load between its runs: options, submission, waiting, reports. The run itself is in load_engine.cpp.
 #include "policies/starpu/load.hpp"
 
 #include <fmt/format.h>
@@ -8,92 +6,113 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
+#include <exception>
+#include <set>
 #include <utility>
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/load_options.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/report_file.hpp"
 
 using apportion::ApiError;
+using apportion::Units;
 
-apportion_load::apportion_load(const apportion_load_options& options)
-    : options_(options), stall_factor_(apportion::stall_factor_option()), watch_(stall_factor_) {
-    check_options();
-    name_ = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
-    profile_name_ = options.profile ? options.profile : name_;
-    profile_command_ = options.profile_command ? options.profile_command : "";
-    options_.profile = options_.profile_command = nullptr;
-    uses_.assign(options.uses, options.uses + options.uses_count);
-    options_.uses = nullptr;
-    options_.parts = std::max(1u, options.parts);
-    options_.granularity = std::max<std::uint64_t>(1, options.granularity);
+class apportion_load::Lock {
+  public:
+    explicit Lock(const apportion_load& load) : mutex_(load.mutex_) { STARPU_PTHREAD_MUTEX_LOCK(&mutex_); }
+    ~Lock() { STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
 
-    sched_ctx_ = options.sched_ctx >= 0 ? static_cast<unsigned>(options.sched_ctx) : starpu_sched_ctx_get_context();
-    if (sched_ctx_ >= STARPU_NMAX_SCHED_CTXS) sched_ctx_ = 0;  // the thread has none: the initial context
+  private:
+    starpu_pthread_mutex_t& mutex_;
+};
 
-    description_.units = static_cast<Units>(options_.units);
-    description_.granularity = static_cast<Units>(options_.granularity);
-    description_.copies_in_main_memory = options_.results_stay != 0;
-    description_.runs_expected = static_cast<int>(std::min(options_.runs, unsigned{INT_MAX}));
-    workers_ = apportion::workers_for(*options_.codelet, sched_ctx_, description_.granularity,
-                                      {options_.bytes_per_unit, options_.bytes_shared});
-    processor_of_worker_.assign(STARPU_NMAXWORKERS, -1);
-    for (std::size_t p = 0; p < workers_.size(); ++p) {
-        processor_of_worker_[workers_[p].id] = static_cast<int>(p);
-        description_.processors.push_back(workers_[p].processor);
-        description_.links.push_back(workers_[p].link);
+namespace {
+
+/// A copy of the name that lives as long as the process: StarPU's traces read it after a task's end.
+const char* lasting(const std::string& name) {
+    static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+    static std::set<std::string>& names = *new std::set<std::string>;
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+    const char* text = names.insert(name).first->c_str();
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
+    return text;
+}
+
+void do_nothing(void**, void*) {}
+
+/// A codelet that StarPU can run in the place of `codelet`, on any worker and in any implementation.
+starpu_codelet skipping(const starpu_codelet& codelet) {
+    starpu_codelet skip = codelet;
+    skip.model = nullptr;
+    skip.energy_model = nullptr;
+    std::fill(std::begin(skip.cpu_funcs), std::end(skip.cpu_funcs), do_nothing);
+    std::fill(std::begin(skip.cuda_funcs), std::end(skip.cuda_funcs), do_nothing);
+    std::fill(std::begin(skip.hip_funcs), std::end(skip.hip_funcs), do_nothing);
+    std::fill(std::begin(skip.opencl_funcs), std::end(skip.opencl_funcs), do_nothing);
+    return skip;
+}
+
+}  // namespace
+
+apportion_load::apportion_load(const apportion_load_options& options) {
+    setup_.options = apportion::checked_options(options);
+    const apportion_load_options& o = setup_.options;
+    setup_.name = lasting(o.name ? o.name : (o.codelet->name ? o.codelet->name : "load"));
+    profile_name_ = o.profile ? o.profile : setup_.name;
+    profile_command_ = o.profile_command ? o.profile_command : "";
+    setup_.uses.assign(o.uses, o.uses + o.uses_count);
+    setup_.skipped = skipping(*o.codelet);
+    setup_.sched_ctx = o.sched_ctx >= 0 ? static_cast<unsigned>(o.sched_ctx) : starpu_sched_ctx_get_context();
+    if (setup_.sched_ctx >= STARPU_NMAX_SCHED_CTXS) setup_.sched_ctx = 0;  // the thread has none: the initial context
+
+    description_.units = static_cast<Units>(o.units);
+    description_.granularity = static_cast<Units>(o.granularity);
+    description_.runs_expected = static_cast<int>(std::min(o.runs, unsigned{INT_MAX}));
+    setup_.workers = apportion::workers_for(*o.codelet, setup_.sched_ctx, description_.granularity,
+                                            {o.bytes_per_unit, o.bytes_shared});
+    setup_.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);
+    for (const apportion::Worker& worker : setup_.workers) {
+        setup_.processor_of_worker[static_cast<std::size_t>(worker.id)] =
+            static_cast<int>(description_.processors.size());
+        description_.processors.push_back(worker.processor);
+        description_.links.push_back(worker.link);
     }
-    Units initial = static_cast<Units>(options_.initial_block);
-    if (auto chosen = apportion::initial_block_option(); initial == 0 && chosen) initial = *chosen;
+    Units initial = static_cast<Units>(o.initial_block);
+    if (const auto chosen = apportion::initial_block_option(); initial == 0 && chosen) initial = *chosen;
     description_.initial_block =
         initial > 0 ? apportion::round_to_granularity(static_cast<double>(initial), description_.granularity)
                     : apportion::default_initial_block(description_.units, description_.granularity,
-                                                       static_cast<int>(workers_.size()));
+                                                       static_cast<int>(setup_.workers.size()));
+    if (const double factor = apportion::stall_factor_option(); factor > 0)
+        recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors);
 
     if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
     STARPU_PTHREAD_MUTEX_INIT(&mutex_, NULL);
-    STARPU_PTHREAD_COND_INIT(&finished_, NULL);
 }
 
 apportion_load::~apportion_load() {
-    wait();
-    watchdog_.reset();
-    wait_for_abandoned();
-    release_kept();
-    STARPU_PTHREAD_COND_DESTROY(&finished_);
+    try {
+        wait();
+    } catch (const std::exception&) {  // the report could not be written, which nobody has asked for
+    }
+    for (const auto& run : former_) run->wait_for_stragglers();
+    if (run_) run_->wait_for_stragglers();
+    for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
+    kept_.release();
     STARPU_PTHREAD_MUTEX_DESTROY(&mutex_);
 }
 
-void apportion_load::check_options() const {
-    auto refuse = [](const std::string& sentence) { throw ApiError(EINVAL, "apportion_load_create: " + sentence); };
-    if (options_.size != sizeof options_)
-        refuse(
-            fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
-                        "compile against this version's header",
-                        options_.size, sizeof options_));
-    if (!options_.codelet) refuse("options.codelet is NULL; give the codelet of one block");
-    if (!options_.fill) refuse("options.fill is NULL; give the function that fills a block's task");
-    if (options_.units > static_cast<std::uint64_t>(apportion::kNoLimit / 4))
-        refuse(fmt::format("options.units = {} is too large (a negative number?)", options_.units));
-    if (options_.granularity > options_.units && options_.units > 0)
-        refuse(fmt::format("options.granularity = {} is larger than the load of {} units", options_.granularity,
-                           options_.units));
-    if (options_.uses_count > 0 && !options_.uses) refuse("options.uses is NULL but uses_count is not 0");
-    for (unsigned k = 0; k < options_.uses_count; ++k) {
-        const auto mode = options_.uses[k].mode;
-        if (!options_.uses[k].handle || (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW))
-            refuse(fmt::format("options.uses[{}] needs a handle and STARPU_R, STARPU_W or STARPU_RW", k));
-    }
-    if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");
-}
-
 void apportion_load::choose_policy() {
-    const starpu_sched_policy* scheduler = starpu_sched_get_sched_policy_in_ctx(sched_ctx_);
-    record_.policy = scheduler && scheduler->policy_name ? scheduler->policy_name : "none";
-    const apportion::PolicyEntry* entry = apportion::find_policy(record_.policy);
-    if (entry != policy_entry_) policy_ = entry ? entry->make() : nullptr;
+    const starpu_sched_policy* scheduler = starpu_sched_get_sched_policy_in_ctx(setup_.sched_ctx);
+    policy_name_ = lasting(scheduler && scheduler->policy_name ? scheduler->policy_name : "none");
+    const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
+    if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
     if (policy_ && policy_->plans_from_profile() && !profile_looked_up_) look_up_profile();
 }
@@ -105,83 +124,126 @@ void apportion_load::look_up_profile() {
         apportion::this_machine());
 }
 
-void apportion_load::submit() {
-    if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
-    wait_for_late_results();
-    unregister_retired();
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
-    const bool busy = running_;
-    if (!busy) reset_run();
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
-    if (busy)
-        throw ApiError(
-            EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted again", name_));
-    watch();
-    for (const apportion_use& use : uses_)
-        starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
-    use_acquired(this);
+apportion::RunRecord apportion_load::new_record() const {
+    apportion::RunRecord record;
+    record.policy = policy_name_;
+    record.load = setup_.name;
+    record.profile = profile_name_;
+    record.units = description_.units;
+    record.granularity = description_.granularity;
+    record.run = runs_;
+    for (const apportion::Worker& worker : setup_.workers)
+        record.processors.push_back({worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
+    return record;
 }
 
-void apportion_load::reset_run() {
-    running_ = true;
-    const int run = record_.run + 1;
-    record_ = {};
+void apportion_load::make_run() {
     choose_policy();
-    record_.load = name_;
-    record_.profile = profile_name_;
-    record_.units = description_.units;
-    record_.granularity = description_.granularity;
-    record_.run = run;
-    description_.run = run;
-    for (const apportion::Worker& worker : workers_)
-        record_.processors.push_back({worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
-    report_json_.clear();
-    reported_ = false;
-    completing_ = false;
-    error_ = 0;
-    error_sentence_.clear();
-    flow_.reset();
-    begin_us_ = starpu_timing_now();
-    uses_left_ = static_cast<unsigned>(uses_.size()) + 1;
+    description_.run = ++runs_;
+    const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_};
+    auto run = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
+    if (run_ && run_->has_stragglers()) former_.push_back(run_);
+    for (const auto& former : former_) run->leave_out_busy_ones_of(*former);
+    run_ = std::move(run);
+    finished_ = false;
+}
+
+/// A load must not wait for itself: `fill` is called while the run's lock is held.
+void apportion_load::refuse_while_filling(const char* function) const {
+    if (apportion::Run::filling(setup_))
+        throw ApiError(EDEADLK,
+                       fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
+}
+
+void apportion_load::submit() {
+    refuse_while_filling("apportion_load_submit");
+    if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
+    std::shared_ptr<apportion::Run> run;
+    std::vector<starpu_data_handle_t> retired;
+    {
+        const Lock lock(*this);
+        if (run_ && run_->on())
+            throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
+                                              "again",
+                                              setup_.name));
+        std::erase_if(former_, [](const auto& former) { return !former->has_stragglers(); });
+        auto with_stragglers = former_;
+        if (run_) with_stragglers.push_back(run_);
+        for (const auto& former : with_stragglers)
+            if (const std::string who = former->straggler_in_main_memory(); !who.empty())
+                throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
+                                                  "that has ended",
+                                                  setup_.name, who));
+        finish(lock);
+        retired = take_retired();
+        make_run();
+        run = run_;
+    }
+    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    run->begin();
 }
 
 int apportion_load::wait() {
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
-    while (running_) STARPU_PTHREAD_COND_WAIT(&finished_, &mutex_);
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
-    unregister_retired();
-    if (!reported_) {
-        reported_ = true;
-        if (const std::string path = apportion::report_file_option(); !path.empty())
-            apportion::append_report(path, report());
+    refuse_while_filling("apportion_load_wait");
+    std::shared_ptr<apportion::Run> run;
+    {
+        const Lock lock(*this);
+        run = run_;
     }
-    if (error_ != 0) apportion::set_error(error_sentence_);
-    return error_;
+    if (!run) return 0;
+    run->wait();
+    std::string report;
+    std::vector<starpu_data_handle_t> retired;
+    {
+        const Lock lock(*this);
+        const bool first = !finished_;
+        if (run_ == run) {
+            finish(lock);
+            retired = take_retired();
+            if (first) report = report_;
+        }
+    }
+    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    if (const std::string path = apportion::report_file_option(); !path.empty() && !report.empty())
+        apportion::append_report(path, report);
+    if (run->error() != 0) apportion::set_error(run->sentence());
+    return run->error();
+}
+
+/// The last run is complete: its report is made, while the policy still is as it left it.
+void apportion_load::finish(const Lock&) {
+    if (finished_) return;
+    finished_ = true;
+    seconds_ = run_->record().makespan_s;
+    report_ = apportion::report_json(run_->record(), policy_ ? policy_->report() : apportion::PolicyReport{},
+                                     apportion::trace_option());
+}
+
+std::vector<starpu_data_handle_t> apportion_load::take_retired() {
+    auto retired = kept_.take_retired();
+    auto runs = former_;
+    if (run_) runs.push_back(run_);
+    for (const auto& run : runs) {
+        const auto its = run->take_retired();
+        retired.insert(retired.end(), its.begin(), its.end());
+    }
+    return retired;
 }
 
 void apportion_load::release_kept() {
-    for (auto& [first, data] : kept_)
-        for (const apportion::BlockHandle& h : data.handles) {
-            if (h.written)
-                starpu_data_unregister(h.handle);
-            else
-                starpu_data_unregister_no_coherency(h.handle);
-        }
-    kept_.clear();
+    wait();
+    kept_.release();
 }
 
-void apportion_load::unregister_retired() {
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
-    const std::vector<starpu_data_handle_t> retired = std::exchange(retired_, {});
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+const char* apportion_load::report() {
+    const Lock lock(*this);
+    if (run_ && !run_->on()) finish(lock);
+    return report_.c_str();
 }
 
-const std::string& apportion_load::report() {
-    if (report_json_.empty())
-        report_json_ = apportion::report_json(record_, policy_ ? policy_->report() : apportion::PolicyReport{},
-                                              apportion::trace_option());
-    return report_json_;
+double apportion_load::seconds() const {
+    const Lock lock(*this);
+    return finished_ || !run_ || run_->on() ? seconds_ : run_->record().makespan_s;
 }
 
 namespace {
@@ -216,10 +278,7 @@ int apportion_load_wait(apportion_load* load) {
 }
 
 int apportion_load_release(apportion_load* load) {
-    return apportion::guarded([&] {
-        existing(load, "apportion_load_release").wait();
-        load->release_kept();
-    });
+    return apportion::guarded([&] { existing(load, "apportion_load_release").release_kept(); });
 }
 
 void apportion_load_destroy(apportion_load* load) {
@@ -228,12 +287,12 @@ void apportion_load_destroy(apportion_load* load) {
 
 const char* apportion_load_report(apportion_load* load) {
     const char* json = "{}";
-    apportion::guarded([&] { json = existing(load, "apportion_load_report").report().c_str(); });
+    apportion::guarded([&] { json = existing(load, "apportion_load_report").report(); });
     return json;
 }
 
 int apportion_block_failed(const char* why) {
-    return apportion::guarded([&] { apportion_load::current_block_failed(why); });
+    return apportion::guarded([&] { apportion::Run::current_block_failed(why); });
 }
 
 double apportion_load_seconds(apportion_load* load) {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "policies/starpu/load.hpp"
+#include "policies/starpu/run.hpp"
 
 namespace apportion {
 
@@ -35,7 +35,7 @@ bool ends_here(const starpu_task& task, unsigned sched_ctx) {
 }
 
 void bound_task_pushed(starpu_task* task, int worker, int model_worker, unsigned sched_ctx) {
-    if (apportion_load::is_block_task(*task) || !ends_here(*task, sched_ctx)) return;
+    if (Run::is_block_task(*task) || !ends_here(*task, sched_ctx)) return;
     // Without a model it is 0, and not a number before the model is calibrated.
     const double expected_us = starpu_task_worker_expected_length(task, static_cast<unsigned>(model_worker), sched_ctx,
                                                                   starpu_task_get_implementation(task));
@@ -43,11 +43,12 @@ void bound_task_pushed(starpu_task* task, int worker, int model_worker, unsigned
 }
 
 bool known_to_dmdas(const starpu_task& task) {
-    if (apportion_load::is_block_task(task)) return false;
+    if (Run::is_block_task(task)) return false;
     return !task.execute_on_a_specific_worker || task.predicted > 0;  // which dmdas sets when it is told
 }
 
 void task_begins(starpu_task* task, unsigned sched_ctx) {
+    if (Run::is_block_task(*task)) Run::task_begins(*task);
     if (known_to_dmdas(*task)) dmdas().pre_exec_hook(task, sched_ctx);
 }
 

@@ -168,7 +168,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"late_blocks", late_json(run)},
         {"policy_stalls", run.policy_stalls},
         {"choice", choice_json(policy)},
-        {"note", policy.note},
+        {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
         {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
     if (trace) report["trace"] = trace_json(run);
     return report.dump();

@@ -57,6 +57,7 @@ struct RunRecord {
     std::vector<LostProcessor> lost;
     std::vector<LateBlock> late;
     int policy_stalls = 0;
+    std::string note;  ///< what is to be known of the run itself
     std::string error;
 };
 

@@ -51,8 +51,7 @@ struct Work {
     // A stalled task of a lost worker writes its results, the same ones, while others read them.
     static void store(double& y, double value) { std::atomic_ref(y).store(value); }
 
-    static void compute(void* buffers[], void* arg) {
-        auto& part = *static_cast<Part*>(arg);
+    static void compute(Part& part, const double* x, double* y, unsigned units) {
         Work& work = *part.work;
         const int worker = starpu_worker_get_id();
         const int block = work.blocks[worker];
@@ -62,14 +61,11 @@ struct Work {
             if (!work.fails_in_epilogue) work.refused += apportion_block_failed("the device is on fire") != 0;
             return;
         }
-        const bool stalls = work.stalls.hits(worker, block);
+        const bool stalls = work.stalls.hits(worker, block) && part.part == 0;
         if (stalls) {
             ++work.stalled;
             starpu_sleep(static_cast<float>(work.stall_s));
         }
-        const auto* x = reinterpret_cast<const double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
-        auto* y = reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[1]));
-        const unsigned units = STARPU_VECTOR_GET_NX(buffers[0]);
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         starpu_sleep(static_cast<float>(kSecondsPerUnit * units * (worker == 0 ? work.slowdown_of_0 : 1)));
         for (unsigned i = 0; i < units; ++i) {
@@ -77,6 +73,11 @@ struct Work {
             ++work.computed[part.first + i];
         }
         if (stalls) --work.stalled;
+    }
+
+    static void on_cpu(void* buffers[], void* arg) {
+        compute(*static_cast<Part*>(arg), reinterpret_cast<const double*>(STARPU_VECTOR_GET_PTR(buffers[0])),
+                reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[1])), STARPU_VECTOR_GET_NX(buffers[0]));
     }
 
     static void epilogue(void* arg) {
@@ -101,13 +102,17 @@ struct Work {
     static starpu_codelet make_codelet(starpu_data_access_mode mode) {
         starpu_codelet c;
         starpu_codelet_init(&c);
-        c.cpu_funcs[0] = compute;
+        c.cpu_funcs[0] = on_cpu;
+        c.opencl_funcs[0] = on_opencl;
         c.nbuffers = 2;
         c.modes[0] = STARPU_R;
         c.modes[1] = mode;
         c.name = mode == STARPU_W ? "write" : "in_place";
         return c;
     }
+    static inline starpu_opencl_func_t on_opencl =
+        nullptr;  ///< set before the first load, where there is such a device
+
     static starpu_codelet& codelet(bool in_place) {
         static starpu_codelet write = make_codelet(STARPU_W), change = make_codelet(STARPU_RW);
         return in_place ? change : write;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/block_flow.hpp"
+#include "policies/engine/block_flow.hpp"
 
 #include <deque>
 #include <functional>
@@ -17,9 +17,7 @@ class Scripted final : public Policy {
     void begin(const LoadDescription&) override {}
     Units next_block(int processor, double, const Progress& progress) override { return answer_(processor, progress); }
     void block_finished(const FinishedBlock& block) override { finished.push_back(block); }
-    bool plans_copies() const override { return wants_copies; }
     std::vector<FinishedBlock> finished;
-    bool wants_copies = false;
 
   private:
     std::function<Units(int, const Progress&)> answer_;
@@ -36,7 +34,7 @@ LoadDescription load_of(Units units, int processors, Units granularity = 1) {
 
 // Finishes the oldest block first until none is in flight; returns all blocks in the order they were handed out.
 std::vector<Block> run(BlockFlow& flow) {
-    std::vector<Block> all = flow.start(0);
+    std::vector<Block> all = flow.ask_all(0);
     for (std::size_t k = 0; k < all.size(); ++k) {
         const double t = static_cast<double>(k);
         const auto more = flow.finished(all[k].id, t, t + 1, 1, t + 1);
@@ -76,7 +74,7 @@ TEST_CASE("each processor gets its first block before anyone gets a second") {
     for (Processor& p : load.processors) p.own_memory = true;  // room for two in flight
     Scripted policy([](int, const Progress&) { return 1; });
     BlockFlow flow(load, policy);
-    const auto blocks = flow.start(0);
+    const auto blocks = flow.ask_all(0);
     REQUIRE(blocks.size() == 3);
     for (int p = 0; p < 3; ++p) REQUIRE(flow.in_flight(p).size() == 1);
 }
@@ -86,7 +84,7 @@ TEST_CASE("two blocks are in flight on a processor with its own memory, one else
     load.processors[1].own_memory = true;
     Scripted policy([](int, const Progress&) { return 5; });
     BlockFlow flow(load, policy);
-    flow.start(0);
+    flow.ask_all(0);
     REQUIRE(flow.in_flight(0).size() == 1);
     REQUIRE(flow.in_flight(1).size() == 2);
 }
@@ -97,7 +95,7 @@ TEST_CASE("the blocks in flight on a processor never exceed its memory") {
     load.processors[0].memory_units = 30;
     Scripted policy([](int, const Progress&) { return 1000; });
     BlockFlow flow(load, policy);
-    auto blocks = flow.start(0);
+    auto blocks = flow.ask_all(0);
     REQUIRE(blocks.size() == 1);
     REQUIRE(blocks[0].units == 28);  // whole granules that fit
     REQUIRE(flow.room(0) == 0);
@@ -108,7 +106,7 @@ TEST_CASE("a processor that declined is asked again when any block finishes") {
     bool open = false;
     Scripted policy([&](int p, const Progress&) { return p == 0 || open ? 1 : 0; });
     BlockFlow flow(load_of(10, 2), policy);
-    auto blocks = flow.start(0);
+    auto blocks = flow.ask_all(0);
     REQUIRE(blocks.size() == 1);
     open = true;
     blocks = flow.finished(blocks[0].id, 0, 1, 1, 1);
@@ -127,7 +125,7 @@ TEST_CASE("a policy that gives nobody anything cannot stop the load") {
 TEST_CASE("units that are given back are handed out once more, to processors that are not fenced") {
     Scripted policy([](int, const Progress&) { return 10; });
     BlockFlow flow(load_of(40, 2), policy);
-    auto blocks = flow.start(0);
+    auto blocks = flow.ask_all(0);
     REQUIRE(blocks.size() == 2);
     const Block lost = blocks[0];
     flow.fence(lost.processor);
@@ -151,7 +149,7 @@ TEST_CASE("units that are given back are handed out once more, to processors tha
 TEST_CASE("the policy is told what a block cost and when the one before it ended") {
     Scripted policy([](int, const Progress&) { return 5; });
     BlockFlow flow(load_of(10, 1), policy);
-    auto first = flow.start(1);
+    auto first = flow.ask_all(1);
     auto second = flow.finished(first[0].id, 2, 5, 3, 6);
     flow.finished(second[0].id, 7, 9, 2, 9);
     REQUIRE(policy.finished.size() == 2);
@@ -208,107 +206,4 @@ TEST_CASE("shares that move a little from run to run stay in one piece, in the o
             first += shares[p];
         }
     }
-}
-
-namespace {
-
-/// Three processors with 10 units each in flight and nothing left.
-struct ThreeBlocks {
-    explicit ThreeBlocks(bool wants_copies) : policy([this](int, const Progress&) { return answer; }) {
-        policy.wants_copies = wants_copies;
-        blocks = flow.start(0);
-        REQUIRE(blocks.size() == 3);
-    }
-    std::vector<Block> finish(const Block& block, double end_s) { return flow.finished(block.id, 0, end_s, 1, end_s); }
-
-    Units answer = 10;
-    Scripted policy;
-    BlockFlow flow{load_of(30, 3), policy};
-    std::vector<Block> blocks;
-};
-
-}  // namespace
-
-TEST_CASE("units of a late block go to those who are idle, in proportion to speed, and the last copy replaces it") {
-    ThreeBlocks three(false);
-    BlockFlow& flow = three.flow;
-    CHECK(flow.mark_late(three.blocks[0].id));
-    CHECK_FALSE(flow.mark_late(three.blocks[0].id));
-    CHECK(flow.late(0));
-    CHECK(flow.remaining() == 0);
-    CHECK(flow.ask_all(1).empty());                       // nobody is idle
-    const auto first = three.finish(three.blocks[1], 1);  // nobody else's speed is known
-    REQUIRE(first.size() == 1);
-    CHECK(first[0].processor == 1);
-    CHECK(first[0].units == 10);
-    CHECK(first[0].first == three.blocks[0].first);
-    CHECK_FALSE(flow.mark_late(first[0].id));  // no copies of copies
-    CHECK(three.finish(three.blocks[2], 2).empty());
-    CHECK_FALSE(flow.done());
-    CHECK(three.finish(first[0], 3).empty());
-    CHECK(flow.take_superseded() == std::vector{three.blocks[0].id});
-    CHECK(flow.done());
-    CHECK(flow.late(0));
-    flow.superseded_ended(three.blocks[0].id);
-    CHECK_FALSE(flow.late(0));
-    CHECK(three.policy.finished.size() == 3);
-}
-
-TEST_CASE("a late block that ends first takes its units back, from copies in flight and from computed ones") {
-    ThreeBlocks three(false);
-    BlockFlow& flow = three.flow;
-    three.finish(three.blocks[1], 1);
-    three.finish(three.blocks[2], 3);
-    flow.mark_late(three.blocks[0].id);
-    const auto copies = flow.ask_all(4);
-    REQUIRE(copies.size() == 2);
-    CHECK(copies[0].units == 8);  // speeds 10 and 10 / 3
-    CHECK(copies[1].units == 2);
-    three.finish(copies[1], 5);
-    CHECK(flow.take_superseded().empty());
-    CHECK(three.finish(three.blocks[0], 6).empty());
-    CHECK(flow.take_superseded() == std::vector{copies[0].id, copies[1].id});
-    CHECK(flow.done());
-    CHECK_FALSE(flow.late(0));
-    flow.superseded_ended(copies[0].id);
-}
-
-TEST_CASE("a policy that plans copies sees their units and sizes them, ordinary units first") {
-    ThreeBlocks three(true);
-    BlockFlow& flow = three.flow;
-    three.answer = 4;
-    flow.mark_late(three.blocks[0].id);
-    CHECK(flow.remaining() == 10);
-    const auto copies = three.finish(three.blocks[1], 1);
-    REQUIRE(copies.size() == 1);
-    CHECK(copies[0].units == 4);
-    CHECK(flow.remaining() == 6);
-    three.answer = 0;
-    CHECK(three.finish(three.blocks[2], 2).empty());
-    const auto rest = three.finish(copies[0], 3);  // it gives nobody anything: the speeds decide
-    Units units = 0;
-    for (const Block& block : rest) units += block.units;
-    CHECK(units == 6);
-    for (const Block& block : rest) three.finish(block, 4);
-    CHECK(flow.done());
-}
-
-TEST_CASE("units come back from copies, and from late blocks that will not end, and are handed out once more") {
-    ThreeBlocks three(false);
-    BlockFlow& flow = three.flow;
-    flow.mark_late(three.blocks[0].id);
-    const auto copies = three.finish(three.blocks[1], 1);
-    REQUIRE(copies.size() == 1);
-    flow.fence(1);
-    flow.give_back(copies[0].id);
-    const auto again = three.finish(three.blocks[2], 2);
-    REQUIRE(again.size() == 1);
-    CHECK(again[0].processor == 2);
-    CHECK(again[0].units == 10);
-    flow.fence(0);
-    flow.give_back(three.blocks[0].id);  // its copy stands for itself now
-    CHECK(flow.take_superseded().empty());
-    CHECK(flow.remaining() == 0);
-    CHECK(three.finish(again[0], 3).empty());
-    CHECK(flow.done());
 }

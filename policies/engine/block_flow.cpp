@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/engine/block_flow.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace apportion {
+
+namespace {
+constexpr std::size_t kBlocksInFlight = 1;
+constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
+}  // namespace
+
+Units round_to_granularity(double units, Units granularity) {
+    if (!(units > 0)) return granularity;
+    double granules = std::round(units / static_cast<double>(granularity));
+    constexpr double kLargest = 9e18;  // below 2^63
+    if (granules * static_cast<double>(granularity) > kLargest) return kNoLimit / granularity * granularity;
+    return std::max<Units>(1, static_cast<Units>(granules)) * granularity;
+}
+
+Units default_initial_block(Units units, Units granularity, int processors) {
+    constexpr double kFirstBlocksPerShare = 64;
+    return round_to_granularity(static_cast<double>(units) / (kFirstBlocksPerShare * processors), granularity);
+}
+
+BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous, Recovery* recovery)
+    : load_(load), policy_(policy), recovery_(recovery), free_(load.processors.size()), lanes_(load.processors.size()) {
+    assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
+    Units covered = 0;
+    for (const Block& block : previous) covered += block.units;
+    if (covered == load.units) {
+        for (const Block& block : previous) free_.add({block.first, block.units}, block.processor);
+    } else if (load.units > 0) {
+        free_.add({0, load.units}, FreeUnits::kNobody);
+    }
+    policy_.begin(load_);
+}
+
+// --- Handing out ---
+
+Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
+    const Block block{next_id_++, processor, range.first, range.units, piece_of};
+    lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
+    flights_[block.id] = {processor, piece_of, piece_of != kNone};
+    return block;
+}
+
+std::span<const BlockInFlight> BlockFlow::in_flight(int processor) const { return lane(processor).blocks; }
+
+Units BlockFlow::room(int processor) const {
+    const Units limit = load_.processors[static_cast<std::size_t>(processor)].memory_units;
+    if (limit == kNoLimit) return kNoLimit;
+    Units used = 0;
+    for (const BlockInFlight& block : lane(processor).blocks) used += block.units;
+    if (used == 0) return std::max(limit, load_.granularity);
+    return limit > used ? (limit - used) / load_.granularity * load_.granularity : 0;
+}
+
+std::size_t BlockFlow::depth(int processor) const {
+    const bool own_memory = load_.processors[static_cast<std::size_t>(processor)].own_memory;
+    return own_memory ? kBlocksInFlightOwnMemory : kBlocksInFlight;
+}
+
+void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
+    while (remaining() > 0 && !lane(processor).fenced && lane(processor).blocks.size() < depth) {
+        const Units room_units = room(processor);
+        if (room_units < load_.granularity) break;
+        Units units = policy_.next_block(processor, now_s, *this);
+        if (units <= 0) break;
+        units = std::min(units, room_units);
+        if (units < remaining()) units = std::max(units / load_.granularity, Units{1}) * load_.granularity;
+        out.push_back(hand_out(processor, free_.take(processor, units, load_.granularity), kNone, now_s));
+    }
+}
+
+void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
+    for (int p = 0; p < processors() && remaining() > 0; ++p)
+        if (lane(p).blocks.empty()) ask(p, 1, now_s, out);
+    if (remaining() > 0 && flights_.empty()) rescue_from_stall(now_s, out);
+}
+
+void BlockFlow::rescue_from_stall(double now_s, std::vector<Block>& out) {
+    for (int p = 0; p < processors(); ++p) {
+        if (lane(p).fenced) continue;
+        ++stalls_;
+        const Units units = std::min(std::max(load_.initial_block, load_.granularity), room(p));
+        out.push_back(hand_out(p, free_.take(p, units, load_.granularity), kNone, now_s));
+        return;
+    }
+}
+
+std::vector<Block> BlockFlow::ask_all(double now_s) {
+    // One block each before anyone's second: the first to be asked must not take what others could start with.
+    std::vector<Block> out;
+    ask_idle(now_s, out);
+    for (int p = 0; p < processors() && remaining() > 0; ++p) ask(p, depth(p), now_s, out);
+    compute_again(now_s, out);
+    return out;
+}
+
+// --- Taking back ---
+
+BlockFlow::Flight BlockFlow::take_out(std::int64_t id, BlockInFlight& block) {
+    const Flight flight = flights_.extract(id).mapped();
+    auto& blocks = lane(flight.processor).blocks;
+    const auto it = std::ranges::find(blocks, id, &BlockInFlight::id);
+    block = *it;
+    blocks.erase(it);
+    return flight;
+}
+
+std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s) {
+    BlockInFlight block;
+    const Flight flight = take_out(id, block);
+    Lane& its = lane(flight.processor);
+    if (recovery_)
+        recovery_->finished(flight.processor, block.units, end_s - start_s,
+                            end_s - std::max(block.given_s, its.last_end_s));
+    const FinishedBlock record{
+        id, flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s, end_s, busy_s};
+    its.last_end_s = std::max(its.last_end_s, end_s);
+    settle(id, flight);
+    if (!flight.again) policy_.block_finished(record);  // it has not asked for pieces
+    std::vector<Block> out;
+    ask(flight.processor, depth(flight.processor), now_s, out);
+    if (remaining() > 0) ask_idle(now_s, out);
+    compute_again(now_s, out);
+    return out;
+}
+
+/// What the end of a block means for late ones.
+void BlockFlow::settle(std::int64_t id, const Flight& flight) {
+    if (retakes_.contains(id)) {
+        for (const std::int64_t piece : retakes_.close(id).pieces) {
+            decisions_.dropped.push_back(piece);
+            if (const auto it = flights_.find(piece); it != flights_.end())
+                it->second.dropped = true, it->second.piece_of = kNone;
+        }
+    } else if (flight.piece_of != kNone) {
+        if (!retakes_.computed(flight.piece_of, id)) return;
+        const std::int64_t late = flight.piece_of;
+        const int processor = flights_.at(late).processor;
+        const auto& blocks = lane(processor).blocks;
+        lose(processor, *std::ranges::find(blocks, late, &BlockInFlight::id), lane(flight.processor).last_end_s);
+    } else if (flight.again && !flight.dropped) {
+        decisions_.counted.push_back(id);
+    }
+}
+
+void BlockFlow::give_back(std::int64_t id) {
+    BlockInFlight block;
+    const Flight flight = take_out(id, block);
+    if (retakes_.contains(id)) {
+        // Pieces that were computed count, those under way are now the only ones to compute their units.
+        const Retakes::Closed closed = retakes_.close(id);
+        for (const std::int64_t piece : closed.pieces) {
+            if (const auto it = flights_.find(piece); it != flights_.end())
+                it->second.piece_of = kNone;
+            else
+                decisions_.counted.push_back(piece);
+        }
+        for (const UnitRange& range : closed.spare) free_.add(range, FreeUnits::kNobody);
+    } else if (flight.piece_of != kNone) {
+        retakes_.give_back(flight.piece_of, id);
+    } else if (!flight.dropped) {
+        free_.add({block.first, block.units}, FreeUnits::kNobody);
+    }
+}
+
+void BlockFlow::fence(int processor) {
+    if (lane(processor).fenced) return;
+    lane(processor).fenced = true;
+    policy_.processor_lost(processor);
+}
+
+bool BlockFlow::done() const { return remaining() == 0 && flights_.empty(); }
+
+bool BlockFlow::anybody_left() const {
+    return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return !lane.fenced; });
+}
+
+// --- Recovery: the rule of recovery.hpp ---
+
+void BlockFlow::begins(std::int64_t id, double now_s) {
+    const auto flight = flights_.find(id);
+    if (flight == flights_.end()) return;
+    auto& blocks = lane(flight->second.processor).blocks;
+    const auto block = std::ranges::find(blocks, id, &BlockInFlight::id);
+    if (block->begun_s < 0) block->begun_s = now_s;
+}
+
+void BlockFlow::stood_still(double seconds) {
+    for (Lane& its : lanes_)
+        for (BlockInFlight& block : its.blocks)
+            if (block.begun_s >= 0) block.begun_s += seconds;
+}
+
+/// The block that the processor computes, as far as is known, or null.
+const BlockInFlight* BlockFlow::running(int processor) const {
+    const auto& blocks = lane(processor).blocks;
+    return !blocks.empty() && blocks.front().begun_s >= 0 ? &blocks.front() : nullptr;
+}
+
+double BlockFlow::begun_s(int processor, const BlockInFlight& block) const {
+    return std::max(block.begun_s, lane(processor).last_end_s);
+}
+
+bool BlockFlow::is_stalled(int processor, double now_s) const {
+    const BlockInFlight* block = running(processor);
+    return block && now_s >= begun_s(processor, *block) + recovery_->stalled_after_s(processor, block->units);
+}
+
+/// Whether somebody has nothing to do, and nobody computes anything but blocks that stall.
+bool BlockFlow::all_others_wait(double now_s) const {
+    bool somebody = false;
+    for (int p = 0; p < processors(); ++p) {
+        somebody = somebody || lane(p).idle();
+        if (!lane(p).blocks.empty() && !is_stalled(p, now_s)) return false;
+    }
+    return somebody;
+}
+
+void BlockFlow::lose(int processor, const BlockInFlight& cause, double now_s) {
+    decisions_.lost.push_back({processor, cause.id, now_s - begun_s(processor, cause)});
+    give_up(processor);
+    fence(processor);
+}
+
+/// The blocks of a processor that does not end them. What was taken over whole has nothing left to hand out.
+void BlockFlow::give_up(int processor) {
+    const std::vector<BlockInFlight> blocks = lane(processor).blocks;
+    for (const BlockInFlight& block : blocks) {
+        decisions_.given_up.push_back(block.id);
+        give_back(block.id);
+    }
+}
+
+void BlockFlow::give_up_stalled(double now_s) {
+    if (!all_others_wait(now_s)) return;
+    for (int p = 0; p < processors(); ++p) {
+        if (!is_stalled(p, now_s)) continue;
+        const BlockInFlight block = *running(p);
+        if (flights_.at(block.id).yields)
+            lose(p, block, now_s);
+        else if (recovery_->known(p))  // of others nobody knows how slow they are
+            decisions_.stuck.push_back({p, block.id, now_s - begun_s(p, block)});
+    }
+}
+
+void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
+    if (!recovery_ || remaining() > 0) return;
+    for (int p = 0; p < processors(); ++p) {
+        const BlockInFlight* block = running(p);
+        if (!block || !flights_.at(block->id).yields || flights_.at(block->id).again) continue;
+        const double ran_s = now_s - begun_s(p, *block);
+        if (ran_s < recovery_->late_after_s(p, block->units)) continue;
+        const BlockInFlight late = *block;
+        share_out(late, ran_s - recovery_->should_run_s(p, late.units), now_s, out);
+    }
+}
+
+/// Pieces of a block that is late by so much to those who have nothing to do, in equal parts if they all can.
+void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out) {
+    std::vector<std::pair<double, int>> able;
+    for (int p = 0; p < processors(); ++p)
+        if (lane(p).idle() && recovery_->whole(p).within(late_s) >= load_.granularity)
+            able.emplace_back(recovery_->whole(p).at_most_s(late.units), p);
+    if (able.empty()) return;
+    if (!retakes_.contains(late.id)) retakes_.add(late.id, {late.first, late.units});
+    std::sort(able.begin(), able.end());  // the fastest first
+    for (std::size_t k = 0; k < able.size(); ++k) {
+        const Units spare = retakes_.spare(late.id), others = static_cast<Units>(able.size() - k);
+        if (spare == 0) return;
+        const int p = able[k].second;
+        const Units most = std::min(recovery_->whole(p).within(late_s), room(p)) / load_.granularity;
+        const Units granules = std::min(most, (spare / load_.granularity + others - 1) / others);
+        const Units units = std::max<Units>(1, granules) * load_.granularity;
+        out.push_back(hand_out(p, retakes_.take(late.id, next_id_, units), late.id, now_s));
+    }
+}
+
+std::vector<Block> BlockFlow::look(double now_s) {
+    std::vector<Block> out;
+    if (!recovery_) return out;
+    give_up_stalled(now_s);
+    if (!decisions_.lost.empty()) return ask_all(now_s);
+    compute_again(now_s, out);
+    return out;
+}
+
+double BlockFlow::next_look_s(double now_s) const {
+    double next_s = std::numeric_limits<double>::infinity();
+    double again_s = next_s;  // for the smallest piece, of who could compute it
+    bool somebody = false;
+    for (int p = 0; recovery_ && p < processors(); ++p) {
+        if (!lane(p).idle()) continue;
+        somebody = true;
+        again_s = std::min(again_s, recovery_->whole(p).at_most_s(load_.granularity));
+    }
+    for (int p = 0; somebody && p < processors(); ++p) {
+        const BlockInFlight* block = running(p);
+        if (!block) continue;
+        const double begun = begun_s(p, *block), should_s = recovery_->should_run_s(p, block->units);
+        const Flight& flight = flights_.at(block->id);
+        const bool spare = !retakes_.contains(block->id) || retakes_.spare(block->id) > 0;
+        const double late_s = begun + std::max(recovery_->late_after_s(p, block->units), should_s + again_s);
+        const double stalled_s = begun + recovery_->stalled_after_s(p, block->units);
+        if (remaining() == 0 && flight.yields && !flight.again && spare && late_s > now_s)
+            next_s = std::min(next_s, late_s);
+        if (stalled_s > now_s) next_s = std::min(next_s, stalled_s);
+    }
+    return next_s;
+}
+
+}  // namespace apportion

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The pull-driven flow of a load's blocks: who gets which range of units when. Owns the set of units not handed out and
+// the blocks in flight, asks the policy, cuts its answers to what is left, to the granularity and to the memory of the
+// processor, and carries out the rule of recovery.hpp. The load engine runs it under StarPU, the tests on a fake
+// platform: both see the same rules and the same decisions.
+//
+// Law: every unit counts exactly once. It is handed out once, unless its block is given back, and then once more; or
+// its block is late, and then perhaps once more in a piece of it: of the two, one counts.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "policies/engine/free_units.hpp"
+#include "policies/engine/recovery.hpp"
+#include "policies/engine/retakes.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// A block to run now.
+struct Block {
+    std::int64_t id = 0;
+    int processor = 0;
+    Units first = 0;
+    Units units = 0;
+    std::int64_t again_of = -1;  ///< of what late block it is a piece, whose results wait for the flow's decision
+};
+
+/// What the flow has decided on blocks, for who runs them.
+struct Decisions {
+    struct Loss {
+        int processor = 0;
+        std::int64_t block = 0;  ///< that did not end
+        double ran_s = 0;
+    };
+    std::vector<Loss> lost;              ///< processors that get nothing more; their blocks in flight are in given_up
+    std::vector<std::int64_t> given_up;  ///< do not count, whether they end or not
+    std::vector<std::int64_t> counted;   ///< pieces, finished: their block was taken over, or given up
+    std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, whose block ended first: they do not count
+    std::vector<Loss> stuck;             ///< blocks that stall and that nobody else may compute
+};
+
+class BlockFlow final : public Progress {
+  public:
+    /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `previous`
+    /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
+    /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every
+    /// block is waited for.
+    BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous = {},
+              Recovery* recovery = nullptr);
+
+    /// The task of a block in flight begins, and whether its results can be dropped although it runs on.
+    void begins(std::int64_t id, double now_s);
+    void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
+
+    /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
+    /// the blocks to start now.
+    std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s);
+
+    /// Gives the units of a block in flight back, because it was not computed; nobody is asked.
+    void give_back(std::int64_t id);
+
+    /// The processor gets no more blocks; its blocks in flight stay until they finish or are given back.
+    void fence(int processor);
+
+    /// Asks every processor: at the beginning, and after give_back or fence.
+    std::vector<Block> ask_all(double now_s);
+
+    /// Looks for late and stalled blocks, and returns the blocks to start now.
+    std::vector<Block> look(double now_s);
+    /// When to look next, if nothing happens before; infinite: no need.
+    double next_look_s(double now_s) const;
+    /// Nothing ran for a while (the program was suspended): that counts for nobody.
+    void stood_still(double seconds);
+
+    /// What was decided since this was asked last.
+    Decisions take_decisions() { return std::exchange(decisions_, {}); }
+
+    bool done() const;  ///< all units handed out and all blocks finished or given up
+
+    Units remaining() const override { return free_.count(); }
+    std::span<const BlockInFlight> in_flight(int processor) const override;
+    Units room(int processor) const override;
+
+    bool fenced(int processor) const { return lane(processor).fenced; }
+    bool anybody_left() const;
+    int stalls() const { return stalls_; }  ///< times a policy gave nobody anything while nothing was in flight
+
+  private:
+    struct Lane {
+        std::vector<BlockInFlight> blocks;
+        double last_end_s = 0;
+        bool fenced = false;
+
+        bool idle() const { return blocks.empty() && !fenced; }
+    };
+    struct Flight {
+        int processor = 0;
+        std::int64_t piece_of = kNone;  ///< the late block that it is a piece of
+        bool again = false;             ///< it was handed out as a piece
+        bool dropped = false;
+        bool yields = false;
+    };
+    static constexpr std::int64_t kNone = -1;
+
+    Lane& lane(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
+    const Lane& lane(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
+    int processors() const { return static_cast<int>(lanes_.size()); }
+    std::size_t depth(int processor) const;
+    Block hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s);
+    void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
+    void ask_idle(double now_s, std::vector<Block>& out);
+    void rescue_from_stall(double now_s, std::vector<Block>& out);
+    Flight take_out(std::int64_t id, BlockInFlight& block);
+    void settle(std::int64_t id, const Flight& flight);
+
+    const BlockInFlight* running(int processor) const;
+    double begun_s(int processor, const BlockInFlight& block) const;
+    bool all_others_wait(double now_s) const;
+    bool is_stalled(int processor, double now_s) const;
+    void lose(int processor, const BlockInFlight& cause, double now_s);
+    void give_up(int processor);
+    void give_up_stalled(double now_s);
+    void compute_again(double now_s, std::vector<Block>& out);
+    void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);
+
+    LoadDescription load_;
+    Policy& policy_;
+    Recovery* recovery_;
+    FreeUnits free_;
+    Retakes retakes_;
+    Decisions decisions_;
+    std::vector<Lane> lanes_;
+    std::unordered_map<std::int64_t, Flight> flights_;  ///< blocks in flight
+    std::int64_t next_id_ = 0;
+    int stalls_ = 0;
+};
+
+}  // namespace apportion

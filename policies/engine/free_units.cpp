@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/engine/free_units.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+namespace apportion {
+
+void FreeUnits::insert(Units first, Piece piece) {
+    pieces_[first] = piece;
+    of(piece.owner).insert(first);
+    if (piece.owner != kNobody) owned_by_size_.emplace(piece.units, -first);
+    count_ += piece.units;
+}
+
+FreeUnits::Pieces::iterator FreeUnits::erase(Pieces::iterator piece) {
+    const auto [first, old] = *piece;
+    of(old.owner).erase(first);
+    if (old.owner != kNobody) owned_by_size_.erase({old.units, -first});
+    count_ -= old.units;
+    return pieces_.erase(piece);
+}
+
+void FreeUnits::add(UnitRange range, int owner) {
+    auto next = pieces_.lower_bound(range.first);
+    if (next != pieces_.begin()) {
+        const auto before = std::prev(next);
+        if (before->first + before->second.units == range.first && before->second.owner == owner) {
+            range = {before->first, before->second.units + range.units};
+            next = erase(before);
+        }
+    }
+    if (next != pieces_.end() && range.first + range.units == next->first && next->second.owner == owner) {
+        range.units += next->second.units;
+        erase(next);
+    }
+    insert(range.first, {range.units, owner});
+}
+
+FreeUnits::Pieces::iterator FreeUnits::choose(int processor) {
+    for (const int owner : {processor, kNobody})
+        if (!of(owner).empty()) return pieces_.find(*of(owner).begin());
+    return pieces_.find(-owned_by_size_.rbegin()->second);
+}
+
+/// Whole pieces, and the beginning or the end of one.
+void FreeUnits::remove(UnitRange range) {
+    const Units end = range.first + range.units;
+    auto it = std::prev(pieces_.upper_bound(range.first));
+    while (it != pieces_.end() && it->first < end) {
+        const auto [first, piece] = *it;
+        it = erase(it);
+        if (first < range.first) insert(first, {range.first - first, piece.owner});
+        if (first + piece.units > end) insert(end, {first + piece.units - end, piece.owner});
+    }
+}
+
+UnitRange FreeUnits::take(int processor, Units units, Units granularity) {
+    assert(count_ > 0 && units > 0);
+    const auto chosen = choose(processor);
+    const auto [first, piece] = *chosen;
+    UnitRange taken{first, std::min(units, piece.units)};
+    if (piece.owner != kNobody && piece.owner != processor) {
+        // From the end, which may be the load's and no whole granule: the granules before it stay whole.
+        const Units rest = piece.units % granularity;
+        if (taken.units < piece.units && taken.units >= rest) taken.units -= (taken.units - rest) % granularity;
+        taken.first = first + piece.units - taken.units;
+    } else {
+        // A range that is too small grows to the left first, by what the neighbour there, asked before, left of its
+        // own: neighbours that trade some units from run to run keep their shares in one piece.
+        if (piece.owner == processor && taken.units < units && chosen != pieces_.begin()) {
+            const auto left = std::prev(chosen);
+            if (left->first + left->second.units == first) {
+                Units more = std::min(units - taken.units, left->second.units);
+                more -= more % granularity;
+                taken = {first - more, taken.units + more};
+            }
+        }
+        for (auto right = std::next(chosen); right != pieces_.end() && taken.units < units; ++right) {
+            if (right->first != taken.first + taken.units) break;
+            taken.units += std::min(units - taken.units, right->second.units);
+        }
+    }
+    remove(taken);
+    return taken;
+}
+
+}  // namespace apportion

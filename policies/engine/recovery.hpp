@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// When a block is late, and when it is given up. The whole rule, which BlockFlow carries out:
+//
+//     A block should take at most what the last blocks of its processor tell (pace.hpp), counted from when its task
+//     begins. It is late when it has run twice as long. When nothing is left to hand out, processors that have nothing
+//     to do compute units of late blocks again, as many as should take them no longer than the block is late already.
+//     If the block ends first, they are dropped; if all its units are computed before, it is taken over, and its
+//     processor gets nothing more in this run. When all others have nothing to do, a block that has run
+//     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
+//
+// Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
+// they stall, it ends with an error.
+//
+// Why it cannot harm: who computes again has nothing else to do and knows how long it takes; a block that is late by d
+// is thought to need d more (nothing is known of it but that), so a piece that takes at most d is no worse than
+// waiting; and healthy blocks, which noise makes late by a part of themselves, are never twice as long as the longest
+// that the last few admit. Why twice: who waits as long as a thing should take pays at most twice the best.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policies/engine/pace.hpp"
+
+namespace apportion {
+
+class Recovery {
+  public:
+    /// factor >= 1, of APPORTION_STALL_FACTOR.
+    Recovery(double factor, std::span<const Processor> processors);
+
+    /// A block ran that long, and took that long with its transfer.
+    void finished(int processor, Units units, double kernel_s, double total_s);
+
+    /// Whether it, or a processor of its kind, has finished a block.
+    bool known(int processor) const;
+
+    /// Seconds that the task of such a block should run at most: as its own blocks did, else as those of its kind, else
+    /// as those of the slowest processor; infinite: nothing is known.
+    double should_run_s(int processor, Units units) const;
+
+    /// When it is late, and when it stalls. Who is not known is late only when it stalls.
+    double late_after_s(int processor, Units units) const;
+    double stalled_after_s(int processor, Units units) const;
+
+    /// What the processor itself needs for units that it computes again, with their transfer.
+    const Pace& whole(int processor) const { return whole_[static_cast<std::size_t>(processor)]; }
+
+  private:
+    static constexpr double kLate = 2;
+    static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
+
+    double factor_;
+    std::vector<int> kinds_;
+    std::vector<Pace> kernel_, whole_;
+};
+
+}  // namespace apportion

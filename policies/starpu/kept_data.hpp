@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Data of a load that stayed on devices between its runs (APPORTION_KEEP), and handles that nobody uses any more. A
+// block of the very same units takes its handles again; any other one that overlaps waits until they are home.
+//
+// Belongs to the load. While a run is on, only under that run's lock.
+#pragma once
+
+#include <starpu.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "policies/starpu/block_data.hpp"
+
+namespace apportion {
+
+class KeptData {
+  public:
+    /// A handle to be brought to main memory, and the evacuation it belongs to.
+    struct Departure {
+        starpu_data_handle_t handle = nullptr;
+        Units evacuation = 0;
+    };
+
+    /// The data of exactly these units, if they were kept. All others that overlap begin to go home: `departures` gets
+    /// their handles.
+    std::optional<BlockData> take(Units first, Units units, std::vector<Departure>& departures);
+
+    /// Makes the block wait for all evacuations that overlap with the units; returns their number.
+    unsigned wait_for_home(std::int64_t block, Units first, Units units);
+
+    /// A departed handle is in main memory. Returns the blocks that wait for this evacuation when it was the last.
+    std::vector<std::int64_t> arrived(Units evacuation);
+
+    /// A block is done: its data stay if they are to, else they are retired.
+    void keep(BlockData data);
+    void retire(const BlockData& data);
+    bool evacuating() const { return !evacuations_.empty(); }
+
+    /// From a thread that is no StarPU worker, while no run is on: brings everything home and forgets it.
+    void release();
+
+    /// Handles to be unregistered, from a thread that is no StarPU worker.
+    std::vector<starpu_data_handle_t> take_retired() { return std::exchange(retired_, {}); }
+
+  private:
+    struct Evacuation {
+        Units units = 0;
+        unsigned on_the_way = 0;
+        std::vector<std::int64_t> waiting;
+    };
+
+    void evacuate(const BlockData& data, std::vector<Departure>& departures);
+
+    std::map<Units, BlockData> kept_;  ///< by first unit, disjoint
+    std::map<Units, Evacuation> evacuations_;
+    std::vector<starpu_data_handle_t> retired_;
+};
+
+}  // namespace apportion

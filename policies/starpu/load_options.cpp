@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/load_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "policies/policy.hpp"
+#include "policies/starpu/error.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr std::uint64_t kMostUnits = kNoLimit / 4;
+constexpr unsigned kMostParts = 65536;
+
+[[noreturn]] void refuse(const std::string& sentence) { throw ApiError(EINVAL, "apportion_load_create: " + sentence); }
+
+/// As many fields as the caller's header has.
+apportion_load_options completed(const apportion_load_options& given) {
+    const std::size_t size = given.size;
+    apportion_load_options options = APPORTION_LOAD_OPTIONS(nullptr, 0, nullptr, nullptr, nullptr);
+    if (size < offsetof(apportion_load_options, profile) || size > sizeof options)
+        refuse(
+            fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
+                        "compile against this version's header",
+                        size, sizeof options));
+    std::memcpy(&options, &given, size);
+    options.size = sizeof options;
+    return options;
+}
+
+void check_units(const apportion_load_options& options) {
+    const auto check = [](const char* field, std::uint64_t units) {
+        if (units > kMostUnits) refuse(fmt::format("options.{} = {} is too large (a negative number?)", field, units));
+    };
+    check("units", options.units);
+    check("granularity", options.granularity);
+    check("initial_block", options.initial_block);
+    if (options.granularity > options.units && options.units > 0)
+        refuse(fmt::format("options.granularity = {} is larger than the load of {} units", options.granularity,
+                           options.units));
+    if (options.parts > kMostParts)
+        refuse(fmt::format("options.parts = {}: a block has at most {} tasks (a negative number?)", options.parts,
+                           kMostParts));
+}
+
+void check_uses(const apportion_load_options& options) {
+    if (options.uses_count > 0 && !options.uses) refuse("options.uses is NULL but uses_count is not 0");
+    for (unsigned k = 0; k < options.uses_count; ++k) {
+        const auto [handle, mode] = options.uses[k];
+        if (!handle || (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW))
+            refuse(fmt::format("options.uses[{}] needs a handle and STARPU_R, STARPU_W or STARPU_RW", k));
+        for (unsigned other = 0; other < k; ++other)
+            if (options.uses[other].handle == handle)
+                refuse(
+                    fmt::format("options.uses[{}] and [{}] are the same handle, for which the load would wait for "
+                                "ever; list it once, with STARPU_RW",
+                                other, k));
+    }
+}
+
+}  // namespace
+
+apportion_load_options checked_options(const apportion_load_options& given) {
+    apportion_load_options options = completed(given);
+    if (!options.codelet) refuse("options.codelet is NULL; give the codelet of one block");
+    if (!options.fill) refuse("options.fill is NULL; give the function that fills a block's task");
+    check_units(options);
+    check_uses(options);
+    if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");
+    if (options.sched_ctx >= STARPU_NMAX_SCHED_CTXS)
+        refuse(fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}", options.sched_ctx,
+                           STARPU_NMAX_SCHED_CTXS - 1));
+    options.parts = std::max(1u, options.parts);
+    options.granularity = std::max<std::uint64_t>(1, options.granularity);
+    return options;
+}
+
+}  // namespace apportion

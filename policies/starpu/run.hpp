@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One submission of a load: runs its blocks as StarPU tasks until every unit is computed and all results are where they
+// belong.
+//
+// Under a policy of Apportion the flow is pulled: BlockFlow says which blocks start at the beginning and whenever one
+// finishes; each is bound to its worker. Under StarPU's schedulers all blocks, of equal size, are submitted at once and
+// are bound to nobody. Both share everything else: filling, handles, the way home, errors, the report.
+//
+// A block's life: BlockFlow hands it out -> kept data that it overlaps go home -> the application fills its tasks ->
+// StarPU runs them -> written data go home (unless kept) -> recorded. The run is complete when the last is.
+//
+// Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
+// says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
+//
+// Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
+//  - running, until its tasks have ended;
+//  - taken over or given up: it does not count, although its tasks still run. Nobody waits for them but the load's
+//    destruction. Only blocks in a device's own memory: their results are invalidated as the tasks end, so that StarPU
+//    never writes them home. Tasks that have not begun are skipped;
+//  - lost: its codelet says that it could not be computed.
+// Pieces of late blocks that CPU workers compute are written apart from the application's memory until they count. So
+// no task that runs on after the run's end can store anything where a result is.
+//
+// Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
+// collected in it and made when it is released.
+#pragma once
+
+#include <starpu.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+#include "policies/starpu/kept_data.hpp"
+#include "policies/starpu/report.hpp"
+#include "policies/starpu/running_block.hpp"
+#include "policies/starpu/watch.hpp"
+#include "policies/starpu/workers.hpp"
+
+namespace apportion {
+
+/// What the runs of a load have in common and none of them changes.
+struct LoadSetup {
+    apportion_load_options options;  ///< its strings and `uses` are not to be used
+    const char* name = "";           ///< lives as long as the process
+    std::vector<apportion_use> uses;
+    unsigned sched_ctx = 0;
+    std::vector<Worker> workers;
+    std::vector<int> processor_of_worker;  ///< -1: none of the load's
+    starpu_codelet skipped{};              ///< does nothing, with the data of the load's codelet
+
+    int processor_of(int worker) const {
+        const bool known = worker >= 0 && worker < static_cast<int>(processor_of_worker.size());
+        return known ? processor_of_worker[static_cast<std::size_t>(worker)] : -1;
+    }
+    const Worker& worker_of(int processor) const { return workers[static_cast<std::size_t>(processor)]; }
+};
+
+class Run final : public std::enable_shared_from_this<Run> {
+  public:
+    /// What a run gets from its load and leaves to it. Nobody else touches it while the run is on.
+    struct State {
+        Policy* policy = nullptr;      ///< null under StarPU's schedulers
+        Recovery* recovery = nullptr;  ///< null: every block is waited for
+        KeptData& kept;
+        std::vector<Block>& previous_blocks;
+    };
+
+    Run(const LoadSetup& setup, const LoadDescription& description, const State& state, RunRecord record);
+    ~Run();
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    /// Processors that get nothing because they still compute blocks that were given up in `before`, as long as others
+    /// are left.
+    void leave_out_busy_ones_of(const Run& before);
+    void begin();
+    void wait();
+    bool on() const;
+
+    /// After its end: 0 or the negative error number that ended it, and the sentence.
+    int error() const { return error_; }
+    const std::string& sentence() const { return record_.error; }
+    const RunRecord& record() const { return record_; }
+
+    /// Tasks of blocks that were taken over or given up are still with StarPU.
+    bool has_stragglers() const;
+    /// Of these, one that stores in main memory, as a sentence; empty: none.
+    std::string straggler_in_main_memory() const;
+    void wait_for_stragglers();
+    /// Handles of stragglers that have ended, to be unregistered from a thread that is no StarPU worker.
+    std::vector<starpu_data_handle_t> take_retired();
+
+    /// The block whose task the calling thread runs was not computed. Throws ApiError outside of one.
+    static void current_block_failed(const char* why);
+
+    /// Whether the task is one of a load's, and not an ordinary one.
+    static bool is_block_task(const starpu_task& task) { return task.callback_func == task_finished; }
+    /// Such a task begins to compute on the calling worker: its data are there.
+    static void task_begins(const starpu_task& task);
+
+    /// Whether the calling thread is in the application's fill function of a run of this load.
+    static bool filling(const LoadSetup& setup);
+
+  private:
+    /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own.
+    struct Return {
+        Run* run = nullptr;
+        starpu_data_handle_t handle = nullptr;
+        enum class Of { block, evacuation, application } of = Of::block;
+        std::int64_t block = 0;
+        Units evacuation = 0;
+    };
+
+    /// The run's lock, held, and calls into StarPU to be made without it.
+    struct Locked {
+        std::vector<starpu_task*> tasks;
+        std::vector<std::unique_ptr<Return>> returns;
+        std::weak_ptr<Watched> wake;  ///< the run's bell, at ...
+        double wake_at_us = 0;        ///< 0: not
+        bool completed = false;
+    };
+    class Bell;
+
+    /// Runs `change(Locked&)` under the lock; exceptions end the run with an error. Then makes the collected calls.
+    template <class Change>
+    void locked(Change&& change) noexcept;
+    void make_calls(Locked& on);
+    void complete();
+
+    double now_s() const;
+
+    // A block's life, in order.
+    void start(Locked& on);
+    std::vector<Block> equal_blocks(Locked& on) const;
+    void start_blocks(const std::vector<Block>& blocks, Locked& on);
+    void take_kept(RunningBlock& running, Locked& on);
+    void fill(RunningBlock& running, Locked& on);
+    int fill_task(RunningBlock& running, starpu_task& task, unsigned part, Locked& on);
+    void task_refused(RunningBlock& running, int error, Locked& on);
+    void task_ended(RunningBlock& running, const starpu_task& task, Locked& on);
+    void record_task(RunningBlock& running, const starpu_task& task, Locked& on);
+    void block_computed(RunningBlock& running, Locked& on);
+    void next_blocks(RunningBlock& running, Locked& on);
+    void send_home(RunningBlock& running, Locked& on);
+    void returned(const Return& what, Locked& on);
+    void block_done(RunningBlock& running, Locked& on);
+    void discard(RunningBlock& running, Locked& on);
+    void fail(int error, const std::string& sentence, Locked& on);
+    void drop_what_waits(Locked& on);
+    void bring_application_data_home(Locked& on);
+    void check_complete(Locked& on);
+    RunningBlock* find(std::int64_t block, Locked& on);
+    double begun_s(std::int64_t block, Locked& on) const;
+    BlockRecord& record_of(std::int64_t block, Locked& on) {
+        (void)on;
+        return record_.blocks[static_cast<std::size_t>(block)];
+    }
+
+    // Recovery.
+    void block_failed(RunningBlock& running, Locked& on);
+    void hand_out_again(Locked& on);
+    void lose(int processor, const std::string& reason, Locked& on);
+    bool carry_out_decisions(Locked& on);
+    void piece_decided(std::int64_t block, bool counts, Locked& on);
+    void give_up(RunningBlock& running, Locked& on);
+    void abandon(RunningBlock& running, Locked& on);
+    void straggler_ended(RunningBlock& running, Locked& on);
+    void look(double overslept_s) noexcept;
+    void tell_begins(Locked& on);
+    void set_alarm(Locked& on);
+    void add_given_back(const RunningBlock& running, Locked& on);
+    std::string who_was_lost(Locked& on) const;
+
+    // Called by StarPU:
+    static void use_acquired(void* run);
+    static void task_popped(void* running);
+    static void task_finished(void* running);
+    static void handle_home(void* what);
+
+    const LoadSetup& setup_;
+    const LoadDescription description_;
+    const State state_;
+
+    mutable starpu_pthread_mutex_t mutex_;
+    mutable starpu_pthread_cond_t changed_;
+    std::shared_ptr<Watched> bell_;  ///< while the run is on; it keeps the run alive
+    bool on_ = true;                 ///< not complete
+    bool completing_ = false;        ///< the last block is done
+    int error_ = 0;
+    const double begin_us_;
+    double wake_at_us_ = 0;  ///< an alarm is set; 0: none
+    std::atomic<bool> watch_failed_ = false;
+    std::vector<bool> left_out_;  ///< per processor
+    std::size_t uses_left_ = 0;
+    std::size_t returns_left_ = 0;                           ///< of the application's handles
+    std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
+    std::unique_ptr<BlockFlow> flow_;
+    std::unordered_map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;
+    std::unordered_map<RunningBlock*, std::unique_ptr<RunningBlock>> stragglers_;
+    std::atomic<bool> any_straggler_ = false;
+    std::vector<starpu_data_handle_t> retired_;  ///< of stragglers that have ended
+    RunRecord record_;
+};
+
+template <class Change>
+void Run::locked(Change&& change) noexcept {
+    Locked on;
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
+    try {
+        change(on);
+    } catch (const std::exception& error) {
+        fail(-EIO, error.what(), on);
+    } catch (...) {
+        fail(-EIO, "an exception that is none of the standard library's", on);
+    }
+    check_complete(on);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    make_calls(on);
+}
+
+}  // namespace apportion

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/engine/free_units.hpp"
+
+#include <random>
+#include <vector>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+TEST_CASE("units are taken from the processor's own ranges, then from nobody's, then from the end of the longest") {
+    FreeUnits free(3);
+    free.add({0, 10}, 0);
+    free.add({10, 10}, FreeUnits::kNobody);
+    free.add({20, 30}, 1);
+    free.add({50, 10}, 0);
+    CHECK(free.count() == 60);
+    CHECK(free.take(0, 5, 1).first == 0);
+    CHECK(free.take(2, 10, 1).first == 10);
+    const UnitRange from_the_longest = free.take(2, 10, 1);
+    CHECK(from_the_longest.first == 40);
+    CHECK(from_the_longest.units == 10);
+    CHECK(free.count() == 35);
+}
+
+TEST_CASE("whatever is taken and given back, each unit is free or taken, and pieces are no longer than was asked") {
+    std::mt19937 random(5);
+    for (int trial = 0; trial < 300; ++trial) {
+        const Units granularity = trial % 3 == 0 ? 8 : 1;
+        const int processors = 1 + static_cast<int>(random() % 4);
+        const Units units = 1 + static_cast<Units>(random() % 400);
+        FreeUnits free(static_cast<std::size_t>(processors));
+        for (Units first = 0; first < units;) {
+            const Units part = std::min(units - first, granularity * static_cast<Units>(1 + random() % 10));
+            free.add({first, part}, static_cast<int>(random() % static_cast<unsigned>(processors + 1)) - 1);
+            first += part;
+        }
+        std::vector<int> taken(static_cast<std::size_t>(units));
+        std::vector<UnitRange> pieces;
+        Units count = 0;
+        for (int step = 0; step < 200 && (free.count() > 0 || !pieces.empty()); ++step) {
+            if (free.count() > 0 && random() % 3 != 0) {
+                const Units wish = granularity * static_cast<Units>(1 + random() % 12);
+                const int processor = static_cast<int>(random() % static_cast<unsigned>(processors));
+                const UnitRange piece = free.take(processor, std::min(wish, free.count()), granularity);
+                REQUIRE(piece.units > 0);
+                REQUIRE(piece.units <= wish);
+                REQUIRE(piece.first % granularity == 0);
+                if (piece.first + piece.units != units) REQUIRE(piece.units % granularity == 0);
+                for (Units u = piece.first; u < piece.first + piece.units; ++u)
+                    REQUIRE(++taken[static_cast<std::size_t>(u)] == 1);
+                pieces.push_back(piece);
+                count += piece.units;
+            } else if (!pieces.empty()) {
+                const UnitRange back = pieces.back();
+                pieces.pop_back();
+                for (Units u = back.first; u < back.first + back.units; ++u) --taken[static_cast<std::size_t>(u)];
+                free.add(back, FreeUnits::kNobody);
+                count -= back.units;
+            }
+            REQUIRE(free.count() + count == units);
+        }
+    }
+}
+
+TEST_CASE("taking from very many ranges does not search them all") {
+    // 200,000 pieces of two owners that alternate: a search of all for each would take minutes.
+    constexpr Units kPieces = 200'000;
+    FreeUnits free(2);
+    for (Units k = 0; k < kPieces; ++k) free.add({k, 1}, static_cast<int>(k % 2));
+    for (Units k = 0; k < kPieces; ++k) free.take(0, 1, 1);
+    CHECK(free.count() == 0);
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A device with its own memory that stalls, fails or is late, beside CPU workers: others compute its units, and nothing
+// that it still does reaches main memory. Skipped (77) where StarPU finds no OpenCL device.
+#include <starpu.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+#include "test/starpu/opencl_work.hpp"
+#include "test/starpu/sabotaged_work.hpp"
+
+using namespace apportion::test;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Destroy {
+    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
+};
+using Load = std::unique_ptr<apportion_load, Destroy>;
+
+void on_device(void* buffers[], void* arg) {
+    on_opencl_device<double>(buffers, [&](const double* x, double* y, unsigned units) {
+        Work::compute(*static_cast<Work::Part*>(arg), x, y, units);
+    });
+}
+
+/// StarPU's worker of the device. Ends the program with 77 where there is none.
+int device() {
+    if (opencl_worker() < 0) std::exit(77);
+    Work::on_opencl = on_device;
+    return opencl_worker();
+}
+
+Load create(Work& work) {
+    auto options = work.options();
+    options.bytes_per_unit = 16;
+    Load load(apportion_load_create(&options));
+    INFO(apportion_error());
+    REQUIRE(load);
+    return load;
+}
+
+Json run(Work& work, apportion_load* load) {
+    work.forget_results();
+    REQUIRE(apportion_load_submit(load) == 0);
+    const int status = apportion_load_wait(load);
+    INFO(apportion_error());
+    REQUIRE(status == 0);
+    CHECK(work.wrong() == 0);
+    return Json::parse(apportion_load_report(load));
+}
+
+/// Until everybody has finished a block, so that it is known how long blocks take.
+void learn(Work& work, apportion_load* load) {
+    for (int k = 0; k < 5; ++k) run(work, load);
+}
+
+/// Runs until the device has stalled, which it does only if it gets a block at all.
+Json run_until_stalled(Work& work, apportion_load* load, int worker, double stall_s) {
+    work.stalls = {.worker = worker};
+    work.stall_s = stall_s;
+    for (int k = 0; k < 20; ++k) {
+        const Json report = run(work, load);
+        if (work.blocks[worker] > 0 || work.stalled > 0) return report;
+    }
+    FAIL("the device never got a block");
+    return {};
+}
+
+void wait_for_the_stalled(Work& work) {
+    while (work.stalled > 0) starpu_sleep(0.02f);
+    starpu_sleep(0.1f);
+}
+
+}  // namespace
+
+TEST_CASE("a device that stalls is lost, others compute its units, and what it stores later reaches nobody") {
+    const int worker = device();
+    Work work;
+    {
+        const Load load = create(work);
+        learn(work, load.get());
+        const Json report = run_until_stalled(work, load.get(), worker, 5);
+        INFO(report.dump());
+        CHECK(work.stalled == 1);
+        CHECK(report.at("makespan_seconds").get<double>() < 4);
+        REQUIRE(report.at("lost_processors").size() == 1);
+        CHECK(report.at("lost_processors")[0].at("units_given_back").get<int>() > 0);
+        REQUIRE(report.at("late_blocks").size() >= 1);
+        CHECK(report.at("late_blocks")[0].at("computed_by_others") == true);
+
+        // The next submission runs without it.
+        work.stalls = {};
+        const Json without = run(work, load.get());
+        CHECK(without.at("lost_processors").size() == 1);
+        CHECK(work.computed_once());
+
+        // The application owns its memory again: nothing may change there.
+        for (double& value : work.y) value = -1;
+        wait_for_the_stalled(work);
+        CHECK(std::count(work.y.begin(), work.y.end(), -1) == kUnits);
+        run(work, load.get());
+    }
+    CHECK(work.stalled == 0);
+    CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("when a late device ends before those who compute its units again, its results count") {
+    const int worker = device();
+    Work work;
+    const Load load = create(work);
+    learn(work, load.get());
+    const Json report = run_until_stalled(work, load.get(), worker, 0.15);
+    INFO(report.dump());
+    wait_for_the_stalled(work);
+    CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("results that a lost device has in its memory never reach the application's, even when it must make room") {
+    const int worker = device();
+    Work work;
+    const Load load = create(work);
+    learn(work, load.get());
+    run_until_stalled(work, load.get(), worker, 1.5);
+    for (double& value : work.y) value = -1;
+    wait_for_the_stalled(work);
+    // Another load fills the device: what is left there of the first one would be written home now.
+    constexpr std::size_t kLarge = 3 << 20;
+    std::vector<double> x(kLarge), y(kLarge);
+    struct Copy {
+        double *x, *y;
+        static void on_opencl(void* buffers[], void*) {
+            on_opencl_device<double>(buffers,
+                                     [](const double* from, double* to, unsigned n) { std::copy_n(from, n, to); });
+        }
+        static int fill(starpu_task* task, apportion_block* block, void* arg) {
+            const auto& self = *static_cast<Copy*>(arg);
+            task->handles[0] = apportion_block_vector(block, STARPU_R, self.x + block->first, block->units, 8);
+            task->handles[1] = apportion_block_vector(block, STARPU_W, self.y + block->first, block->units, 8);
+            return 0;
+        }
+    } copy{x.data(), y.data()};
+    for (std::size_t i = 0; i < kLarge; ++i) x[i] = static_cast<double>(i);
+    starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    codelet.opencl_funcs[0] = Copy::on_opencl;
+    codelet.nbuffers = 2;
+    codelet.modes[0] = STARPU_R;
+    codelet.modes[1] = STARPU_W;
+    codelet.name = "copy";
+    apportion_load_options options = APPORTION_LOAD_OPTIONS("copy", kLarge, &codelet, Copy::fill, &copy);
+    options.bytes_per_unit = 16;
+    for (int k = 0; k < 3; ++k) {
+        const Load pressure(apportion_load_create(&options));
+        INFO(apportion_error());
+        REQUIRE(pressure);
+        REQUIRE(apportion_load_submit(pressure.get()) == 0);
+        REQUIRE(apportion_load_wait(pressure.get()) == 0);
+        CHECK(x == y);
+    }
+    CHECK(std::count(work.y.begin(), work.y.end(), -1) == kUnits);
+}
+
+TEST_CASE("a device that fails leaves nothing behind, and is welcome again at the next submission") {
+    const int worker = device();
+    Work work;
+    const Load load = create(work);
+    learn(work, load.get());
+    work.fails = {.worker = worker};
+    Json report;
+    for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) report = run(work, load.get());
+    CHECK(report.at("lost_processors").size() == 1);
+    CHECK(work.computed_once());
+    work.fails = {};
+    CHECK(run(work, load.get()).at("lost_processors").empty());
+}
