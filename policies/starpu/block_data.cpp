@@ -9,7 +9,8 @@
 namespace apportion {
 
 void BlockData::use_again() {
-    reads_earlier_results = in_place = writes_handles = false;
+    reads_earlier_results = in_place = false;
+    foreign.clear();
     for (BlockHandle& h : handles) h.results_of_earlier_run = h.written;
 }
 
@@ -33,13 +34,16 @@ void BlockData::note_modes(const starpu_task& task) {
     for (unsigned k = 0; k < buffers; ++k) {
         const int mode = STARPU_TASK_GET_MODE(&task, k);
         if (changes_in_place(mode)) in_place = true;
-        if ((mode & STARPU_W) != 0 && !contains(STARPU_TASK_GET_HANDLE(&task, k))) writes_handles = true;
+        const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
+        const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
+        if (written && !contains(handle) && std::ranges::find(foreign, handle) == foreign.end())
+            foreign.push_back(handle);
     }
 }
 
 bool BlockData::can_be_dropped() const {
     const bool writes = std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.written; });
-    return writes && !in_place && !writes_handles && !reads_earlier_results;
+    return writes && !in_place && foreign.empty() && !reads_earlier_results;
 }
 
 void BlockData::take_results_home() {

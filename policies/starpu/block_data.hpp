@@ -39,12 +39,12 @@ struct BlockData {
     Units first = 0;
     Units units = 0;
     std::vector<BlockHandle> handles;
-    bool reads_earlier_results = false;  ///< a task reads what an earlier run wrote and left there
-    bool in_place = false;               ///< a task changes data that it or another task of the block reads
-    bool writes_handles = false;         ///< a task writes data that the application registered
-    bool again = false;                  ///< a piece of a late block: nothing of it stays on its device
-    bool apart = false;                  ///< ... and its results are written apart from the application's memory
-    const char* problem = nullptr;       ///< why a handle could not be made
+    bool reads_earlier_results = false;         ///< a task reads what an earlier run wrote and left there
+    bool in_place = false;                      ///< a task changes data that it or another task of the block reads
+    std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
+    bool again = false;                         ///< a piece of a late block: nothing of it stays on its device
+    bool apart = false;                         ///< ... and its results are written apart from the application's memory
+    const char* problem = nullptr;              ///< why a handle could not be made
 
     /// These data stayed since an earlier run and are used again.
     void use_again();

@@ -254,14 +254,9 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, unsigned part, Lock
     }
     if (refused != 0) return refused;
     running.data.note_modes(task);
-    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
-    for (unsigned k = 0; running.data.writes_handles && k < buffers; ++k) {
-        const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
-        const bool written = (STARPU_TASK_GET_MODE(&task, k) & (STARPU_W | STARPU_REDUX)) != 0;
-        if (written && !running.data.contains(handle) &&
-            std::ranges::find(application_handles_, handle) == application_handles_.end())
+    for (const starpu_data_handle_t handle : running.data.foreign)
+        if (std::ranges::find(application_handles_, handle) == application_handles_.end())
             application_handles_.push_back(handle);
-    }
     task.sequential_consistency = 0;
     task.sched_ctx = setup_.sched_ctx;
     // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.

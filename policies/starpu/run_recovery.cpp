@@ -121,7 +121,7 @@ bool Run::carry_out_decisions(Locked& on) {
                         "a larger APPORTION_STALL_FACTOR waits longer",
                         worker.processor.name, range_of(running.block), stuck.ran_s,
                         running.data.in_place                ? "changes data in place"
-                        : running.data.writes_handles        ? "writes handles of the application"
+                        : !running.data.foreign.empty()      ? "writes handles of the application"
                         : running.data.reads_earlier_results ? "reads results that stayed on the device"
                                                              : "stores its results where others would"),
             on);
@@ -148,7 +148,7 @@ void Run::give_up(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     add_given_back(running, on);
     const bool begun = running.phase == RunningBlock::Phase::begun;
-    if (!running.data.can_be_dropped() && (begun || running.kept_input || running.data.writes_handles))
+    if (!running.data.can_be_dropped() && (begun || running.kept_input || !running.data.foreign.empty()))
         fail(-ETIMEDOUT,
              fmt::format("{} does not finish {}, which nobody else can compute",
                          setup_.worker_of(running.block.processor).processor.name, range_of(running.block)),
