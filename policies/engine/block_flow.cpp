@@ -121,8 +121,12 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     const FinishedBlock record{
         id, flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s, end_s, busy_s};
     its.last_end_s = std::max(its.last_end_s, end_s);
-    settle(id, flight);
-    if (!flight.again) policy_.block_finished(record);  // it has not asked for pieces
+    if (!flight.again) {
+        drop_pieces(id);
+        policy_.block_finished(record);
+    } else if (flight.piece_of != kNone) {
+        piece_computed(flight.piece_of, block.units, now_s);
+    }
     std::vector<Block> out;
     ask(flight.processor, depth(flight.processor), now_s, out);
     if (remaining() > 0) ask_idle(now_s, out);
@@ -130,41 +134,41 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     return out;
 }
 
-/// What the end of a block means for late ones.
-void BlockFlow::settle(std::int64_t id, const Flight& flight) {
-    if (retakes_.contains(id)) {
-        for (const std::int64_t piece : retakes_.close(id).pieces) {
-            decisions_.dropped.push_back(piece);
-            if (const auto it = flights_.find(piece); it != flights_.end())
-                it->second.dropped = true, it->second.piece_of = kNone;
-        }
-    } else if (flight.piece_of != kNone) {
-        if (!retakes_.computed(flight.piece_of, id)) return;
-        const std::int64_t late = flight.piece_of;
-        const int processor = flights_.at(late).processor;
-        const auto& blocks = lane(processor).blocks;
-        lose(processor, *std::ranges::find(blocks, late, &BlockInFlight::id), lane(flight.processor).last_end_s);
-    } else if (flight.again && !flight.dropped) {
-        decisions_.counted.push_back(id);
+/// A block has ended, by itself or as far as the flow is concerned: what others computed of it is not needed.
+void BlockFlow::drop_pieces(std::int64_t late) {
+    const auto retake = retakes_.find(late);
+    if (retake == retakes_.end()) return;
+    for (const std::int64_t piece : retake->second.pieces) {
+        decisions_.dropped.push_back(piece);
+        if (const auto flight = flights_.find(piece); flight != flights_.end()) flight->second.piece_of = kNone;
     }
+    retakes_.erase(retake);
+}
+
+/// When it was the last one, the late block is taken over.
+void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
+    const int processor = flights_.at(late).processor;
+    const BlockInFlight block = *std::ranges::find(lane(processor).blocks, late, &BlockInFlight::id);
+    Retake& retake = retakes_.at(late);
+    if ((retake.computed += units) < block.units) return;
+    decisions_.counted.insert(decisions_.counted.end(), retake.pieces.begin(), retake.pieces.end());
+    retakes_.erase(late);
+    BlockInFlight taken_over;
+    take_out(late, taken_over);
+    decisions_.given_up.push_back(late);
+    lose(processor, block, now_s);
 }
 
 void BlockFlow::give_back(std::int64_t id) {
     BlockInFlight block;
     const Flight flight = take_out(id, block);
-    if (retakes_.contains(id)) {
-        // Pieces that were computed count, those under way are now the only ones to compute their units.
-        const Retakes::Closed closed = retakes_.close(id);
-        for (const std::int64_t piece : closed.pieces) {
-            if (const auto it = flights_.find(piece); it != flights_.end())
-                it->second.piece_of = kNone;
-            else
-                decisions_.counted.push_back(piece);
-        }
-        for (const UnitRange& range : closed.spare) free_.add(range, FreeUnits::kNobody);
-    } else if (flight.piece_of != kNone) {
-        retakes_.give_back(flight.piece_of, id);
-    } else if (!flight.dropped) {
+    drop_pieces(id);
+    if (flight.piece_of != kNone) {
+        // A gap in what was computed again: all of it is dropped, and perhaps begun once more.
+        auto& pieces = retakes_.at(flight.piece_of).pieces;
+        pieces.erase(std::ranges::find(pieces, id));
+        drop_pieces(flight.piece_of);
+    } else if (!flight.again) {
         free_.add({block.first, block.units}, FreeUnits::kNobody);
     }
 }
@@ -224,17 +228,12 @@ bool BlockFlow::all_others_wait(double now_s) const {
 
 void BlockFlow::lose(int processor, const BlockInFlight& cause, double now_s) {
     decisions_.lost.push_back({processor, cause.id, now_s - begun_s(processor, cause)});
-    give_up(processor);
-    fence(processor);
-}
-
-/// The blocks of a processor that does not end them. What was taken over whole has nothing left to hand out.
-void BlockFlow::give_up(int processor) {
     const std::vector<BlockInFlight> blocks = lane(processor).blocks;
     for (const BlockInFlight& block : blocks) {
         decisions_.given_up.push_back(block.id);
         give_back(block.id);
     }
+    fence(processor);
 }
 
 void BlockFlow::give_up_stalled(double now_s) {
@@ -268,16 +267,18 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s
         if (lane(p).idle() && recovery_->whole(p).within(late_s) >= load_.granularity)
             able.emplace_back(recovery_->whole(p).at_most_s(late.units), p);
     if (able.empty()) return;
-    if (!retakes_.contains(late.id)) retakes_.add(late.id, {late.first, late.units});
+    Retake& retake = retakes_[late.id];
     std::sort(able.begin(), able.end());  // the fastest first
     for (std::size_t k = 0; k < able.size(); ++k) {
-        const Units spare = retakes_.spare(late.id), others = static_cast<Units>(able.size() - k);
+        const Units spare = late.units - retake.taken, others = static_cast<Units>(able.size() - k);
         if (spare == 0) return;
         const int p = able[k].second;
         const Units most = std::min(recovery_->whole(p).within(late_s), room(p)) / load_.granularity;
         const Units granules = std::min(most, (spare / load_.granularity + others - 1) / others);
-        const Units units = std::max<Units>(1, granules) * load_.granularity;
-        out.push_back(hand_out(p, retakes_.take(late.id, next_id_, units), late.id, now_s));
+        const Units units = std::min(spare, std::max<Units>(1, granules) * load_.granularity);
+        retake.pieces.push_back(next_id_);
+        out.push_back(hand_out(p, {late.first + retake.taken, units}, late.id, now_s));
+        retake.taken += units;
     }
 }
 
@@ -304,7 +305,8 @@ double BlockFlow::next_look_s(double now_s) const {
         if (!block) continue;
         const double begun = begun_s(p, *block), should_s = recovery_->should_run_s(p, block->units);
         const Flight& flight = flights_.at(block->id);
-        const bool spare = !retakes_.contains(block->id) || retakes_.spare(block->id) > 0;
+        const auto retake = retakes_.find(block->id);
+        const bool spare = retake == retakes_.end() || retake->second.taken < block->units;
         const double late_s = begun + std::max(recovery_->late_after_s(p, block->units), should_s + again_s);
         const double stalled_s = begun + recovery_->stalled_after_s(p, block->units);
         if (remaining() == 0 && flight.yields && !flight.again && spare && late_s > now_s)

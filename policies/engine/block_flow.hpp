@@ -10,13 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "policies/engine/free_units.hpp"
 #include "policies/engine/recovery.hpp"
-#include "policies/engine/retakes.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
@@ -39,8 +39,8 @@ struct Decisions {
     };
     std::vector<Loss> lost;              ///< processors that get nothing more; their blocks in flight are in given_up
     std::vector<std::int64_t> given_up;  ///< do not count, whether they end or not
-    std::vector<std::int64_t> counted;   ///< pieces, finished: their block was taken over, or given up
-    std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, whose block ended first: they do not count
+    std::vector<std::int64_t> counted;   ///< pieces, all finished, of a block that was taken over
+    std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, that do not count
     std::vector<Loss> stuck;             ///< blocks that stall and that nobody else may compute
 };
 
@@ -101,9 +101,13 @@ class BlockFlow final : public Progress {
     struct Flight {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the late block that it is a piece of
-        bool again = false;             ///< it was handed out as a piece
-        bool dropped = false;
+        bool again = false;             ///< it was handed out as a piece, which counts or is dropped
         bool yields = false;
+    };
+    /// A late block whose units are computed again, from the first on.
+    struct Retake {
+        Units taken = 0, computed = 0;
+        std::vector<std::int64_t> pieces;
     };
     static constexpr std::int64_t kNone = -1;
 
@@ -116,14 +120,14 @@ class BlockFlow final : public Progress {
     void ask_idle(double now_s, std::vector<Block>& out);
     void rescue_from_stall(double now_s, std::vector<Block>& out);
     Flight take_out(std::int64_t id, BlockInFlight& block);
-    void settle(std::int64_t id, const Flight& flight);
+    void piece_computed(std::int64_t piece_of, Units units, double now_s);
+    void drop_pieces(std::int64_t late);
 
     const BlockInFlight* running(int processor) const;
     double begun_s(int processor, const BlockInFlight& block) const;
     bool all_others_wait(double now_s) const;
     bool is_stalled(int processor, double now_s) const;
     void lose(int processor, const BlockInFlight& cause, double now_s);
-    void give_up(int processor);
     void give_up_stalled(double now_s);
     void compute_again(double now_s, std::vector<Block>& out);
     void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);
@@ -132,10 +136,10 @@ class BlockFlow final : public Progress {
     Policy& policy_;
     Recovery* recovery_;
     FreeUnits free_;
-    Retakes retakes_;
     Decisions decisions_;
     std::vector<Lane> lanes_;
     std::unordered_map<std::int64_t, Flight> flights_;  ///< blocks in flight
+    std::map<std::int64_t, Retake> retakes_;            ///< by late block
     std::int64_t next_id_ = 0;
     int stalls_ = 0;
 };

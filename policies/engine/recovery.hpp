@@ -2,12 +2,12 @@
 //
 // When a block is late, and when it is given up. The whole rule, which BlockFlow carries out:
 //
-//     A block should take at most what the last blocks of its processor tell (pace.hpp), counted from when its task
-//     begins. It is late when it has run twice as long. When nothing is left to hand out, processors that have nothing
-//     to do compute units of late blocks again, as many as should take them no longer than the block is late already.
-//     If the block ends first, they are dropped; if all its units are computed before, it is taken over, and its
-//     processor gets nothing more in this run. When all others have nothing to do, a block that has run
-//     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
+//     A block should take at most what the last blocks of its processor tell, counted from when its task begins. It is
+//     late when it has run twice as long. When nothing is left to hand out, processors that have nothing to do compute
+//     units of late blocks again, as many as should take them no longer than the block is late already. If the block
+//     ends first, they are dropped; if all its units are computed before, it is taken over, and its processor gets
+//     nothing more in this run. When all others have nothing to do, a block that has run APPORTION_STALL_FACTOR times
+//     as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
@@ -15,15 +15,39 @@
 // Why it cannot harm: who computes again has nothing else to do and knows how long it takes; a block that is late by d
 // is thought to need d more (nothing is known of it but that), so a piece that takes at most d is no worse than
 // waiting; and healthy blocks, which noise makes late by a part of themselves, are never twice as long as the longest
-// that the last few admit. Why twice: who waits as long as a thing should take pays at most twice the best.
+// that the last few admit. Why twice: who waits as long as a thing should take pays at most twice the best. (The idea
+// is that of MapReduce's backup tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan,
+// Ciorba, 2019.)
 #pragma once
 
+#include <deque>
 #include <span>
 #include <vector>
 
-#include "policies/engine/pace.hpp"
+#include "policies/policy.hpp"
 
 namespace apportion {
+
+/// How long a processor's blocks take at most, by the last few. Assumed of a time function t(x) is only that neither it
+/// nor the speed x / t(x) falls: then a block of x units bounds all others. y <= x units take at most t(x), y > x units
+/// at most t(x) y / x, and the tightest bound counts.
+class Pace {
+  public:
+    /// A block of `units` >= 1 took `seconds` >= 0.
+    void add(Units units, double seconds);
+    bool known() const { return !samples_.empty(); }
+    /// Seconds that `units` should take at most; infinite while nothing is known.
+    double at_most_s(Units units) const;
+    /// The most units that should take no longer than that; 0: none.
+    Units within(double seconds) const;
+
+  private:
+    struct Sample {
+        double units = 0;
+        double seconds = 0;
+    };
+    std::deque<Sample> samples_;
+};
 
 class Recovery {
   public:
@@ -35,11 +59,9 @@ class Recovery {
 
     /// Whether it, or a processor of its kind, has finished a block.
     bool known(int processor) const;
-
     /// Seconds that the task of such a block should run at most: as its own blocks did, else as those of its kind, else
     /// as those of the slowest processor; infinite: nothing is known.
     double should_run_s(int processor, Units units) const;
-
     /// When it is late, and when it stalls. Who is not known is late only when it stalls.
     double late_after_s(int processor, Units units) const;
     double stalled_after_s(int processor, Units units) const;

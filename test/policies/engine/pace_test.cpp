@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/engine/pace.hpp"
+#include "policies/engine/recovery.hpp"
 
 #include <cmath>
 #include <random>
@@ -8,6 +8,7 @@
 
 using namespace apportion;
 
+// Pace of recovery.hpp.
 TEST_CASE("nothing is known of a processor that has finished nothing") {
     const Pace pace;
     CHECK_FALSE(pace.known());

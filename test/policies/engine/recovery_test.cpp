@@ -203,7 +203,7 @@ TEST_CASE("units of a piece that was not computed are computed again by somebody
     CHECK(again[0].units == 10);
 }
 
-TEST_CASE("pieces of a block that failed stand for themselves, and the rest of it is handed out") {
+TEST_CASE("a late block that fails is handed out whole, and its pieces are dropped") {
     Situation s(3);
     s.finish(s.blocks[1], 2);
     s.finish(s.blocks[2], 2);
@@ -211,10 +211,12 @@ TEST_CASE("pieces of a block that failed stand for themselves, and the rest of i
     s.finish(pieces[0], 3.5);
     s.flow->fence(0);
     s.flow->give_back(s.blocks[0].id);
-    CHECK(s.flow->take_decisions().counted == Ids{pieces[0].id});
-    CHECK(s.flow->remaining() == 0);
-    s.finish(pieces[1], 3.7);
-    CHECK(s.flow->take_decisions().counted == Ids{pieces[1].id});
+    CHECK(s.flow->take_decisions().dropped == Ids{pieces[0].id, pieces[1].id});
+    CHECK(s.flow->remaining() == 10);
+    const auto again = s.finish(pieces[1], 3.7);
+    REQUIRE(again.size() == 1);
+    CHECK(again[0].again_of < 0);
+    s.finish(again[0], 5);
     CHECK(s.flow->done());
 }
 
