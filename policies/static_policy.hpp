@@ -3,11 +3,11 @@
 // What the static policies have in common: they plan the whole load from a recorded profile before the first block
 // (recorded_plan.hpp) and hand every processor its share in the blocks that suit it. A policy of this kind is a
 // function from the problem to shares. When a processor is lost, or units come back, what is left is planned again over
-// the processors that are there, each free when its blocks in flight should end. Nothing that a block really took
-// changes a plan: that is what the other policies are for.
+// the processors that are there, each free when its blocks in flight should end; where the profile does not admit that,
+// piece by piece to who should end first. Nothing that a block really took changes a plan: that is what the other
+// policies are for.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 
@@ -38,10 +38,9 @@ class StaticPolicy : public Policy {
 
   private:
     struct Lane {
-        std::deque<Units> blocks;  ///< planned, not handed out
-        bool overlapped = false;   ///< two of them at a time
+        BlockRuns blocks;         ///< planned, not handed out
+        bool overlapped = false;  ///< two of them at a time
         bool lost = false;
-        bool late = false;     ///< when the shares were planned
         Units handed_out = 0;  ///< of all answers so far
         Units finished = 0;
         double last_end_s = 0;
@@ -61,7 +60,6 @@ class StaticPolicy : public Policy {
     void plan(Units units, double now_s, const Progress* progress, const char* reason);
     Plan shares_of(const RecordedProblem& problem) const;
     double busy_s(std::size_t processor, double now_s, const Progress& progress) const;
-    bool other_ones_late(const Progress& progress);
     void account(std::size_t processor, const Progress& progress);
     Units whole_granules(Units units) const;
     Units planned() const;

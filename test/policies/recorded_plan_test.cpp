@@ -77,9 +77,8 @@ TEST_CASE("a share above the memory is as many blocks as are best, in sizes that
     const ShareRun run = times.best(1000);
     CHECK(run.blocks == 4);
     CHECK(run.seconds == Approx(4 * 0.1 + 1));
-    CHECK(times.blocks(1000) == std::vector<Units>{250, 250, 250, 250});
-    const std::vector<Units> uneven = times.blocks(998);
-    CHECK(uneven == std::vector<Units>{250, 250, 249, 249});
+    CHECK(times.blocks(1000) == BlockRuns{{250, 4}});
+    CHECK(times.blocks(998) == BlockRuns{{250, 2}, {249, 2}});
 }
 
 TEST_CASE("blocks have the fastest recorded size where that pays") {
