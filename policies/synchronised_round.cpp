@@ -19,27 +19,27 @@ void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> sh
 Units SynchronisedRound::left(int processor, const Progress& progress) const {
     // A block may be smaller than was asked for: what counts is what was handed out.
     const Lane& own = lane(processor);
-    Units units = own.lost ? 0 : own.share - own.done;
+    if (own.lost) return 0;
+    Units units = own.share - own.done;
     for (const BlockInFlight& block : progress.in_flight(processor)) units -= block.units;
     return std::max<Units>(0, units);
 }
 
 Units SynchronisedRound::part_of_abandoned(int processor, const Progress& progress) const {
-    Units planned = later_;
+    Units abandoned = progress.remaining() - later_;
     double shares = 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        planned += left(static_cast<int>(p), progress);
+        abandoned -= left(static_cast<int>(p), progress);
         if (!lanes_[p].lost) shares += static_cast<double>(std::max(lanes_[p].share, granularity_));
     }
-    const Units abandoned = progress.remaining() - planned;
     if (abandoned <= 0) return 0;
     const double part = static_cast<double>(std::max(lane(processor).share, granularity_)) / shares;
-    const double granules = static_cast<double>(abandoned) * part / static_cast<double>(granularity_);
-    return std::max<Units>(1, static_cast<Units>(std::ceil(granules))) * granularity_;
+    return round_to_granularity(static_cast<double>(abandoned) * part, granularity_);
 }
 
 Units SynchronisedRound::next(int processor, const Progress& progress) {
     Lane& asking = lanes_[static_cast<std::size_t>(processor)];
+    if (asking.lost) return 0;
     Units units = left(processor, progress);
     if (units == 0) {
         units = part_of_abandoned(processor, progress);
@@ -58,8 +58,8 @@ void SynchronisedRound::finished(const FinishedBlock& block) {
 void SynchronisedRound::lost(int processor) { lanes_[static_cast<std::size_t>(processor)].lost = true; }
 
 bool SynchronisedRound::over(const Progress& progress) const {
-    for (std::size_t p = 0; p < lanes_.size(); ++p)
-        if (!progress.in_flight(static_cast<int>(p)).empty() || left(static_cast<int>(p), progress) > 0) return false;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p)
+        if (!lane(p).lost && (!progress.in_flight(p).empty() || left(p, progress) > 0)) return false;
     return true;
 }
 
