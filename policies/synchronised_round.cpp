@@ -27,6 +27,7 @@ Units SynchronisedRound::left(int processor, const Progress& progress) const {
 
 Units SynchronisedRound::part_of_abandoned(int processor, const Progress& progress) const {
     Units abandoned = progress.remaining() - later_;
+    if (abandoned <= 0) return 0;
     double shares = 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
         abandoned -= left(static_cast<int>(p), progress);
@@ -58,8 +59,15 @@ void SynchronisedRound::finished(const FinishedBlock& block) {
 void SynchronisedRound::lost(int processor) { lanes_[static_cast<std::size_t>(processor)].lost = true; }
 
 bool SynchronisedRound::over(const Progress& progress) const {
-    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p)
-        if (!lane(p).lost && (!progress.in_flight(p).empty() || left(p, progress) > 0)) return false;
+    const auto busy = [&](int p) { return !lane(p).lost && (!progress.in_flight(p).empty() || left(p, progress) > 0); };
+    // Who was busy when this was asked last mostly still is.
+    const int count = static_cast<int>(lanes_.size());
+    for (int k = 0; k < count; ++k) {
+        const int p = (last_busy_ + k) % count;
+        if (!busy(p)) continue;
+        last_busy_ = p;
+        return false;
+    }
     return true;
 }
 

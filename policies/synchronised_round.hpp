@@ -51,6 +51,7 @@ class SynchronisedRound {
     std::vector<Lane> lanes_;
     Units granularity_ = 1;
     Units later_ = 0;
+    mutable int last_busy_ = 0;  ///< where over() begins to look
 };
 
 }  // namespace apportion

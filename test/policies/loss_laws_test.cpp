@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What every registered policy must do when processors are lost at any moment, all of them as well: no exception leaves
-// it, and what is left goes to whoever is left. The runtime here knows nothing but what policy.hpp says about asking:
-// it does not help a policy that gives nobody anything.
+// it, and what is left goes to whoever is left. And that it does its work at every size that a load can have. The
+// runtime here knows nothing but what policy.hpp says about asking: it does not help a policy that gives nobody
+// anything.
 #include <cmath>
 #include <deque>
 #include <random>
@@ -205,4 +206,45 @@ TEST_CASE("whatever processors are lost and whenever, every policy hands what is
                         again.run = 2;
                         REQUIRE(Runtime(again, *policy, seed).run({}) == units);
                     }
+}
+
+TEST_CASE("every policy computes loads and granules of up to 2^61 - 1 units, on 400 processors as well") {
+    constexpr Units kLargest = (Units{1} << 61) - 1;
+    for (const PolicyEntry& entry : registered_policies())
+        for (const bool recorded : {false, true})
+            for (const int processors : {2, 400})
+                for (const auto& [units, granularity] : {std::pair<Units, Units>{kLargest, 1},
+                                                         {kLargest, 1'000'003},
+                                                         {kLargest, kLargest / 100},
+                                                         {kLargest, kLargest},
+                                                         {1, kLargest},
+                                                         {10'000'000'000'037, 1}}) {
+                    INFO(entry.name << (recorded ? ", recorded, " : ", ") << units << " units, granularity "
+                                    << granularity << ", " << processors << " processors");
+                    LoadDescription load;
+                    load.units = units;
+                    load.granularity = granularity;
+                    load.initial_block = default_initial_block(units, granularity, processors);
+                    for (int p = 0; p < processors; ++p) {
+                        const int kind = entry.name == std::string("imbalance") ? 0 : p % 3;
+                        load.processors.push_back({"processor " + std::to_string(p), kind, kind == 2, kNoLimit});
+                        if (!recorded) continue;
+                        ProcessorProfile& profile = load.recorded.processors.emplace_back();
+                        profile.name = load.processors.back().name;
+                        const Units most = std::max(units, granularity);
+                        for (const Units size : {most / 1000, most / 30, most})
+                            if (size > 0)
+                                profile.points.push_back(
+                                    {size, static_cast<double>(size) / (1000.0 * (1 + kind)), 0, 0});
+                    }
+                    const auto policy = entry.make();
+                    try {
+                        Runtime(load, *policy, 1);
+                    } catch (const PolicyError&) {
+                        CHECK_FALSE(recorded);
+                        continue;
+                    }
+                    REQUIRE(Runtime(load, *policy, 1).run({}) == units);
+                    REQUIRE(Runtime(load, *policy, 2).run({{0, 1, Blocks::given_back}}) == units);
+                }
 }
