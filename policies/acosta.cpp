@@ -139,8 +139,7 @@ class Acosta final : public Policy {
         if (sum > left)
             for (double& units : parts) units *= left / sum;
         std::vector<Units> shares = whole_shares(parts, load_.granularity);
-        const Units planned = std::accumulate(shares.begin(), shares.end(), Units{0});
-        round_.begin(load_, shares, std::max<Units>(0, remaining - planned));
+        round_.begin(load_, shares, remaining);
         return shares;
     }
 

@@ -172,9 +172,7 @@ void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units
         if (function && shares[p] > 0) longest_s = std::max(longest_s, function->seconds(shares[p]));
         units += shares[p];
     }
-    const std::vector<Units> whole = whole_shares(shares, load_.granularity);
-    const Units later = std::max<Units>(0, remaining - std::accumulate(whole.begin(), whole.end(), Units{0}));
-    round_.begin(load_, whole, later);
+    round_.begin(load_, whole_shares(shares, load_.granularity), remaining);
     report_.distributions.push_back({now_s,
                                      reason,
                                      {shares.begin(), shares.end()},

@@ -49,7 +49,8 @@ Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
     if (lane.wrong > 0) return part;  // more of a block that nobody knows the end of would cost more than any part
     const double whole_s = function.seconds(static_cast<double>(units));
     const double cut_s = function.seconds(static_cast<double>(part)) +
-                         function.seconds(static_cast<double>(units - part)) + one_way_s(load_, processor, units - part);
+                         function.seconds(static_cast<double>(units - part)) +
+                         one_way_s(load_, processor, units - part);
     return affordable(cut_s - whole_s, whole_s) ? part : units;
 }
 

@@ -106,9 +106,7 @@ double ShareTimes::kernel_seconds(Units units) const {
                               static_cast<double>(right->units - left.units);
 }
 
-double ShareTimes::in_s(Units units) const {
-    return own_memory_ ? one_way_s(link_, units) : 0;
-}
+double ShareTimes::in_s(Units units) const { return own_memory_ ? one_way_s(link_, units) : 0; }
 
 Units ShareTimes::largest(bool overlapped) const {
     const Units memory = memory_ == kNoLimit || !overlapped ? memory_ : memory_ / 2;

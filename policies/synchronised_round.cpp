@@ -6,9 +6,10 @@
 
 namespace apportion {
 
-void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> shares, Units later) {
+void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> shares, Units remaining) {
     granularity_ = load.granularity;
-    later_ = later;
+    later_ = remaining;
+    for (const Units share : shares) later_ -= std::min(share, later_);
     lanes_.resize(shares.size());
     for (std::size_t p = 0; p < shares.size(); ++p) {
         const bool lost = lanes_[p].lost;
@@ -31,9 +32,9 @@ Units SynchronisedRound::part_of_abandoned(int processor, const Progress& progre
     double shares = 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
         abandoned -= left(static_cast<int>(p), progress);
+        if (abandoned <= 0) return 0;
         if (!lanes_[p].lost) shares += static_cast<double>(std::max(lanes_[p].share, granularity_));
     }
-    if (abandoned <= 0) return 0;
     const double part = static_cast<double>(std::max(lane(processor).share, granularity_)) / shares;
     return round_to_granularity(static_cast<double>(abandoned) * part, granularity_);
 }

@@ -12,9 +12,9 @@ namespace apportion {
 
 class SynchronisedRound {
   public:
-    /// `shares` per processor, multiples of the granularity; `later`: units of the load that are for later rounds. Who
-    /// was lost in the round before still is: a load begins with a round made anew.
-    void begin(const LoadDescription& load, std::vector<Units> shares, Units later);
+    /// `shares` per processor, multiples of the granularity, of what is left of the load; the rest is for later rounds.
+    /// Who was lost in the round before still is: a load begins with a round made anew.
+    void begin(const LoadDescription& load, std::vector<Units> shares, Units remaining);
 
     /// The next block of its share; 0: nothing in this round. Units that a lost processor leaves go to those that are
     /// done with their own, in proportion to the shares.
