@@ -12,25 +12,26 @@ namespace {
 
 constexpr int kMostRounds = 10;
 
-/// The costs of a packet at the given shares.
+/// The costs of a packet, which is one step, at the given shares.
 DataAssignment assignment_at(const RecordedProblem& problem, std::span<const Units> shares) {
     DataAssignment assignment;
-    assignment.packets = problem.shares.units;
-    assignment.granularity = problem.shares.granularity;
+    const Units step = problem.shares.granularity;
+    assignment.packets = problem.shares.units / step;
     assignment.network = Network::kParallel;
     assignment.nodes.push_back({"main memory", 0, 0, kNoLimit});
     for (std::size_t p = 0; p < shares.size(); ++p) {
         const Processor& processor = problem.load->processors[p];
         const ShareRun run = run_of(problem.times[p], shares[p]);
-        const auto packets = static_cast<double>(shares[p]);
+        const auto packets = static_cast<double>(shares[p] / step);
+        const bool admitted = run.seconds < INFINITY && !problem.lost[p];
         AssignmentUnit unit;
         unit.name = processor.name;
-        unit.seconds_per_packet = (problem.busy_s[p] + run.kernel_s) / packets;
+        unit.seconds_per_packet = admitted ? (problem.busy_s[p] + run.kernel_s) / packets : 1;
         unit.computing_per_packet_s = unit.seconds_per_packet;
-        unit.maximum_packets = problem.lost[p] ? 0 : kNoLimit;
+        unit.maximum_packets = admitted ? kNoLimit : 0;
         if (processor.own_memory) {
             const double latency_s = problem.load->links.empty() ? 0 : problem.load->links[p].latency_s;
-            const double transfers_s = std::max(0.0, run.seconds - run.kernel_s - latency_s);
+            const double transfers_s = admitted ? std::max(0.0, run.seconds - run.kernel_s - latency_s) : 0;
             unit.node = assignment.nodes.size();
             assignment.nodes.push_back({processor.name, latency_s / 2, transfers_s / packets, kNoLimit});
         }
@@ -63,6 +64,7 @@ Plan plan_assignment(const RecordedProblem& problem, const char* planner) {
             if (best.shares.empty()) best = plan;
             break;
         }
+        for (Units& share : plan.shares) share *= step;
         std::vector<Units> next = reference;  // who gets nothing is judged by the share it was last judged by
         for (std::size_t p = 0; p < next.size(); ++p)
             if (plan.shares[p] > 0) next[p] = plan.shares[p];

@@ -3,6 +3,7 @@
 // equal: every processor gets n / p units, in as few blocks as its memory allows. Needs no model; right for identical
 // processors, and the yardstick for all others (paper 000, section 6).
 #include <algorithm>
+#include <numeric>
 
 #include "policies/policy.hpp"
 
@@ -18,45 +19,39 @@ class Equal final : public Policy {
         for (const Processor& processor : load.processors) memory_.push_back(processor.memory_units);
         // Whole granules, the first processors get one more where they do not divide.
         const auto processors = static_cast<Units>(load.processors.size());
-        const Units granules = (load.units + granularity_ - 1) / granularity_;
+        const Units granules = load.units / granularity_ + (load.units % granularity_ > 0 ? 1 : 0);
         left_.clear();
+        lost_.assign(load.processors.size(), false);
         for (Units p = 0; p < processors; ++p)
             left_.push_back((granules / processors + (p < granules % processors ? 1 : 0)) * granularity_);
     }
 
     Units next_block(int processor, double, const Progress& progress) override {
         const auto p = static_cast<std::size_t>(processor);
-        if (left_[p] <= 0) left_[p] = abandoned(progress);
+        if (left_[p] <= 0 && !lost_[p]) left_[p] = abandoned(progress);
         const Units units = std::min({left_[p], std::max(memory_[p], granularity_), progress.room(processor)});
         left_[p] -= units;
         return units;
     }
 
+    void processor_lost(int processor) override {
+        left_[static_cast<std::size_t>(processor)] = 0;
+        lost_[static_cast<std::size_t>(processor)] = true;
+    }
+
   private:
-    /// An equal part of what a lost processor gave back or will never ask for.
-    /// Processors that run always have a block in flight while they have units left.
-    Units abandoned(const Progress& progress) {
-        const auto part = [this](Units units) {
-            const Units granules = (units + granularity_ - 1) / granularity_;
-            const auto processors = static_cast<Units>(left_.size());
-            return (granules + processors - 1) / processors * granularity_;
-        };
-        Units planned = 0;
-        for (std::size_t q = 0; q < left_.size(); ++q) {
-            const int other = static_cast<int>(q);
-            if (left_[q] > 0 && progress.in_flight(other).empty()) {
-                const Units taken = part(left_[q]);
-                left_[q] -= std::min(taken, left_[q]);
-                return taken;
-            }
-            planned += left_[q];
-        }
-        return progress.remaining() > planned ? part(progress.remaining() - planned) : 0;
+    /// An equal part of what lost processors left, for those that are there.
+    Units abandoned(const Progress& progress) const {
+        const Units units = progress.remaining() - std::accumulate(left_.begin(), left_.end(), Units{0});
+        if (units <= 0) return 0;
+        const auto processors = static_cast<Units>(std::count(lost_.begin(), lost_.end(), false));
+        return ((units - 1) / granularity_ / processors + 1) * granularity_;
     }
 
     Units granularity_ = 1;
     std::vector<Units> memory_;
     std::vector<Units> left_;  ///< of each processor's share
+    std::vector<bool> lost_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "policies/block_costs.hpp"
+
 namespace apportion {
 
 namespace {
@@ -31,13 +33,6 @@ void GuardedPolicy::begin(const LoadDescription& load) {
     planned_s_ = distributions.empty() ? 0 : distributions.back().predicted_end_s;
 }
 
-/// Of a block's data to the processor.
-double GuardedPolicy::transfer_s(std::size_t processor, Units units) const {
-    if (processor >= load_.links.size()) return 0;
-    const LoadDescription::Link& link = load_.links[processor];
-    return link.latency_s + link.seconds_per_unit * static_cast<double>(units) / 2;
-}
-
 /// Whether so many more seconds of a processor with a block of `block_s` are a price for knowing.
 bool GuardedPolicy::affordable(double seconds, double block_s) const {
     return seconds <= kDearest * std::max(planned_s_, block_s);
@@ -54,7 +49,8 @@ Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
     if (lane.wrong > 0) return part;  // more of a block that nobody knows the end of would cost more than any part
     const double whole_s = function.seconds(static_cast<double>(units));
     const double cut_s = function.seconds(static_cast<double>(part)) +
-                         function.seconds(static_cast<double>(units - part)) + transfer_s(processor, units - part);
+                         function.seconds(static_cast<double>(units - part)) +
+                         one_way_s(load_, processor, units - part);
     return affordable(cut_s - whole_s, whole_s) ? part : units;
 }
 
@@ -62,7 +58,7 @@ Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
 bool GuardedPolicy::can_wait(std::size_t processor, Units units) const {
     const Lane& lane = lanes_[processor];
     if (lane.cut || lane.wrong > 0) return true;
-    return affordable(transfer_s(processor, units), functions_[processor].seconds(static_cast<double>(units)));
+    return affordable(one_way_s(load_, processor, units), functions_[processor].seconds(static_cast<double>(units)));
 }
 
 Units GuardedPolicy::next_block(int processor, double now_s, const Progress& progress) {

@@ -41,7 +41,6 @@ class GuardedPolicy final : public Policy {
         bool cut = false;    ///< what is in flight is a part of such a block
         bool lost = false;
     };
-    double transfer_s(std::size_t processor, Units units) const;
     bool affordable(double seconds, double block_s) const;
     Units part_to_check(std::size_t processor, Units units) const;
     bool can_wait(std::size_t processor, Units units) const;

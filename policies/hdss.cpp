@@ -11,7 +11,8 @@
 // the load together (PLB-HeC's cap, section III.B); nobody waits between these, and all wait for the last one's weight,
 // which is the idleness that section V.A.c describes; the weight is the fitted speed at the largest size that the
 // processor ran (the logarithm grows without bound beyond); a block of the completion phase is half of the processor's
-// part of what remains (factoring: Hummel et al. 1996), and at least the initial block as long as there is that much.
+// part of what remains (factoring: Hummel et al. 1996), and at least the initial block as long as there is that much. A
+// load that runs again keeps the weights; who has none, because it was lost before, is probed then.
 //
 // Differs from the paper: the speed is that of the task with its transfer to the processor, in units per second.
 #include <fmt/format.h>
@@ -58,23 +59,30 @@ class LogarithmicSpeed {
 class Hdss final : public Policy {
   public:
     void begin(const LoadDescription& load) override {
-        const bool again = completing_ && load.processors.size() == lanes_.size() &&
-                           std::equal(lanes_.begin(), lanes_.end(), load.processors.begin(),
+        const bool again =
+            completing_ && std::equal(lanes_.begin(), lanes_.end(), load.processors.begin(), load.processors.end(),
                                       [](const Lane& a, const Processor& b) { return a.name == b.name; });
         load_ = load;
         report_ = {};
         smallest_ = round_to_granularity(static_cast<double>(load.initial_block), load.granularity);
         if (!again) {
-            completing_ = false;
             lanes_.clear();
             for (const Processor& processor : load.processors) lanes_.push_back({processor.name});
         }
-        for (Lane& lane : lanes_) lane.lost = false;
+        completing_ = again;
+        for (Lane& lane : lanes_) {
+            lane.lost = false;
+            if (lane.speed.points() > 0) continue;
+            lane.probes = 0;
+            lane.probed = 0;
+            completing_ = false;
+        }
         if (again) report_.note = "weights of the previous run";
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
         Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+        if (lane.lost) return 0;
         if (!completing_) {
             if (!progress.in_flight(processor).empty()) return 0;
             if (const Units probe = next_probe(lane); probe > 0) return probe;
@@ -129,7 +137,7 @@ class Hdss final : public Policy {
 
     bool all_probed(const Progress& progress) const {
         for (std::size_t p = 0; p < lanes_.size(); ++p)
-            if (!progress.in_flight(static_cast<int>(p)).empty() || (!lanes_[p].lost && lanes_[p].probes < kProbes))
+            if (!lanes_[p].lost && (!progress.in_flight(static_cast<int>(p)).empty() || lanes_[p].probes < kProbes))
                 return false;
         return true;
     }

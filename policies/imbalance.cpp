@@ -46,18 +46,21 @@ std::vector<Units> shares_at(const Teams& teams, Units offset, std::size_t proce
     return shares;
 }
 
-/// Algorithm 1 on the recorded times at the sizes n / p + k step.
+/// Algorithm 1 on the recorded times at the sizes n / p + k step, which the planner sees as 1, 2, 3, ... or, where the
+/// step divides n / p, as 0, 1, 2, ...
 Plan algorithm_1(const RecordedProblem& problem) {
     const Teams teams = teams_of(problem, problem.shares.granularity);
+    const Units smallest = teams.balanced % teams.step, number_of_smallest = smallest > 0 ? 1 : 0;
+    const Units balanced = teams.balanced / teams.step + number_of_smallest;
+    const auto size_of = [&](Units number) { return smallest + (number - number_of_smallest) * teams.step; };
     PlanProblem alike;
-    alike.granularity = problem.load->granularity;
-    alike.units = teams.balanced * static_cast<Units>(teams.members.size());
+    alike.units = balanced * static_cast<Units>(teams.members.size());
     for (const std::size_t p : teams.members) {
         DiscreteTimes times{problem.load->processors[p].name, {}, {}};
-        for (Units size = teams.balanced % teams.step; size <= 2 * teams.balanced; size += teams.step) {
-            const double seconds = size > 0 ? problem.times[p].best(size).seconds : INFINITY;
+        for (Units number = 1; size_of(number) <= 2 * teams.balanced; ++number) {
+            const double seconds = problem.times[p].best(size_of(number)).seconds;
             if (!(seconds < INFINITY)) continue;
-            times.points.push_back(size);
+            times.points.push_back(number);
             times.seconds.push_back(problem.busy_s[p] + seconds);
         }
         alike.processors.push_back(std::move(times));
@@ -65,7 +68,7 @@ Plan algorithm_1(const RecordedProblem& problem) {
     Plan plan = run_planner(*find_planner("imbalance"), alike);
     if (!plan.failure.empty()) return plan;
     std::vector<Units> shares(problem.lost.size(), 0);
-    for (std::size_t i = 0; i < teams.members.size(); ++i) shares[teams.members[i]] = plan.shares[i];
+    for (std::size_t i = 0; i < teams.members.size(); ++i) shares[teams.members[i]] = size_of(plan.shares[i]);
     plan.shares = std::move(shares);
     return plan;
 }

@@ -5,16 +5,18 @@
 #include <cmath>
 #include <numeric>
 
+#include "policies/block_costs.hpp"
+
 namespace apportion {
 
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr Units kMostSteps = 2048;         // of a load
-constexpr std::size_t kFinePoints = 64;    // of every processor of a fine profile
-constexpr double kBlockOverhead_s = 5e-5;  // of the runtime; decides on the number of blocks only
+constexpr Units kMostSteps = 2048;       // of a load
+constexpr std::size_t kFinePoints = 64;  // of every processor of a fine profile
 
-Units up_to_multiple(Units units, Units of) { return (units + of - 1) / of * of; }
+Units quotient_up(Units units, Units of) { return units / of + (units % of > 0 ? 1 : 0); }
+Units up_to_multiple(Units units, Units of) { return quotient_up(units, of) * of; }
 
 /// Whether only recorded sizes are to be used; `step` divides all of them.
 bool is_fine(const LoadDescription& load, Units step, Units block_step) {
@@ -26,12 +28,14 @@ bool is_fine(const LoadDescription& load, Units step, Units block_step) {
     return block_step <= std::max(load.granularity, share / 8) && load.units / block_step <= 8 * kMostSteps;
 }
 
-/// A multiple of `least` that makes at most kMostSteps of `units`, if possible one that divides them.
+/// The smallest multiple of `least` that makes at most kMostSteps of `units`; if possible one of less than twice that
+/// size that divides them.
 Units step_for(Units units, Units least) {
-    const Units count = std::max<Units>(1, (units / least + kMostSteps - 1) / kMostSteps);
-    for (Units factor = count; factor < 2 * count; ++factor)
-        if (units % (factor * least) == 0) return factor * least;
-    return count * least;
+    const Units all = units / least, factor = std::max<Units>(1, quotient_up(all, kMostSteps));
+    if (units % least == 0)
+        for (Units steps = all / factor; steps > 0 && all / steps < 2 * factor; --steps)
+            if (all % steps == 0) return all / steps * least;
+    return factor * least;
 }
 
 }  // namespace
@@ -49,7 +53,9 @@ RecordedSizes recorded_sizes(const LoadDescription& load) {
     sizes.step = sizes.granularity = load.granularity;
     sizes.most = load.units;
     if (common == 0 || common > load.units) return sizes;
-    const Units block_step = common / std::gcd(common, load.granularity) * load.granularity;
+    const Units factor = common / std::gcd(common, load.granularity);
+    if (factor > load.units / load.granularity) return sizes;
+    const Units block_step = factor * load.granularity;
     sizes.fine = is_fine(load, common, block_step);
     if (sizes.fine) sizes.step = block_step;
     return sizes;
@@ -100,9 +106,7 @@ double ShareTimes::kernel_seconds(Units units) const {
                               static_cast<double>(right->units - left.units);
 }
 
-double ShareTimes::in_s(Units units) const {
-    return own_memory_ ? (link_.latency_s + link_.seconds_per_unit * static_cast<double>(units)) / 2 : 0;
-}
+double ShareTimes::in_s(Units units) const { return own_memory_ ? one_way_s(link_, units) : 0; }
 
 Units ShareTimes::largest(bool overlapped) const {
     const Units memory = memory_ == kNoLimit || !overlapped ? memory_ : memory_ / 2;
@@ -132,7 +136,7 @@ Units ShareTimes::fastest_size(bool overlapped) const {
 }
 
 ShareRun ShareTimes::run(Units share, Units count, bool overlapped) const {
-    const Units steps = up_to_multiple(share, step_) / step_;
+    const Units steps = quotient_up(share, step_);
     const Units small = steps / count * step_, more = steps % count;  // `more` blocks have one step more
     ShareRun result{0, 0, count, overlapped};
     auto add = [&](Units units, Units times) {
@@ -161,15 +165,20 @@ void ShareTimes::consider(ShareRun& best, double& best_cost, Units share, Units 
 }
 
 void ShareTimes::consider_all(ShareRun& best, double& best_cost, Units share, bool overlapped) const {
-    const Units most_units = largest(overlapped) / step_ * step_, steps = up_to_multiple(share, step_) / step_;
-    if (most_units <= 0) return;
-    const Units fewest = (steps * step_ + most_units - 1) / most_units;
+    const Units most_steps = largest(overlapped) / step_, steps = quotient_up(share, step_);
+    if (most_steps <= 0) return;
+    const Units fewest = quotient_up(steps, most_steps);
     const Units fast = fastest_[overlapped] > 0 ? share / fastest_[overlapped] : 0;
     // Smaller blocks than any recorded one would seem to have no fixed cost.
     const Units most = std::min(steps, share / points_->front().units);
     consider(best, best_cost, share, fewest, overlapped);
-    for (const Units count : {fewest + 1, fewest + 2, 2 * fewest, 4 * fewest, 8 * fewest, fast, fast + 1})
+    const auto consider_too = [&](Units count) {
         if (count > fewest && count <= most) consider(best, best_cost, share, count, overlapped);
+    };
+    for (const Units more : {1, 2}) consider_too(fewest + more);
+    for (const Units times : {2, 4, 8})
+        if (fewest <= most / times) consider_too(times * fewest);
+    for (const Units more : {0, 1}) consider_too(fast + more);
 }
 
 ShareRun ShareTimes::best(Units share) const {
@@ -181,14 +190,13 @@ ShareRun ShareTimes::best(Units share) const {
     return best;
 }
 
-std::vector<Units> ShareTimes::blocks(Units share) const {
+BlockRuns ShareTimes::blocks(Units share) const {
     const ShareRun way = best(share);
     if (way.blocks == 0) return {};
-    const Units steps = up_to_multiple(share, step_) / step_;
-    std::vector<Units> sizes(static_cast<std::size_t>(way.blocks), steps / way.blocks * step_);
-    for (Units k = 0; k < steps % way.blocks; ++k) sizes[static_cast<std::size_t>(k)] += step_;
-    sizes.back() -= steps * step_ - share;
-    return sizes;
+    const Units steps = quotient_up(share, step_), missing = steps * step_ - share;  // in the last block
+    const Units small = steps / way.blocks * step_, more = steps % way.blocks;
+    const Units whole = way.blocks - more - (missing > 0 ? 1 : 0);
+    return {{small + step_, more}, {small, whole}, {small - missing, missing > 0 ? 1 : 0}};
 }
 
 bool ShareTimes::same_as(const ShareTimes& other) const {
@@ -206,9 +214,10 @@ ShareRun run_of(const ShareTimes& times, Units share) {
     return best.blocks > 0 || share <= 0 ? best : times.without_holes().best(share);
 }
 
-std::vector<Units> blocks_of(const ShareTimes& times, Units share) {
-    std::vector<Units> sizes = times.blocks(share);
-    return sizes.empty() && share > 0 ? times.without_holes().blocks(share) : sizes;
+BlockRuns blocks_of(const ShareTimes& times, Units share) {
+    BlockRuns blocks = times.blocks(share);
+    if (blocks.empty()) blocks = times.without_holes().blocks(share);
+    return blocks.empty() ? BlockRuns{{share, 1}} : blocks;
 }
 
 namespace {
@@ -256,8 +265,10 @@ RecordedProblem recorded_problem(const LoadDescription& load, std::span<const Sh
         DiscreteTimes shares;
         for (std::size_t q = 0; q < p; ++q)
             if (!problem.lost[p] && !problem.lost[q] && problem.busy_s[q] == problem.busy_s[p] &&
-                times[q].same_as(times[p]))
+                times[q].same_as(times[p])) {
                 shares = problem.shares.processors[q];
+                break;
+            }
         const bool known = !shares.points.empty() || problem.lost[p];
         const Units most = known ? 0 : largest_useful_share(problem, p, within_s);
         for (Units share = step; share <= most; share += step) {
@@ -274,6 +285,7 @@ RecordedProblem recorded_problem(const LoadDescription& load, std::span<const Sh
 
 std::vector<Units> complete_shares(const RecordedProblem& problem, std::vector<Units> shares) {
     constexpr Units kPieces = 16;
+    if (std::ranges::find(problem.lost, false) == problem.lost.end()) return shares;
     const Units granule = problem.load->granularity;
     Units missing =
         problem.shares.units + problem.granules_left - std::accumulate(shares.begin(), shares.end(), Units{0});

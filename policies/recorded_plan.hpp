@@ -32,6 +32,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/block_runs.hpp"
 #include "policies/planners/planner.hpp"
 
 namespace apportion {
@@ -67,8 +68,8 @@ class ShareTimes {
     /// The best way to run a share; 0 units take no time.
     ShareRun best(Units share) const;
 
-    /// The sizes of its blocks, as many as best(share).blocks; sum: the share.
-    std::vector<Units> blocks(Units share) const;
+    /// Its blocks, as many as best(share).blocks; sum: the share.
+    BlockRuns blocks(Units share) const;
 
     /// Units per second, of any recorded size: no share is faster. O(points).
     double highest_speed() const;
@@ -121,12 +122,13 @@ RecordedProblem recorded_problem(const LoadDescription& load, std::span<const Sh
                                  std::vector<bool> lost);
 
 /// Planned shares, with what is missing from the units added, piece by piece, where it ends first. Sum: the units,
-/// rounded up to granules.
+/// rounded up to granules, unless nobody is there.
 std::vector<Units> complete_shares(const RecordedProblem& problem, std::vector<Units> shares);
 
-/// How a processor runs a share, and its blocks: at usable sizes if there is a way, across holes otherwise.
+/// How a processor runs a share, and its blocks: at usable sizes if there is a way, across holes otherwise. Where the
+/// profile admits none, as one block, for which memory is the only limit.
 ShareRun run_of(const ShareTimes& times, Units share);
-std::vector<Units> blocks_of(const ShareTimes& times, Units share);
+BlockRuns blocks_of(const ShareTimes& times, Units share);
 
 /// Seconds until a processor that may be busy is through with a share.
 double share_seconds(const RecordedProblem& problem, std::size_t processor, Units share);

@@ -9,7 +9,15 @@
 namespace apportion {
 
 Plan plan_curves(const RecordedProblem& problem, const char* planner) {
-    return run_planner(*find_planner(planner), problem.shares);
+    const Units step = problem.shares.granularity;
+    PlanProblem in_steps = problem.shares;
+    in_steps.units /= step;
+    in_steps.granularity = 1;
+    for (DiscreteTimes& times : in_steps.processors)
+        for (Units& size : times.points) size /= step;
+    Plan plan = run_planner(*find_planner(planner), in_steps);
+    for (Units& share : plan.shares) share *= step;
+    return plan;
 }
 
 void StaticPolicy::begin(const LoadDescription& load) {
@@ -60,7 +68,8 @@ Plan StaticPolicy::shares_of(const RecordedProblem& problem) const {
     return plan_shares_(problem);
 }
 
-/// Plans `units` for the processors that are there; `progress` null: none is busy.
+/// Plans `units` for the processors that are there, at least one; `progress` null: none is busy, and a plan that the
+/// profile does not admit is an error. Later, the load has to go on.
 void StaticPolicy::plan(Units units, double now_s, const Progress* progress, const char* reason) {
     std::vector<double> busy(lanes_.size(), 0);
     std::vector<bool> lost;
@@ -82,14 +91,17 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
         problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
         plan = shares_of(problem);
     }
-    if (!plan.failure.empty())
-        throw PolicyError("the profile " + load_.recorded.source + " does not admit this load: " + plan.failure +
-                          "; record more sizes");
+    if (!plan.failure.empty()) {
+        if (!progress)
+            throw PolicyError("the profile " + load_.recorded.source + " does not admit this load: " + plan.failure +
+                              "; record more sizes");
+        plan.shares.assign(lanes_.size(), 0);  // piece by piece, then
+        ++report_.solver_fallbacks;
+    }
     const std::vector<Units> shares = complete_shares(problem, plan.shares);
     PlannedDistribution distribution{now_s, reason, {shares.begin(), shares.end()}, now_s};
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        const std::vector<Units> blocks = blocks_of(times_[p], shares[p]);
-        lanes_[p].blocks.assign(blocks.begin(), blocks.end());
+        lanes_[p].blocks = shares[p] > 0 ? blocks_of(times_[p], shares[p]) : BlockRuns{};
         lanes_[p].overlapped = run_of(times_[p], shares[p]).overlapped;
         distribution.predicted_end_s =
             std::max(distribution.predicted_end_s, now_s + share_seconds(problem, p, shares[p]));
@@ -100,12 +112,12 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
 }
 
 Units StaticPolicy::whole_granules(Units units) const {
-    return (units + load_.granularity - 1) / load_.granularity * load_.granularity;
+    return (units / load_.granularity + (units % load_.granularity > 0 ? 1 : 0)) * load_.granularity;
 }
 
 Units StaticPolicy::planned() const {
     Units sum = 0;
-    for (const Lane& lane : lanes_) sum = std::accumulate(lane.blocks.begin(), lane.blocks.end(), sum);
+    for (const Lane& lane : lanes_) sum += lane.blocks.total();
     return sum;
 }
 
@@ -116,15 +128,10 @@ void StaticPolicy::account(std::size_t processor, const Progress& progress) {
     Units handed_out = lane.finished;
     for (const BlockInFlight& block : progress.in_flight(static_cast<int>(processor)))
         handed_out += whole_granules(block.units);
-    Units excess = handed_out - lane.handed_out;
+    const Units excess = handed_out - lane.handed_out;
     lane.handed_out = handed_out;
     if (excess < 0 && !lane.lost) lane.blocks.push_front(-excess);
-    while (excess > 0 && !lane.blocks.empty()) {
-        const Units taken = std::min(excess, lane.blocks.back());
-        lane.blocks.back() -= taken;
-        excess -= taken;
-        if (lane.blocks.back() == 0) lane.blocks.pop_back();
-    }
+    lane.blocks.drop_back(excess);
 }
 
 double StaticPolicy::busy_s(std::size_t processor, double now_s, const Progress& progress) const {
@@ -137,16 +144,15 @@ double StaticPolicy::busy_s(std::size_t processor, double now_s, const Progress&
 }
 
 Units StaticPolicy::next_block(int processor, double now_s, const Progress& progress) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    if (lane.lost) return 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) account(p, progress);
     if (someone_lost_ || planned() != whole_granules(progress.remaining())) {
         plan(progress.remaining(), now_s, &progress, someone_lost_ ? "processor lost" : "units came back");
         someone_lost_ = false;
     }
-    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     if (lane.blocks.empty() || (!lane.overlapped && !progress.in_flight(processor).empty())) return 0;
-    const Units units = std::min(lane.blocks.front(), progress.room(processor));
-    lane.blocks.front() -= units;
-    if (lane.blocks.front() == 0) lane.blocks.pop_front();
+    const Units units = lane.blocks.take_front(progress.room(processor));
     lane.handed_out += units;
     return units;
 }

@@ -3,11 +3,11 @@
 // What the static policies have in common: they plan the whole load from a recorded profile before the first block
 // (recorded_plan.hpp) and hand every processor its share in the blocks that suit it. A policy of this kind is a
 // function from the problem to shares. When a processor is lost, or units come back, what is left is planned again over
-// the processors that are there, each free when its blocks in flight should end. Nothing that a block really took
-// changes a plan: that is what the other policies are for.
+// the processors that are there, each free when its blocks in flight should end; where the profile does not admit that,
+// piece by piece to who should end first. Nothing that a block really took changes a plan: that is what the other
+// policies are for.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 
@@ -38,8 +38,8 @@ class StaticPolicy : public Policy {
 
   private:
     struct Lane {
-        std::deque<Units> blocks;  ///< planned, not handed out
-        bool overlapped = false;   ///< two of them at a time
+        BlockRuns blocks;         ///< planned, not handed out
+        bool overlapped = false;  ///< two of them at a time
         bool lost = false;
         Units handed_out = 0;  ///< of all answers so far
         Units finished = 0;

@@ -6,9 +6,10 @@
 
 namespace apportion {
 
-void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> shares, Units later) {
+void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> shares, Units remaining) {
     granularity_ = load.granularity;
-    later_ = later;
+    later_ = remaining;
+    for (const Units share : shares) later_ -= std::min(share, later_);
     lanes_.resize(shares.size());
     for (std::size_t p = 0; p < shares.size(); ++p) {
         const bool lost = lanes_[p].lost;
@@ -19,27 +20,28 @@ void SynchronisedRound::begin(const LoadDescription& load, std::vector<Units> sh
 Units SynchronisedRound::left(int processor, const Progress& progress) const {
     // A block may be smaller than was asked for: what counts is what was handed out.
     const Lane& own = lane(processor);
-    Units units = own.lost ? 0 : own.share - own.done;
+    if (own.lost) return 0;
+    Units units = own.share - own.done;
     for (const BlockInFlight& block : progress.in_flight(processor)) units -= block.units;
     return std::max<Units>(0, units);
 }
 
 Units SynchronisedRound::part_of_abandoned(int processor, const Progress& progress) const {
-    Units planned = later_;
+    Units abandoned = progress.remaining() - later_;
+    if (abandoned <= 0) return 0;
     double shares = 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        planned += left(static_cast<int>(p), progress);
+        abandoned -= left(static_cast<int>(p), progress);
+        if (abandoned <= 0) return 0;
         if (!lanes_[p].lost) shares += static_cast<double>(std::max(lanes_[p].share, granularity_));
     }
-    const Units abandoned = progress.remaining() - planned;
-    if (abandoned <= 0) return 0;
     const double part = static_cast<double>(std::max(lane(processor).share, granularity_)) / shares;
-    const double granules = static_cast<double>(abandoned) * part / static_cast<double>(granularity_);
-    return std::max<Units>(1, static_cast<Units>(std::ceil(granules))) * granularity_;
+    return round_to_granularity(static_cast<double>(abandoned) * part, granularity_);
 }
 
 Units SynchronisedRound::next(int processor, const Progress& progress) {
     Lane& asking = lanes_[static_cast<std::size_t>(processor)];
+    if (asking.lost) return 0;
     Units units = left(processor, progress);
     if (units == 0) {
         units = part_of_abandoned(processor, progress);
@@ -58,8 +60,15 @@ void SynchronisedRound::finished(const FinishedBlock& block) {
 void SynchronisedRound::lost(int processor) { lanes_[static_cast<std::size_t>(processor)].lost = true; }
 
 bool SynchronisedRound::over(const Progress& progress) const {
-    for (std::size_t p = 0; p < lanes_.size(); ++p)
-        if (!progress.in_flight(static_cast<int>(p)).empty() || left(static_cast<int>(p), progress) > 0) return false;
+    const auto busy = [&](int p) { return !lane(p).lost && (!progress.in_flight(p).empty() || left(p, progress) > 0); };
+    // Who was busy when this was asked last mostly still is.
+    const int count = static_cast<int>(lanes_.size());
+    for (int k = 0; k < count; ++k) {
+        const int p = (last_busy_ + k) % count;
+        if (!busy(p)) continue;
+        last_busy_ = p;
+        return false;
+    }
     return true;
 }
 

@@ -12,8 +12,9 @@ namespace apportion {
 
 class SynchronisedRound {
   public:
-    /// `shares` per processor, multiples of the granularity; `later`: units of the load that are for later rounds.
-    void begin(const LoadDescription& load, std::vector<Units> shares, Units later);
+    /// `shares` per processor, multiples of the granularity, of what is left of the load; the rest is for later rounds.
+    /// Who was lost in the round before still is: a load begins with a round made anew.
+    void begin(const LoadDescription& load, std::vector<Units> shares, Units remaining);
 
     /// The next block of its share; 0: nothing in this round. Units that a lost processor leaves go to those that are
     /// done with their own, in proportion to the shares.
@@ -22,7 +23,7 @@ class SynchronisedRound {
     void finished(const FinishedBlock& block);
     void lost(int processor);
 
-    /// All shares are handed out and computed.
+    /// All shares are handed out and computed, but for those of lost processors.
     bool over(const Progress& progress) const;
 
     /// Its share is computed, all of it.
@@ -50,6 +51,7 @@ class SynchronisedRound {
     std::vector<Lane> lanes_;
     Units granularity_ = 1;
     Units later_ = 0;
+    mutable int last_busy_ = 0;  ///< where over() begins to look
 };
 
 }  // namespace apportion

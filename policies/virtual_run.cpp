@@ -6,13 +6,12 @@
 #include <queue>
 #include <tuple>
 
+#include "policies/block_costs.hpp"
 #include "policies/engine/block_flow.hpp"
 
 namespace apportion {
 
 namespace {
-
-constexpr double kBlockOverhead_s = 5e-5;  // of the runtime, which kernel times do not contain
 
 class VirtualRun {
   public:
@@ -32,7 +31,7 @@ class VirtualRun {
                     policy_.block_returned(block.block.processor, block.block.units, at_s - block.end_s);
                 continue;
             }
-            events_.emplace(at_s + link_seconds(p, block.block.units), number, true);
+            events_.emplace(at_s + one_way_s(load_, p, block.block.units), number, true);
             accept(flow_.finished(block.block.id, block.start_s, block.end_s, block.end_s - block.start_s, at_s), at_s);
         }
         return makespan_s_;
@@ -49,16 +48,11 @@ class VirtualRun {
     };
     using Event = std::tuple<double, std::size_t, bool>;  ///< when, block, home (or its kernel ended)
 
-    double link_seconds(std::size_t p, Units units) const {
-        if (p >= load_.links.size() || !load_.processors[p].own_memory) return 0;
-        return (load_.links[p].latency_s + load_.links[p].seconds_per_unit * static_cast<double>(units)) / 2;
-    }
-
     void accept(const std::vector<Block>& blocks, double now_s) {
         for (const Block& block : blocks) {
             const auto p = static_cast<std::size_t>(block.processor);
             Lane& lane = lanes_[p];
-            lane.link_free_s = std::max(lane.link_free_s, now_s) + link_seconds(p, block.units);
+            lane.link_free_s = std::max(lane.link_free_s, now_s) + one_way_s(load_, p, block.units);
             const double start_s = std::max(lane.link_free_s, lane.free_s) + kBlockOverhead_s;
             lane.free_s = start_s + functions_[p].seconds(static_cast<double>(block.units));
             events_.emplace(lane.free_s, blocks_.size(), false);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <mutex>
 
 namespace apportion {
 
@@ -154,12 +155,24 @@ bool holds(const EqualFinishProblem& problem, const EqualFinishPlan& plan) {
 
 }  // namespace
 
+namespace {
+
+/// Sequential MUMPS keeps state of the whole process, from the set-up of a solver to its end: one thread at a time.
+std::mutex& ipopt_mutex() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+}  // namespace
+
 struct EqualFinishIpopt::Application {
     Ipopt::SmartPtr<Ipopt::IpoptApplication> ipopt = new Ipopt::IpoptApplication(false);
     bool usable = false;
 };
 
-EqualFinishIpopt::EqualFinishIpopt() : application_(std::make_unique<Application>()) {
+EqualFinishIpopt::EqualFinishIpopt() {
+    const std::lock_guard lock(ipopt_mutex());
+    application_ = std::make_unique<Application>();
     auto& ipopt = *application_->ipopt;
     auto options = ipopt.Options();
     options->SetIntegerValue("print_level", 0);
@@ -174,7 +187,10 @@ EqualFinishIpopt::EqualFinishIpopt() : application_(std::make_unique<Application
     application_->usable = ipopt.Initialize("") == Ipopt::Solve_Succeeded;
 }
 
-EqualFinishIpopt::~EqualFinishIpopt() = default;
+EqualFinishIpopt::~EqualFinishIpopt() {
+    const std::lock_guard lock(ipopt_mutex());
+    application_.reset();
+}
 
 EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, Start start) {
     const auto begin = std::chrono::steady_clock::now();
@@ -184,6 +200,7 @@ EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, Start
         ++statistics_.solves;
         bool better = false;
         if (application_->usable) {
+            const std::lock_guard lock(ipopt_mutex());
             // From the solution the barrier begins small, from elsewhere at IPOPT's default.
             application_->ipopt->Options()->SetNumericValue("mu_init", start == Start::bisection ? 1e-7 : 0.1);
             application_->ipopt->OptimizeTNLP(GetRawPtr(program));

@@ -9,6 +9,8 @@
 // The bisection decides which processors are left out or at their bounds, for which eq. 4 cannot hold, and is the
 // starting point unless equal shares are asked for. It is the cross-check as well: where IPOPT does not converge, or
 // its answer breaks a constraint or finishes later, the bisection's answer stands and is counted as a fallback.
+//
+// Objects of different threads may solve at the same time: IPOPT itself runs for one of them after the other.
 #pragma once
 
 #include <memory>

@@ -175,3 +175,17 @@ TEST_CASE("a fallback knows by the record of processors that are right") {
     CHECK(result.done);
     CHECK(policy.report().models.at(1).samples >= 6);
 }
+
+TEST_CASE("a guarded policy counts half of a link's latency for the way of a block to its device") {
+    // A part costs 25 ms more than the whole block of 1 s: worth it. With the way back it would not be.
+    FakePlatform platform = plain_platform({1000});
+    platform.links = {{1e9}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 1;
+    platform.links_known = true;
+    platform.workers[0].link = 0;
+    platform.workers[0].latency_s = 0.025;
+    const LoadDescription load = platform.load(1000);
+    GuardedPolicy guarded(std::make_unique<Planned>(std::vector<double>{1}), *find_policy("plb-hec"),
+                          recorded_functions(load));
+    CHECK(run(platform, guarded, load).blocks.at(0).units == 125);
+}

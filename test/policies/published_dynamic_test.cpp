@@ -2,6 +2,7 @@
 //
 // acosta and hdss: what PLB-HeC's paper says about them.
 #include <map>
+#include <numeric>
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
@@ -101,4 +102,59 @@ TEST_CASE("a processor that acosta lost in one run begins the next one with an i
     CHECK(run(platform, *policy, platform.load(10'000, 1, 100)).done);
     platform.workers[1].lost_at_s = -1;
     CHECK(run(platform, *policy, platform.load(10'000, 1, 100)).units_of(1) > 4000);
+}
+
+TEST_CASE("under acosta every processor of a load that runs again has its part of each run") {
+    for (const std::size_t processors : {4u, 32u}) {
+        std::vector<double> speeds;
+        for (std::size_t p = 0; p < processors; ++p) speeds.push_back(1e6 / static_cast<double>(1 + p % 3));
+        FakePlatform platform = plain_platform(speeds, 1e-4);
+        for (FakeWorker& worker : platform.workers) worker.noise = 0.03;
+        const double sum = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+        const auto policy = find_policy("acosta")->make();
+        for (unsigned runs = 1; runs <= 12; ++runs) {
+            INFO(processors << " processors, run " << runs);
+            platform.seed = runs;
+            LoadDescription load = platform.load(10'000'000);
+            load.run = static_cast<int>(runs);
+            const FakeRun result = run(platform, *policy, load);
+            REQUIRE(result.done);
+            for (std::size_t p = 0; p < processors; ++p)
+                CHECK(static_cast<double>(result.units_of(static_cast<int>(p))) > 0.7 * 1e7 * speeds[p] / sum);
+        }
+    }
+}
+
+TEST_CASE("acosta leaves out who is too slow, and begins the next run with a granule for it") {
+    FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
+    const auto policy = find_policy("acosta")->make();
+    platform.workers[3].spikes = {{0, 1000}};
+    CHECK(run(platform, *policy, platform.load(100'000, 1, 100)).units_of(3) < 200);
+    platform.workers[3].spikes.clear();
+    const FakeRun again = run(platform, *policy, platform.load(100'000, 1, 100));
+    CHECK(again.units_of(3) > 20'000);
+    CHECK(blocks_by_processor(again)[3][0].units == 1);
+}
+
+TEST_CASE("acosta goes on with the others, left out or not, when it loses a processor in balance") {
+    FakePlatform platform = plain_platform({1000, 1000, 1});
+    platform.workers[0].lost_at_s = 20;
+    platform.workers[1].lost_at_s = 21;
+    const auto policy = find_policy("acosta")->make();
+    const FakeRun result = run(platform, *policy, platform.load(50'000, 1, 100));
+    CHECK(result.done);
+    CHECK(result.stalls == 0);
+    CHECK(result.units_of(2) > 5000);
+}
+
+TEST_CASE("hdss probes in the next run whom it lost before there was a weight") {
+    FakePlatform platform = plain_platform({1000, 1000});
+    platform.workers[1].lost_at_s = 0.05;
+    const auto policy = find_policy("hdss")->make();
+    CHECK(run(platform, *policy, platform.load(100'000, 1, 100)).units_of(1) == 0);
+    platform.workers[1].lost_at_s = -1;
+    auto blocks = blocks_by_processor(run(platform, *policy, platform.load(100'000, 1, 100)));
+    for (std::size_t probe = 0; probe < 4; ++probe) CHECK(blocks[1][probe].units == 100 << probe);
+    CHECK(blocks[0][0].given_s >= Approx(blocks[1][3].end_s));
+    CHECK(policy->report().models.at(1).samples == 4);
 }

@@ -77,9 +77,8 @@ TEST_CASE("a share above the memory is as many blocks as are best, in sizes that
     const ShareRun run = times.best(1000);
     CHECK(run.blocks == 4);
     CHECK(run.seconds == Approx(4 * 0.1 + 1));
-    CHECK(times.blocks(1000) == std::vector<Units>{250, 250, 250, 250});
-    const std::vector<Units> uneven = times.blocks(998);
-    CHECK(uneven == std::vector<Units>{250, 250, 249, 249});
+    CHECK(times.blocks(1000) == BlockRuns{{250, 4}});
+    CHECK(times.blocks(998) == BlockRuns{{250, 2}, {249, 2}});
 }
 
 TEST_CASE("blocks have the fastest recorded size where that pays") {
@@ -128,4 +127,53 @@ TEST_CASE("steps divide the load where they can, and the rest is given to who en
     shares = complete_shares(odd, shares);
     CHECK(std::accumulate(shares.begin(), shares.end(), Units{0}) == 1'000'003);
     CHECK(shares[1] == odd.granules_left);
+}
+
+TEST_CASE("what is left is added to nobody where nobody is left") {
+    const LoadDescription load = load_of(1000, {profile_of({100, 1000}, affine), profile_of({100, 1000}, affine)});
+    const RecordedSizes sizes = recorded_sizes(load);
+    std::vector<ShareTimes> times;
+    for (std::size_t p = 0; p < 2; ++p)
+        times.emplace_back(load.recorded.processors[p], load.processors[p], LoadDescription::Link{}, sizes);
+    const RecordedProblem problem = recorded_problem(load, times, sizes, 1000, {0, 0}, {true, true});
+    CHECK(complete_shares(problem, {0, 0}) == std::vector<Units>{0, 0});
+}
+
+TEST_CASE("steps are found at once for loads of any size, and divide them where that can be") {
+    for (const Units units : {Units{2048}, Units{1'000'003}, Units{1'000'000'000'039}, Units{10'000'000'000'037},
+                              Units{1} << 60, (Units{1} << 61) - 1}) {
+        INFO(units << " units");
+        const LoadDescription load = load_of(units, {profile_of({1, 1000, units}, affine)});
+        const RecordedSizes sizes = recorded_sizes(load);
+        const std::vector<ShareTimes> times{{load.recorded.processors[0], load.processors[0], {}, sizes}};
+        const RecordedProblem problem = recorded_problem(load, times, sizes, units, {0}, {false});
+        const Units steps = problem.shares.units / problem.shares.granularity;
+        CHECK(steps <= 2048);
+        CHECK(steps >= 1024);
+        CHECK(problem.shares.units + problem.granules_left == units);
+        CHECK((problem.granules_left == 0) == (units % 2 == 0 && units < Units{1} << 61));
+    }
+}
+
+TEST_CASE("a share of more blocks than fit any memory is counted, not listed") {
+    const Units units = Units{1} << 60;
+    const LoadDescription load = load_of(units, {profile_of({1, 10, 100, 1000}, affine)});
+    const ShareTimes times(load.recorded.processors[0], load.processors[0], {}, recorded_sizes(load));
+    const BlockRuns blocks = times.blocks(units - 1);
+    CHECK(blocks.total() == units - 1);
+    CHECK(blocks.runs().size() <= 3);
+    CHECK(blocks.front() <= 1000);
+}
+
+TEST_CASE("blocks are taken from the front in parts and dropped from the back") {
+    BlockRuns blocks{{10, 3}, {7, 2}};
+    CHECK(blocks.take_front(4) == 4);
+    CHECK(blocks == BlockRuns{{6, 1}, {10, 2}, {7, 2}});
+    CHECK(blocks.take_front(100) == 6);
+    blocks.drop_back(9);
+    CHECK(blocks == BlockRuns{{10, 2}, {5, 1}});
+    blocks.drop_back(15);
+    CHECK(blocks == BlockRuns{{10, 1}});
+    blocks.drop_back(11);
+    CHECK(blocks.empty());
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include "policies/planners/equal_finish_ipopt.hpp"
 #include "test/catch.hpp"
@@ -173,6 +174,24 @@ TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
             CHECK(ipopt.statistics().iterations <= 50 * 30);
         }
     }
+}
+
+TEST_CASE("IPOPT finds the same when several threads solve, each with solvers of its own") {
+    constexpr std::size_t kThreads = 4;
+    constexpr int kSolves = 150;
+    const auto solve = [](std::size_t processors) {
+        return EqualFinishIpopt().solve(random_problem(1, processors).problem, EqualFinishIpopt::Start::equal_shares);
+    };
+    std::vector<int> equal(kThreads, 0);
+    std::vector<std::thread> threads;
+    std::vector<double> alone_s;
+    for (std::size_t t = 0; t < kThreads; ++t) alone_s.push_back(solve(20 + 7 * t).finish_s);
+    for (std::size_t t = 0; t < kThreads; ++t)
+        threads.emplace_back([&, t] {
+            for (int k = 0; k < kSolves; ++k) equal[t] += solve(20 + 7 * t).finish_s == alone_s[t] ? 1 : 0;
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const int count : equal) CHECK(count == kSolves);
 }
 
 TEST_CASE("where IPOPT cannot work the bisection's answer stands and is counted") {
