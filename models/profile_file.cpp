@@ -253,7 +253,7 @@ void write_profile(std::ostream& out, const Profile& profile) {
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
             out << csv_name(processor.name) << fmt::format(",{},{},", point.units, point.seconds);
-            if (point.ci_s > 0) out << fmt::format("{}", point.ci_s);
+            if (point.ci_s > 0 && std::isfinite(point.ci_s)) out << fmt::format("{}", point.ci_s);
             out << ',';
             if (point.repetitions > 0) out << point.repetitions;
             out << '\n';

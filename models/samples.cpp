@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
 
 namespace apportion {
 
@@ -65,9 +64,8 @@ void Samples::update() {
     for (std::size_t i = 0; i < count; ++i) sum += used_[i];
     mean_s_ = sum / static_cast<double>(count);
     for (std::size_t i = 0; i < count; ++i) squares += (used_[i] - mean_s_) * (used_[i] - mean_s_);
-    interval_s_ = count < 2
-                      ? std::numeric_limits<double>::infinity()
-                      : half_width(std::sqrt(squares / static_cast<double>(count - 1)), count, options_.confidence);
+    interval_s_ =
+        count < 2 ? 0 : half_width(std::sqrt(squares / static_cast<double>(count - 1)), count, options_.confidence);
 }
 
 bool Samples::precise() const { return repetitions() >= options_.least && interval_s_ <= options_.precision * mean_s_; }

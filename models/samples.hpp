@@ -9,7 +9,6 @@
 // are rare: a processor that is slow every third time is slow.
 #pragma once
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -40,9 +39,8 @@ class Samples {
     bool precise() const;  ///< the interval is within the precision
 
     double mean_s() const { return mean_s_; }  ///< without warm-up and spikes; 0 before the first used sample
-    double interval_s() const {
-        return interval_s_;
-    }  ///< half width of the confidence interval; infinite below 2 samples
+    /// Half width of the confidence interval; 0 below 2 samples, which have none, as in a profile.
+    double interval_s() const { return interval_s_; }
     int repetitions() const { return static_cast<int>(used_.size()) - spikes_; }  ///< samples in the mean
     int spikes() const { return spikes_; }
     double total_s() const { return total_s_; }
@@ -56,7 +54,7 @@ class Samples {
     int spikes_ = 0;
     double total_s_ = 0;
     double mean_s_ = 0;
-    double interval_s_ = std::numeric_limits<double>::infinity();
+    double interval_s_ = 0;
 };
 
 }  // namespace apportion

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -101,6 +102,12 @@ TEST_CASE("only a regular file is replaced") {
     CHECK_THROWS_WITH(save_profile(pipe, {}), pipe + ": is no ordinary file; choose another name");
     CHECK(std::filesystem::is_fifo(pipe));
     std::remove(pipe.c_str());
+}
+
+TEST_CASE("an interval that is no number is not written, so that the file can be read") {
+    std::ostringstream text;
+    write_profile(text, {{}, {{"A", {{1, 0.5, double{INFINITY}, 1}, {2, 0.7, std::nan(""), 1}}}}});
+    CHECK(read(text.str()).processors.at(0).points == std::vector<ProfilePoint>{{1, 0.5, 0, 1}, {2, 0.7, 0, 1}});
 }
 
 TEST_CASE("what is written is read back with the same numbers") {

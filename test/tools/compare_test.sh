@@ -103,6 +103,22 @@ shows "machine files are generated where asked" "export STARPU_PERF_MODEL_DIR='$
     "$apportion" platform plbhec-a --generate here
 [ -f here/bus/plbhec-a.platform.v4.xml ] || fail "the machine file is where asked"
 shows "a program is run on a platform" "plbhec-a [x]" "$apportion" platform plbhec-a sh -c 'echo "$STARPU_HOSTNAME" "$1"' sh '[x]'
+"$apportion" platform --random 7 >seven.toml || fail "a machine is drawn"
+"$apportion" platform --random 7 --out again.toml || fail "a machine is drawn into a file"
+cmp seven.toml again.toml || fail "the same seed draws the same machine"
+shows "a drawn machine is a platform" "random-7: random " "$apportion" platform seven.toml
+shows "the distribution is documented" "300 to 1000 times the fastest core" "$apportion" platform --help
+refuses "a negative seed" "--random: Value -1 not in range" "$apportion" platform --random -1
+refuses "a seed that is no number" "--random: Value seven not in range" "$apportion" platform --random seven
+refuses "a bundled machine that is to be drawn" "excludes --random" "$apportion" platform plbhec-a --random 7
+refuses "a list of what is to be drawn" "excludes --random" "$apportion" platform --list --random 7
+refuses "a file for nothing that is drawn" "--out requires --random" "$apportion" platform plbhec-a --out x.toml
+refuses "a file in a folder that is not there" "none/x.toml: cannot be written: No such file" \
+    "$apportion" platform --random 7 --out none/x.toml
+mkfifo pipe
+refuses "a pipe in the place of a file" "pipe: is no ordinary file" "$apportion" platform --random 7 --out pipe
+[ ! -e x.toml ] || fail "a refused draw leaves a file"
+
 refuses "a folder that cannot be made" "cannot be made" "$apportion" platform plbhec-a --generate tiny.toml/x
 refuses "a program that is not there" "cannot be run" "$apportion" platform plbhec-a ./nothing
 refuses "an unknown option" "--unknown" "$apportion" platform plbhec-a --unknown

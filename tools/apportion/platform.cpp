@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // `apportion platform`: lists the simulated machines, describes one, prints the environment in which programs of the
-// simulated flavour run on it, or runs one there.
+// simulated flavour run on it, runs one there, or draws one by chance.
 #include "codelets/simulated/platform.hpp"
 
 #include <fmt/format.h>
@@ -12,11 +12,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
+#include "codelets/simulated/random_platform.hpp"
+#include "models/profile_file.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -30,8 +34,9 @@ using simulated::Platform;
 using Json = nlohmann::ordered_json;
 
 struct PlatformOptions {
-    std::string platform, folder;
+    std::string platform, folder, out;
     std::vector<std::string> command;
+    std::optional<std::uint64_t> random_seed;
     bool list = false, env = false, json = false;
 };
 
@@ -114,12 +119,25 @@ int run_command(const std::vector<std::string>& command, const simulated::Enviro
     throw UserError(fmt::format("{} cannot be run: {}", command.front(), std::strerror(errno)));
 }
 
+void draw_platform(std::uint64_t seed, const std::string& file) {
+    const std::string text = simulated::random_platform(seed);
+    if (file.empty())
+        std::cout << text;
+    else
+        replace_file(file, [&](std::ostream& out) { out << text; });
+}
+
 int platform_command(const PlatformOptions& options) {
     if (options.list) {
         list_platforms();
         return 0;
     }
-    if (options.platform.empty()) throw UserError("name a platform, or give --list to see the bundled ones");
+    if (options.random_seed) {
+        draw_platform(*options.random_seed, options.out);
+        return 0;
+    }
+    if (options.platform.empty())
+        throw UserError("name a platform, or give --list to see the bundled ones, or --random SEED to draw one");
     const Platform platform = simulated::load_platform(options.platform);
     if (options.env || !options.folder.empty() || !options.command.empty()) {
         const auto environment = simulated::write_machine_files(
@@ -137,12 +155,12 @@ int platform_command(const PlatformOptions& options) {
 }  // namespace
 
 void add_platform(CLI::App& app, std::function<int()>& run) {
-    CLI::App* sub = app.add_subcommand("platform", "Simulated machines: list, describe, or run a program on one");
+    CLI::App* sub = app.add_subcommand("platform", "Simulated machines: list, describe, draw, or run a program on one");
     auto options = std::make_shared<PlatformOptions>();
-    sub->footer(
-        "Any program of the simulated flavour runs on a platform by\n"
-        "  apportion platform NAME PROGRAM ARGUMENTS...\n"
-        "or, in a shell, after  eval \"$(apportion platform NAME --env)\"");
+    sub->footer(std::string("Any program of the simulated flavour runs on a platform by\n"
+                            "  apportion platform NAME PROGRAM ARGUMENTS...\n"
+                            "or, in a shell, after  eval \"$(apportion platform NAME --env)\"\n\n") +
+                simulated::random_platform_help());
     auto* name = sub->add_option("platform", options->platform, "a bundled platform, or a platform file")
                      ->type_name("NAME|FILE");
     auto* list = sub->add_flag("--list", options->list, "list the bundled platforms")->excludes(name);
@@ -151,7 +169,16 @@ void add_platform(CLI::App& app, std::function<int()>& run) {
                                      "write StarPU's machine files into this folder instead of the user's cache")
                          ->type_name("DIR")
                          ->excludes(list);
-    sub->add_flag("--json", options->json, "print the description as one JSON object")->excludes(list, env, generate);
+    auto* json = sub->add_flag("--json", options->json, "print the description as one JSON object")
+                     ->excludes(list, env, generate);
+    auto* random =
+        sub->add_option("--random", options->random_seed, "draw a machine by chance: a platform file, printed")
+            ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+            ->type_name("SEED")
+            ->excludes(name, list, env, generate, json);
+    sub->add_option("--out", options->out, "write the machine that is drawn into this file")
+        ->type_name("FILE.toml")
+        ->needs(random);
     sub->prefix_command();
     sub->callback([options, sub, &run] {
         options->command = sub->remaining();

@@ -85,8 +85,8 @@ std::vector<double> Measurement::run(Group& group, Units units) {
 
 void Measurement::report(std::size_t processor, Units units, const Samples& samples) const {
     if (!watcher_.finished) return;
-    const double interval_s = samples.repetitions() > 1 ? samples.interval_s() : 0;
-    watcher_.finished({processor, {units, samples.mean_s(), interval_s, samples.repetitions()}, samples.precise(), {}});
+    watcher_.finished(
+        {processor, {units, samples.mean_s(), samples.interval_s(), samples.repetitions()}, samples.precise(), {}});
 }
 
 bool Measurement::measure(Units units, Group group) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Machines that nobody tuned for: platform files drawn by chance, with every kernel of the applications. What may come
+// out is described in one place, the tables of random_platform.cpp, from which random_platform_help() is written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace apportion::simulated {
+
+/// Kinds of machines that are drawn, each as likely as the others.
+std::span<const std::string> random_platform_classes();
+
+/// A platform file (platform_file.hpp) that needs no other file. The same text for the same seed, whatever the compiler
+/// and the machine. Its second line names the class: "# Class server: ...". Throws PlatformError where the bundled
+/// platforms, from which it has what kernels ask of a machine, are missing.
+std::string random_platform(std::uint64_t seed);
+
+/// The distribution, for people; several lines.
+std::string random_platform_help();
+
+}  // namespace apportion::simulated
