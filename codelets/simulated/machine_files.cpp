@@ -11,6 +11,7 @@
 
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
 #include "models/io/user_folders.hpp"
 
 namespace apportion::simulated {
@@ -41,9 +42,10 @@ std::string host_name(const Platform& platform) {
     return name;
 }
 
+/// For XML, which knows no control characters.
 std::string escaped(const std::string& text) {
     std::string out;
-    for (char c : text) {
+    for (char c : shown(text)) {
         if (c == '&')
             out += "&amp;";
         else if (c == '<')

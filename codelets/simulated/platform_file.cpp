@@ -50,7 +50,8 @@ std::ifstream open_platform_file(const fs::path& file) {
     try {
         return open_to_read(file.string());
     } catch (const FileError& error) {
-        throw PlatformError(error.what());
+        std::string sentence = error.what();  // FILE: problem
+        throw PlatformError(sentence.insert(file.string().size(), ":1"));
     }
 }
 

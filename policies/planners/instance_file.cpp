@@ -64,7 +64,7 @@ std::vector<double> Reader::numbers(const char* key, std::size_t count, const ch
         const double value = element.is_number() ? element.get<double>() : -1;
         if (!std::isfinite(value) || value > kLargest || value < (zero_allowed ? 0 : kSmallest))
             fail(key, fmt::format("holds {} for {} number {}; it must be a number {} and at most {}",
-                                  element.is_primitive() ? in_quotes(element.dump()) : "no number", of_what,
+                                  element.is_primitive() ? shown(element.dump().substr(0, 40)) : "no number", of_what,
                                   values.size() + 1, zero_allowed ? "of at least 0" : "greater than 0", kLargest));
         values.push_back(value);
     }
