@@ -12,11 +12,13 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <thread>
 
 #include "codelets/handicap.hpp"
 #include "codelets/text_file.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -70,7 +72,7 @@ void print_processors(const nlohmann::ordered_json& report) {
     for (const auto& processor : report.at("processors")) units += processor.at("units").get<double>();
     fmt::print("  {:<32} {:>10} {:>8} {:>7} {:>8}\n", "processor", "units", "share", "blocks", "idle");
     for (const auto& processor : report.at("processors"))
-        fmt::print("  {:<32} {:>10} {:>6.1f} % {:>7} {:>6.1f} %\n", processor.at("name").get<std::string>(),
+        fmt::print("  {:<32} {:>10} {:>6.1f} % {:>7} {:>6.1f} %\n", shown(processor.at("name").get<std::string>()),
                    processor.at("units").get<std::int64_t>(), 100 * processor.at("units").get<double>() / units,
                    processor.at("blocks").get<std::int64_t>(), processor.at("idle_percent").get<double>());
 }
@@ -254,7 +256,9 @@ int print_outcome(const Outcome& outcome, const AppOptions& options, const Work&
                   const std::string& title) {
     const std::string app = head.value("app", "");
     if (options.json)
-        std::cout << outcome_json(outcome, work, std::move(head)).dump() << '\n';
+        std::cout << outcome_json(outcome, work, std::move(head))
+                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << '\n';
     else
         print_table(outcome, work, title);
     if (!outcome.verification || outcome.verification->correct) return 0;
@@ -266,7 +270,7 @@ int print_outcome(const Outcome& outcome, const AppOptions& options, const Work&
 int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& body) {
     int status = 0;
     auto complain = [&](const char* sentence, int code) {
-        std::cerr << cli.get_name() << ": " << sentence << '\n';
+        std::cerr << cli.get_name() << ": " << shown(sentence) << '\n';
         status = code;
     };
     try {
@@ -279,6 +283,8 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
         complain(error.what(), 2);
     } catch (const UsageError& error) {
         complain(error.what(), 2);
+    } catch (const std::bad_alloc&) {
+        complain("the memory does not suffice; choose a smaller problem", 1);
     } catch (const NothingToRun&) {
         status = 0;
     } catch (const std::exception& error) {

@@ -13,6 +13,7 @@
 
 #include "apps/app.hpp"
 #include "apps/field_picture.hpp"
+#include "codelets/gnuplot.hpp"
 
 namespace {
 
@@ -81,7 +82,7 @@ int advect(MpdataOptions options) {
     std::shared_ptr<MpdataField> field;
     try {
         field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
-        if (!options.picture.empty()) check_picture(options.picture);
+        if (!options.picture.empty()) check_plot(options.picture);
     } catch (const std::runtime_error& error) {
         throw UsageError(error.what());
     }

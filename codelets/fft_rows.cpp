@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "codelets/fftw.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/user_folders.hpp"
 
 namespace apportion {
 
@@ -168,15 +170,25 @@ void Rows<T>::make_plans() {
         else
             plans = plans_by(planning);
     if (!timed) return;
-    const std::string file = fft_wisdom_file(Fftw<T>::kWisdomName);
-    Fftw<T>::import_wisdom(file.c_str());  // a file that is missing or from another FFTW is written anew
+    std::error_code ignored;
+    std::string file;  // stays empty for a user without a folder to keep wisdom in
+    try {
+        file = fft_wisdom_file(Fftw<T>::kWisdomName);
+    } catch (const FileError&) {
+    }
+    // A file that is missing or from another FFTW is written anew.
+    if (fs::is_regular_file(file, ignored)) Fftw<T>::import_wisdom(file.c_str());
     for (auto& [planning, plans] : plans_)
         if (is_timed(planning)) plans = plans_by(planning);
-    // Wisdom that cannot be kept costs the next run some seconds and nothing else.
-    std::error_code ignored;
+    if (file.empty()) return;
     fs::create_directories(fs::path(file).parent_path(), ignored);
-    const std::string temporary = fmt::format("{}.{}.part", file, getpid());
-    if (Fftw<T>::export_wisdom(temporary.c_str())) fs::rename(temporary, file, ignored);
+    try {
+        NewFile kept(file);
+        Fftw<T>::export_wisdom(kept.stream());
+        kept.finish();
+    } catch (const std::runtime_error&) {
+        // Wisdom that cannot be kept costs the next run some seconds and nothing else.
+    }
 }
 
 /// Under the planner's lock.
@@ -254,15 +266,9 @@ std::unique_ptr<FftRows> make_fft_rows(const FftRowsOptions& options) {
 }
 
 std::string fft_wisdom_file(const std::string& name) {
-    const auto variable = [](const char* of) {
-        const char* value = std::getenv(of);
-        return fs::path(value ? value : "");
-    };
-    fs::path cache = variable("XDG_CACHE_HOME");
-    if (cache.empty()) cache = variable("HOME").empty() ? fs::temp_directory_path() : variable("HOME") / ".cache";
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    return cache / "apportion" / fmt::format("{}-{}", name, host);
+    return cache_folder() / fmt::format("{}-{}", name, host);
 }
 
 }  // namespace apportion

@@ -47,7 +47,7 @@ struct FftRowsOptions {
 /// Makes the plans. Throws std::runtime_error when FFTW cannot.
 std::unique_ptr<FftRows> make_fft_rows(const FftRowsOptions& options);
 
-/// Where wisdom is kept: $XDG_CACHE_HOME/apportion/`name`-HOST, or ~/.cache.
+/// Where wisdom is kept: `name`-HOST in cache_folder(). Throws FileError.
 std::string fft_wisdom_file(const std::string& name);
 
 }  // namespace apportion

@@ -24,7 +24,7 @@ struct Fftw<double> {
     static constexpr auto free = fftw_free;
     static constexpr auto forget_wisdom = fftw_forget_wisdom;
     static constexpr auto import_wisdom = fftw_import_wisdom_from_filename;
-    static constexpr auto export_wisdom = fftw_export_wisdom_to_filename;
+    static constexpr auto export_wisdom = fftw_export_wisdom_to_file;
     static constexpr auto init_threads = fftw_init_threads;
     static constexpr auto plan_with_threads = fftw_plan_with_nthreads;
     static fftw_complex* complex(const std::complex<double>* x) {
@@ -44,7 +44,7 @@ struct Fftw<float> {
     static constexpr auto free = fftwf_free;
     static constexpr auto forget_wisdom = fftwf_forget_wisdom;
     static constexpr auto import_wisdom = fftwf_import_wisdom_from_filename;
-    static constexpr auto export_wisdom = fftwf_export_wisdom_to_filename;
+    static constexpr auto export_wisdom = fftwf_export_wisdom_to_file;
     static constexpr auto init_threads = fftwf_init_threads;
     static constexpr auto plan_with_threads = fftwf_plan_with_nthreads;
     static fftwf_complex* complex(const std::complex<float>* x) {

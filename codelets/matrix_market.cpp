@@ -4,16 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
+
+#include "codelets/matrix.hpp"
+#include "models/io/input_file.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -28,10 +29,7 @@ enum class Symmetry { general, symmetric, skew };
 /// The file, line by line, and where in it we are.
 class Lines {
   public:
-    explicit Lines(const std::string& path) : path_(path), stream_(path) {
-        if (std::filesystem::is_directory(path)) fail("is a folder");
-        if (!stream_) fail(fmt::format("cannot open: {}", std::strerror(errno)));
-    }
+    explicit Lines(const std::string& path) : path_(path), stream_(open_to_read(path)) {}
 
     [[noreturn]] void fail(const std::string& problem) const {
         throw std::runtime_error(number_ == 0 ? fmt::format("{}: {}", path_, problem)
@@ -65,7 +63,7 @@ class Lines {
         std::size_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-            fail(fmt::format("'{}' is no {}: a whole number of {} ... {}", text, what, least, most));
+            fail(fmt::format("{} is no {}: a whole number of {} ... {}", in_quotes(text), what, least, most));
         return value;
     }
 
@@ -76,15 +74,15 @@ class Lines {
         double value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (text.empty() || error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-            fail(fmt::format("'{}' is no finite number", whole));
+            fail(fmt::format("{} is no finite number", in_quotes(whole)));
         if (integer && value != std::floor(value))
-            fail(fmt::format("'{}' is no integer, as the file announces", whole));
+            fail(fmt::format("{} is no integer, as the file announces", in_quotes(whole)));
         return value;
     }
 
     void end_of_line() {
         if (const std::string_view more = word(); !more.empty())
-            fail(fmt::format("'{}' is more than the line should have", more));
+            fail(fmt::format("{} is more than the line should have", in_quotes(more)));
     }
 
   private:
@@ -112,20 +110,21 @@ Header read_header(Lines& lines) {
     if (!lines.next()) lines.fail("is empty");
     if (lines.word() != kBanner) lines.fail("is no Matrix Market file: the first line must begin with %%MatrixMarket");
     if (const auto object = lower_case(lines.word()); object != "matrix")
-        lines.fail(fmt::format("describes a '{}'; a matrix is needed", object));
+        lines.fail(fmt::format("describes a {}; a matrix is needed", in_quotes(object)));
     Header header;
     const std::string format = lower_case(lines.word()), field = lower_case(lines.word());
     const std::string symmetry = lower_case(lines.word());
     if (format != "coordinate" && format != "array")
-        lines.fail(fmt::format("has format '{}'; coordinate or array are needed", format));
+        lines.fail(fmt::format("has format {}; coordinate or array are needed", in_quotes(format)));
     if (field != "real" && field != "integer" && field != "double")
-        lines.fail(fmt::format("has elements of kind '{}'; real or integer are needed", field));
+        lines.fail(fmt::format("has elements of kind {}; real or integer are needed", in_quotes(field)));
     if (symmetry == "symmetric")
         header.symmetry = Symmetry::symmetric;
     else if (symmetry == "skew-symmetric")
         header.symmetry = Symmetry::skew;
     else if (symmetry != "general")
-        lines.fail(fmt::format("has symmetry '{}'; general, symmetric or skew-symmetric are needed", symmetry));
+        lines.fail(
+            fmt::format("has symmetry {}; general, symmetric or skew-symmetric are needed", in_quotes(symmetry)));
     lines.end_of_line();
     header.coordinate = format == "coordinate";
     header.integer = field == "integer";
@@ -221,6 +220,10 @@ std::variant<SparseMatrix, Matrix> read_matrix_market(const std::string& path) {
         lines.fail(fmt::format("the matrix is {} x {}; a square one is needed", header.rows, header.columns));
     if (!header.coordinate) return read_array(lines, header);
     const std::vector<Entry> entries = read_entries(lines, header);
+    // Otherwise a header of three numbers could ask for all memory.
+    if (entries.size() < header.rows)
+        lines.fail(fmt::format("{} entries cannot fill the {} rows that the file announces; every row needs one",
+                               entries.size(), header.rows));
     const double n = static_cast<double>(header.rows);
     if (static_cast<double>(entries.size()) < kDense * n * n) return compressed(entries, header.rows);
     Matrix matrix(ElementType::float64, header.rows, header.rows);
@@ -240,7 +243,7 @@ Matrix read_matrix_market_vector(const std::string& path) {
 }
 
 bool is_matrix_market(const std::string& path) {
-    std::ifstream stream(path);
+    std::ifstream stream = open_to_read(path);
     std::string start(kBanner.size(), '\0');
     return stream.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kBanner;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/npy.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -22,6 +20,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "models/io/input_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -127,9 +129,9 @@ class HeaderParser {
         const std::string_view descr = quoted();
         for (const auto& [type, name] : kTypes)
             if (descr == name) return type;
-        fail(path_, fmt::format("has elements of type '{}'; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
+        fail(path_, fmt::format("has elements of type {}; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
                                 "'<c16' (complex128) are needed",
-                                descr));
+                                in_quotes(descr)));
     }
 
     std::size_t integer() {
@@ -163,12 +165,10 @@ class HeaderParser {
     std::string_view rest_;
 };
 
-File open_to_read(const std::string& path) {
+File open_file(const std::string& path) {
+    require_regular_file(path);
     File file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file) fail_system(path, "open");
-    struct stat status;
-    if (fstat(fileno(file.get()), &status) != 0) fail_system(path, "read");
-    if (!S_ISREG(status.st_mode)) fail(path, "is not a regular file");
     return file;
 }
 
@@ -230,10 +230,13 @@ NpyHeader check_rows(const std::string& path, NpyHeader header, NpyElements elem
 /// Reads a strip of rows at a time and scatters it, so that both sides are touched in cache-sized pieces.
 template <class T>
 void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
-    constexpr std::size_t kStripRows = 64;
-    std::vector<T> strip(kStripRows * matrix.columns());
-    for (std::size_t first = 0; first < matrix.rows(); first += kStripRows) {
-        const std::size_t rows = std::min(kStripRows, matrix.rows() - first);
+    // Long rows need no more of them in a strip, which then holds one at least.
+    constexpr std::size_t kMostRows = 64, kStripBytes = 4 << 20;
+    const std::size_t strip_rows =
+        std::clamp<std::size_t>(kStripBytes / (matrix.columns() * sizeof(T)), 1, std::min(kMostRows, matrix.rows()));
+    std::vector<T> strip(strip_rows * matrix.columns());
+    for (std::size_t first = 0; first < matrix.rows(); first += strip_rows) {
+        const std::size_t rows = std::min(strip_rows, matrix.rows() - first);
         read_exactly(path, file, strip.data(), rows * matrix.columns() * sizeof(T));
         matrix.for_each_column<T>([&](T* column, std::size_t j) {
             for (std::size_t i = 0; i < rows; ++i) column[first + i] = strip[i * matrix.columns() + j];
@@ -256,6 +259,9 @@ void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
 
 /// Reads the data at the file's position, column after column or row after row of the matrix.
 void read_data(const std::string& path, std::FILE* file, Matrix& matrix, bool column_by_column) {
+    // One row is the same in both orders, and the columns of one element lie one behind the other.
+    if (matrix.rows() == 1 && matrix.ld() == 1)
+        return read_exactly(path, file, matrix.at(0, 0), matrix.columns() * element_size(matrix.type()));
     if (!column_by_column) return read_scattered(path, file, matrix);
     const std::size_t column_bytes = matrix.rows() * element_size(matrix.type());
     for (std::size_t j = 0; j < matrix.columns(); ++j) read_exactly(path, file, matrix.at(0, j), column_bytes);
@@ -274,41 +280,27 @@ std::string header_text(ElementType type, bool fortran_order, const std::vector<
     return std::string(kMagic) + std::string(prefix, 4) + text;
 }
 
-bool write_all(std::FILE* file, const std::string& header, const Matrix& matrix) {
-    bool good = std::fwrite(header.data(), 1, header.size(), file) == header.size();
+void write_file(const std::string& path, const std::string& header, const Matrix& matrix) {
+    NewFile file(path);
+    bool good = std::fwrite(header.data(), 1, header.size(), file.stream()) == header.size();
     const std::size_t column_bytes = matrix.rows() * element_size(matrix.type());
     for (std::size_t j = 0; good && j < matrix.columns(); ++j)
-        good = std::fwrite(matrix.at(0, j), 1, column_bytes, file) == column_bytes;
-    return std::fflush(file) == 0 && good;
-}
-
-void write_file(const std::string& path, const std::string& header, const Matrix& matrix) {
-    struct stat status;
-    // A rename would put a file in the place of a device, a pipe, or whatever else has the name.
-    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) fail(path, "exists and is not a regular file");
-    const std::string temporary = fmt::format("{}.{}.part", path, getpid());
-    File file(std::fopen(temporary.c_str(), "wbx"), std::fclose);
-    if (!file) fail_system(path, "write");
-    const bool written = write_all(file.get(), header, matrix) && std::fclose(file.release()) == 0;
-    if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
-    const int error = errno;
-    std::remove(temporary.c_str());
-    errno = error;
-    fail_system(path, "write");
+        good = std::fwrite(matrix.at(0, j), 1, column_bytes, file.stream()) == column_bytes;
+    file.finish();
 }
 
 }  // namespace
 
 NpyHeader read_npy_header(const std::string& path) {
-    return check_matrix(path, read_header(path, open_to_read(path).get()));
+    return check_matrix(path, read_header(path, open_file(path).get()));
 }
 
 NpyHeader read_npy_rows_header(const std::string& path, NpyElements elements) {
-    return check_rows(path, read_header(path, open_to_read(path).get()), elements);
+    return check_rows(path, read_header(path, open_file(path).get()), elements);
 }
 
 Matrix read_npy(const std::string& path) {
-    const File file = open_to_read(path);
+    const File file = open_file(path);
     const NpyHeader header = check_matrix(path, read_header(path, file.get()));
     Matrix matrix(header.type, header.rows, header.columns);
     read_data(path, file.get(), matrix, header.fortran_order);
@@ -316,7 +308,7 @@ Matrix read_npy(const std::string& path) {
 }
 
 Matrix read_npy_rows(const std::string& path, NpyElements elements) {
-    const File file = open_to_read(path);
+    const File file = open_file(path);
     const NpyHeader header = check_rows(path, read_header(path, file.get()), elements);
     Matrix matrix(header.type, header.columns, header.rows);
     read_data(path, file.get(), matrix, !header.fortran_order || header.shape.size() == 1);

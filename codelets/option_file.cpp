@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codelets/text_file.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -30,7 +31,8 @@ Positions read_header(TextFile& file) {
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const auto name = std::ranges::find(kNames, fields[f]);
         if (name == kNames.end())
-            file.fail(fmt::format("there is no column '{}'; the columns are {}", fields[f], fmt::join(kNames, ",")));
+            file.fail(
+                fmt::format("there is no column {}; the columns are {}", in_quotes(fields[f]), fmt::join(kNames, ",")));
         std::size_t& position = positions[name - kNames.begin()];
         if (position != fields.size()) file.fail(fmt::format("column {} is there twice", fields[f]));
         position = f;
@@ -64,7 +66,7 @@ std::array<double, kOptionColumns> read_option(const TextFile& file, const Posit
     for (int c = 0; c < kOptionColumns; ++c) option[c] = file.value(fields[positions[c]], kNames[c]);
     check(file, option);
     const std::string_view type = fields[positions[kType]];
-    if (type != "call" && type != "put") file.fail(fmt::format("type '{}' is neither call nor put", type));
+    if (type != "call" && type != "put") file.fail(fmt::format("type {} is neither call nor put", in_quotes(type)));
     if (type == "put") option[kSignedStrike] = -option[kSignedStrike];
     return option;
 }

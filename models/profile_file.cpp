@@ -2,19 +2,17 @@
 #include "models/profile_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+
+#include "models/io/input_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -30,14 +28,6 @@ std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
     return text;
-}
-
-/// What the file holds, short and printable.
-std::string shown(std::string_view text) {
-    constexpr std::size_t kLongest = 40;
-    std::string out = "'";
-    for (char c : text.substr(0, kLongest)) out += c >= ' ' && c <= '~' ? c : '?';
-    return out + (text.size() > kLongest ? "...'" : "'");
 }
 
 template <typename Number>
@@ -128,7 +118,7 @@ void Reader::read_header() {
                                     "'processor,units,seconds' or 'processor,units,seconds,ci,repetitions'",
                                     kColumns[i]));
     if (fields_.size() > std::size(kColumns))
-        fail(line_, fmt::format("column {} is unknown; remove it", shown(fields_[std::size(kColumns)])));
+        fail(line_, fmt::format("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)])));
     columns_ = fields_.size();
 }
 
@@ -144,26 +134,26 @@ void Reader::read_note(std::string_view line) {
 ProfilePoint Reader::read_point() const {
     const auto units = parse_units(fields_[1]);
     if (!units || *units <= 0 || *units > kMostUnits)
-        fail(line_, fmt::format("units are {}; they must be a whole number from 1 to 2^50", shown(fields_[1])));
+        fail(line_, fmt::format("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1])));
     const auto seconds = parse<double>(fields_[2]);
     if (!seconds || !(*seconds >= kShortest && *seconds <= kLongest))
         fail(line_,
              fmt::format("seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor "
                          "cannot run this size)",
-                         shown(fields_[2])));
+                         in_quotes(fields_[2])));
     ProfilePoint point{*units, *seconds, 0, 0};
     if (columns_ > 3 && !fields_[3].empty()) {
         const auto ci = parse<double>(fields_[3]);
         if (!ci || !std::isfinite(*ci) || *ci < 0)
             fail(line_,
-                 fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", shown(fields_[3])));
+                 fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", in_quotes(fields_[3])));
         point.ci_s = *ci;
     }
     if (columns_ > 4 && !fields_[4].empty()) {
         const auto repetitions = parse<std::int64_t>(fields_[4]);
         if (!repetitions || *repetitions < 0)
             fail(line_, fmt::format("repetitions are {}; they must be a whole number, at least 0, or empty",
-                                    shown(fields_[4])));
+                                    in_quotes(fields_[4])));
         point.repetitions = *repetitions;
     }
     return point;
@@ -189,7 +179,7 @@ void Reader::sort_points(std::size_t processor) {
         if (lines[i].units == lines[i - 1].units)
             fail(lines[i].line,
                  fmt::format("processor {} has {} units already in line {}; remove one of the two",
-                             shown(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
+                             in_quotes(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
     if (!std::is_sorted(points.begin(), points.end(), by_units)) std::sort(points.begin(), points.end(), by_units);
 }
 
@@ -240,10 +230,7 @@ std::string csv_name(const std::string& name) {
 Profile read_profile(std::istream& in, const std::string& name) { return Reader(in, name).read(); }
 
 Profile read_profile(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw FileError(fmt::format("{}: cannot be opened: {}; check the path", path, std::strerror(errno)));
-    if (in.peek(); in.bad()) throw FileError(fmt::format("{}: cannot be read; it must be a file, not a folder", path));
-    in.clear();
+    std::ifstream in = open_to_read(path);
     return read_profile(in, path);
 }
 
@@ -258,23 +245,6 @@ void write_profile(std::ostream& out, const Profile& profile) {
             if (point.repetitions > 0) out << point.repetitions;
             out << '\n';
         }
-}
-
-void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    // A rename would put a file in the place of a device, a pipe, or whatever else has the name.
-    if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
-        throw FileError(fmt::format("{}: is no ordinary file; choose another name", path));
-    const std::string beside = fmt::format("{}.{}.part", path, getpid());
-    errno = 0;
-    std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-    write(out);
-    out.close();
-    if (out && std::rename(beside.c_str(), path.c_str()) == 0) return;
-    const std::string reason = std::strerror(errno);
-    std::remove(beside.c_str());
-    throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, reason));
 }
 
 void save_profile(const std::string& path, const Profile& profile) {

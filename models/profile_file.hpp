@@ -14,20 +14,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace apportion {
+#include "models/io/file_error.hpp"
 
-/// A file that cannot be used: one sentence with place, problem and what to do.
-class FileError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
+namespace apportion {
 
 struct ProfilePoint {
     std::int64_t units = 0;        ///< > 0
@@ -58,11 +52,7 @@ Profile read_profile(const std::string& path);
 /// Writes all five columns; reading them gives the same numbers back.
 void write_profile(std::ostream& out, const Profile& profile);
 
-/// Writes into a file beside `path` that then replaces it, so that an older file is there until the new one is whole.
-/// Anything but a regular file is left alone. Throws FileError.
-void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);
-
-/// The same with write_profile.
+/// Replaces the file, see replace_file().
 void save_profile(const std::string& path, const Profile& profile);
 
 }  // namespace apportion

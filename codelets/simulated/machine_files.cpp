@@ -2,16 +2,17 @@
 #include "codelets/simulated/machine_files.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
+#include <ostream>
 
 #include "codelets/simulated/platform_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
+#include "models/io/user_folders.hpp"
 
 namespace apportion::simulated {
 
@@ -41,9 +42,10 @@ std::string host_name(const Platform& platform) {
     return name;
 }
 
+/// For XML, which knows no control characters.
 std::string escaped(const std::string& text) {
     std::string out;
-    for (char c : text) {
+    for (char c : shown(text)) {
         if (c == '&')
             out += "&amp;";
         else if (c == '<')
@@ -60,20 +62,6 @@ std::string escaped(const std::string& text) {
 std::uint64_t memory_to_tell(const Device& device) {
     const double mebibytes = std::ceil(std::ceil(device.memory_bytes / kMebi) / kStarpuShare);
     return static_cast<std::uint64_t>((mebibytes + 1) * kMebi);
-}
-
-/// Writes beside the file first and renames.
-void write_file(const fs::path& file, const std::string& content) {
-    const fs::path temporary = fmt::format("{}.{}", file.string(), ::getpid());
-    std::ofstream out(temporary);
-    out << content;
-    out.close();
-    std::error_code failed;
-    if (out) fs::rename(temporary, file, failed);
-    if (!out || failed) {
-        fs::remove(temporary, failed);
-        throw PlatformError(fmt::format("{}: cannot be written; choose a folder that you may write to", file.string()));
-    }
 }
 
 /// The cuda devices one by one, as StarPU counts them.
@@ -246,7 +234,7 @@ Environment write_machine_files(const Platform& platform, const fs::path& folder
                                         (absolute / "bus").string(), failed.message()));
     const std::string host = host_name(platform);
     const auto write = [&](const char* suffix, const std::string& content) {
-        write_file(absolute / "bus" / (host + suffix), content);
+        replace_file((absolute / "bus" / (host + suffix)).string(), [&](std::ostream& out) { out << content; });
     };
     write(".config", config_file(cpus, cuda.size()));
     write(".bandwidth", bandwidth_file(platform, cuda));
@@ -264,15 +252,8 @@ Environment write_machine_files(const Platform& platform, const fs::path& folder
 }
 
 fs::path machine_files_cache(const Platform& platform) {
-    const auto variable = [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value ? value : "");
-    };
-    fs::path cache = variable("XDG_CACHE_HOME");
-    if (cache.empty())
-        cache = variable("HOME").empty() ? fs::temp_directory_path() : fs::path(variable("HOME")) / ".cache";
     const std::size_t key = std::hash<std::string>{}(platform.file.string());
-    return cache / "apportion" / "platforms" / fmt::format("{}-{:08x}", host_name(platform), key & 0xffffffff);
+    return cache_folder() / "platforms" / fmt::format("{}-{:08x}", host_name(platform), key & 0xffffffff);
 }
 
 }  // namespace apportion::simulated

@@ -168,6 +168,19 @@ double true_seconds(const Platform& platform, const Device& device, const std::s
     return (time.base_s + stream_s + compute_seconds(needs, time, size, units)) * ripple(time, units);
 }
 
+void check_unit_times(const Platform& platform, const std::string& kernel, const KernelSize& size) {
+    constexpr double kShortest_s = 1e-15;
+    for (const Device& device : platform.devices) {
+        if (!device.kernels.contains(kernel)) continue;
+        const double seconds = true_seconds(platform, device, kernel, size, 1);
+        if (seconds >= kShortest_s && seconds < kNever_s) continue;
+        throw std::range_error(
+            fmt::format("{}: a unit of kernel {} takes {:g} s on {} at this size, and no simulation bears less than "
+                        "{:g} or more than {:g}; correct the platform's numbers, or choose another size",
+                        platform.file.string(), kernel, seconds, device.name, kShortest_s, kNever_s));
+    }
+}
+
 std::optional<Units> memory_units(const Platform& platform, const Device& device, const std::string& kernel,
                                   const KernelSize& size) {
     const KernelNeeds& needs = needs_of(platform, kernel);
@@ -176,7 +189,8 @@ std::optional<Units> memory_units(const Platform& platform, const Device& device
     double room = usable_bytes(device);
     const double resident = needs.resident_bytes(size);
     if (resident_fits(device, resident)) room -= resident;
-    return static_cast<Units>(room / unit_bytes);
+    constexpr double kMost = 1e18;  // that surely is a number of units
+    return static_cast<Units>(std::min(room / unit_bytes, kMost));
 }
 
 double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units) {

@@ -125,6 +125,10 @@ const KernelNeeds& needs_of(const Platform& platform, const std::string& kernel)
 double true_seconds(const Platform& platform, const Device& device, const std::string& kernel, const KernelSize& size,
                     double units);
 
+/// Throws std::range_error, with one sentence, when one unit takes some device no time, or as long as "never": every
+/// number of the platform may be sensible, and the problem's size is not.
+void check_unit_times(const Platform& platform, const std::string& kernel, const KernelSize& size);
+
 /// Units whose data fit the device together, beside the resident data where those fit; nothing: unbounded.
 std::optional<std::int64_t> memory_units(const Platform& platform, const Device& device, const std::string& kernel,
                                          const KernelSize& size);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "codelets/simulated/toml_table.hpp"
+#include "models/io/input_file.hpp"
 
 namespace apportion::simulated {
 
@@ -20,7 +21,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSmallestMemory = 32 << 20;  // bytes; StarPU would wait for ever for a first piece
+constexpr Limits kMemory = {32 << 20, 1e15};  // bytes; with less StarPU would wait for ever for a first piece
+constexpr Limits kSpeed = {1e3, 1e15};        // bytes/s; beyond, SimGrid's other limits count
+constexpr Limits kLatency = {1e-12, 1e3};     // s
+constexpr Limits kMoment = {1e-12, 1e6};      // s; well below kNever_s, as all times
+constexpr Limits kTime = {1e-12, 1e6};        // s
+constexpr Limits kRate = {1e-6, 1e24};        // work/s
+constexpr Limits kWorkTime = {1e-24, 1e6};    // s
+constexpr Limits kAmount = {1e-12, 1e18};     // work or bytes
+constexpr Limits kExponent = {1e-3, 10};
+constexpr Limits kUnits = {1, 1e15};
+constexpr Limits kHalf = {1e-9, 1e15};  // units
+constexpr Limits kFactor = {1e-6, 1e6};
+constexpr Limits kNoise = {1e-9, 2};  // of the logarithm: a factor of 7 is usual with 2
 constexpr std::int64_t kMostDevices = 1024;
 constexpr std::int64_t kLargestSeed = 1'000'000'000;
 constexpr std::int64_t kLongestRipple = 1'000'000;
@@ -32,15 +45,25 @@ std::optional<double> to_number(std::string_view text) {
     return value;
 }
 
+/// A regular file: an included device would never end.
+std::ifstream open_platform_file(const fs::path& file) {
+    try {
+        return open_to_read(file.string());
+    } catch (const FileError& error) {
+        std::string sentence = error.what();  // FILE: problem
+        throw PlatformError(sentence.insert(file.string().size(), ":1"));
+    }
+}
+
 std::vector<std::pair<double, double>> read_table(const fs::path& file) {
-    std::ifstream in(file);
+    std::ifstream in = open_platform_file(file);
     std::string line;
     const auto next = [&] {
         if (!std::getline(in, line)) return false;
         if (!line.empty() && line.back() == '\r') line.pop_back();
         return true;
     };
-    if (!next()) throw PlatformError(fmt::format("{}:1: cannot be read, or is empty", file.string()));
+    if (!next()) throw PlatformError(fmt::format("{}:1: is empty", file.string()));
     if (line != "units,seconds")
         throw PlatformError(fmt::format("{}:1: the first line must be the heading units,seconds", file.string()));
     std::vector<std::pair<double, double>> table;
@@ -49,12 +72,14 @@ std::vector<std::pair<double, double>> read_table(const fs::path& file) {
         const std::size_t comma = std::min(line.find(','), line.size());
         const auto units = to_number(std::string_view(line).substr(0, comma));
         const auto seconds = to_number(std::string_view(line).substr(std::min(comma + 1, line.size())));
-        const auto fail = [&](const char* problem) {
+        const auto fail = [&](const std::string& problem) {
             throw PlatformError(fmt::format("{}:{}: {}", file.string(), number, problem));
         };
         if (!units || !seconds) fail("this must be two numbers, units,seconds");
-        if (*units < 1 || *units != std::floor(*units) || *units > 1e15) fail("units must be a whole number from 1 on");
-        if (*seconds <= 0) fail("seconds must be greater than 0");
+        if (*units < kUnits.least || *units != std::floor(*units) || *units > kUnits.most)
+            fail(fmt::format("units must be a whole number from {:g} to {:g}", kUnits.least, kUnits.most));
+        if (*seconds < kTime.least || *seconds > kTime.most)
+            fail(fmt::format("seconds must be from {:g} to {:g}", kTime.least, kTime.most));
         if (!table.empty() && *units <= table.back().first) fail("units must grow from line to line; sort the lines");
         table.emplace_back(*units, *seconds);
     }
@@ -66,10 +91,10 @@ Monomial read_monomial(TomlTable& kernel, const char* key) {
     Monomial monomial;
     auto table = kernel.table(key, key);
     if (!table) return monomial;
-    monomial.factor = table->positive("factor");
-    monomial.m = table->not_negative("m", 0);
-    monomial.n = table->not_negative("n", 0);
-    monomial.k = table->not_negative("k", 0);
+    monomial.factor = table->within("factor", kAmount);
+    monomial.m = table->zero_or_within("m", kExponent, 0);
+    monomial.n = table->zero_or_within("n", kExponent, 0);
+    monomial.k = table->zero_or_within("k", kExponent, 0);
     table->finish();
     return monomial;
 }
@@ -82,12 +107,12 @@ void read_rate(TomlTable& table, TrueTime& time) {
         if (found) table.fail(key, fmt::format("{} and {} exclude each other; remove one", found, key));
         found = key;
     }
-    time.rates = table.points("rates");
-    time.seconds_by_n = table.points("seconds_by_n");
+    time.rates = table.points("rates", kUnits, kRate);
+    time.seconds_by_n = table.points("seconds_by_n", kUnits, kTime);
     if (table.has("seconds_per_work"))
-        time.rate = 1 / table.positive("seconds_per_work");
+        time.rate = 1 / table.within("seconds_per_work", kWorkTime);
     else if (time.rates.empty() && time.seconds_by_n.empty())
-        time.rate = table.positive("rate");
+        time.rate = table.within("rate", kRate);
 }
 
 class PlatformReader {
@@ -120,9 +145,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
     std::error_code ignored;
     if (!seen_.insert(fs::weakly_canonical(file, ignored)).second) return;
     const std::string name = file.string();
-    std::ifstream in(file);
-    if (!in || fs::is_directory(file, ignored))
-        throw PlatformError(fmt::format("{}:1: this platform file cannot be read; check its path and rights", name));
+    std::ifstream in = open_platform_file(file);
     const std::string content{std::istreambuf_iterator<char>(in), {}};
     toml::table root;
     try {
@@ -136,7 +159,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
     const std::string own_name = table.text("name", file.stem().string());
     const std::string description = table.text("description", "no description");
     const std::int64_t seed = table.whole("seed", 1, kLargestSeed, 1);
-    const double noise = table.not_negative("noise", 0);
+    const double noise = table.zero_or_within("noise", kNoise, 0);
     if (!included) {
         platform_.name = own_name;
         platform_.description = description;
@@ -168,8 +191,8 @@ void PlatformReader::read_needs(const std::string& name, TomlTable table) {
 void PlatformReader::read_link(TomlTable table) {
     Link link;
     link.name = table.text("name");
-    link.bytes_per_s = table.positive("bytes_per_s");
-    link.latency_s = table.not_negative("latency_s", 0);
+    link.bytes_per_s = table.within("bytes_per_s", kSpeed);
+    link.latency_s = table.zero_or_within("latency_s", kLatency, 0);
     link.shared = table.yes_no("shared", true);
     link.full_duplex = table.yes_no("full_duplex", true);
     table.finish();
@@ -198,33 +221,28 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         if (found == platform_.links.end())
             table.fail("link", fmt::format("there is no link {}; the links are: {}", link, link_names()));
         device.link = static_cast<int>(found - platform_.links.begin());
-        device.latency_s = table.not_negative("latency_s", found->latency_s);
-        device.memory_bytes = table.positive("memory_bytes");
-        if (device.memory_bytes < kSmallestMemory)
-            table.fail(
-                "memory_bytes",
-                fmt::format("memory_bytes is {}, but StarPU takes device memory in pieces of 32 MiB; give at least {}",
-                            device.memory_bytes, kSmallestMemory));
+        device.latency_s = table.zero_or_within("latency_s", kLatency, found->latency_s);
+        device.memory_bytes = table.within("memory_bytes", kMemory);
     } else {
         for (const char* key : {"link", "latency_s", "memory_bytes"})
             if (table.has(key)) table.fail(key, fmt::format("a cpu works in main memory and has no {}", key));
     }
     if (auto drift = table.table("drift", "a drift")) {
-        device.drift_factor = drift->positive("factor");
-        device.drift_from_s = drift->not_negative("from_s", 0);
+        device.drift_factor = drift->within("factor", kFactor);
+        device.drift_from_s = drift->zero_or_within("from_s", kMoment, 0);
         drift->finish();
     }
     if (auto spike = table.table("spike", "a spike")) {
-        device.spike_factor = spike->positive("factor");
-        device.spike_at_s = spike->not_negative("at_s", 0);
+        device.spike_factor = spike->within("factor", kFactor);
+        device.spike_at_s = spike->zero_or_within("at_s", kMoment, 0);
         spike->finish();
     }
     if (auto stall = table.table("stall", "a stall")) {
-        device.stall_s = stall->positive("seconds");
-        device.stall_from_s = stall->not_negative("from_s", 0);
+        device.stall_s = stall->within("seconds", kTime);
+        device.stall_from_s = stall->zero_or_within("from_s", kMoment, 0);
         stall->finish();
     }
-    if (table.has("lost_at_s")) device.lost_at_s = table.not_negative("lost_at_s", 0);
+    if (table.has("lost_at_s")) device.lost_at_s = table.zero_or_within("lost_at_s", kMoment, 0);
     table.for_each_named("kernel", [&](const std::string& name, TomlTable kernel) {
         if (!platform_.kernels.contains(name))
             kernel.fail(nullptr, fmt::format("kernel {} is not described; add [kernel.{}] to the platform or to an "
@@ -244,17 +262,17 @@ TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
             if (table.has(key)) table.fail(key, fmt::format("a table replaces the formula; remove {}", key));
         time.table = read_table(folder / file);
     } else {
-        time.base_s = table.not_negative("base_s", 0);
+        time.base_s = table.zero_or_within("base_s", kTime, 0);
         read_rate(table, time);
-        time.half_saturation = table.not_negative("half_saturation", 0);
-        time.stream_bytes_per_s = table.not_negative("stream_bytes_per_s", 0);
+        time.half_saturation = table.zero_or_within("half_saturation", kHalf, 0);
+        time.stream_bytes_per_s = table.zero_or_within("stream_bytes_per_s", kSpeed, 0);
     }
     if (auto ripple = table.table("ripple", "a ripple")) {
-        time.ripple_height = ripple->positive("height");
+        time.ripple_height = ripple->within("height", kFactor);
         time.ripple_period = ripple->whole("period", 2, kLongestRipple, 2);
-        time.ripple_fade = ripple->positive("fade", 0);
-        time.ripple_from = ripple->not_negative("from", 0);
-        time.ripple_to = ripple->positive("to", time.ripple_to);
+        time.ripple_fade = ripple->within("fade", kHalf, 0);
+        time.ripple_from = ripple->zero_or_within("from", kUnits, 0);
+        time.ripple_to = ripple->within("to", kUnits, time.ripple_to);
         ripple->finish();
     }
     table.finish();

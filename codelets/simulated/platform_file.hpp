@@ -43,7 +43,8 @@
 //     table = "k20c.csv"             # or, instead of them all: lines "units,seconds" under just that heading
 //     ripple = { height = 0.2, period = 64, fade = 1e3, from = 1, to = 1e4 }  # the last three: see TrueTime; optional
 //
-// The reader is strict: unknown keys, wrong types and impossible numbers are errors.
+// The reader is strict: unknown keys, wrong types, and numbers that are impossible or that no simulation bears are
+// errors, as is a part or table that is no regular file.
 #pragma once
 
 #include <filesystem>

@@ -74,14 +74,14 @@ double cost_us(starpu_task* task, unsigned worker, unsigned implementation) {
     SimulatedWorker& w = machine().workers[worker];
     const double true_s =
         true_seconds(machine().platform, w.device, model.kernel, model.size, static_cast<double>(model.units_of(task)));
-    if (!about_to_run(task, worker)) return true_s * 1e6;
+    if (!about_to_run(task, worker)) return std::min(true_s, kNever_s) * 1e6;
     // Asked twice at one moment, the answer is the same; later a task at the same address is another one.
     const double now_us = starpu_timing_now();
     if (task != w.last_task || now_us != w.last_asked_us) {
         const double start_s = std::max(w.busy_until_s, now_us * 1e-6);
         w.last_task = task;
         w.last_asked_us = now_us;
-        w.last_s = w.execution.next_seconds(true_s, start_s);
+        w.last_s = std::min(w.execution.next_seconds(true_s, start_s), kNever_s);
         w.busy_until_s = start_s + w.last_s;
     }
     return w.last_s * 1e6;
@@ -136,6 +136,7 @@ void install(starpu_codelet& codelet, const std::string& kernel, const KernelSiz
     if (!runs_on(DeviceKind::cpu) && !runs_on(DeviceKind::cuda))
         throw PlatformError(fmt::format("{}:1: no device of the platform has kernel {}; add [device.kernel.{}]",
                                         platform.file.string(), kernel, kernel));
+    check_unit_times(platform, kernel, size);
     Model& model = models()[&codelet];
     model.kernel = kernel;
     model.size = size;

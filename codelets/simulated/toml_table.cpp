@@ -46,18 +46,22 @@ double TomlTable::number(const char* key) {
     return *value;
 }
 
-double TomlTable::positive(const char* key) {
+double TomlTable::within(const char* key, Limits limits) {
     const double value = number(key);
-    if (value <= 0) fail(key, fmt::format("{} is {}, but must be greater than 0", key, value));
+    if (value < limits.least || value > limits.most)
+        fail(key, fmt::format("{} is {}, but must be from {:g} to {:g}", key, value, limits.least, limits.most));
     return value;
 }
 
-double TomlTable::positive(const char* key, double otherwise) { return find(key) ? positive(key) : otherwise; }
+double TomlTable::within(const char* key, Limits limits, double otherwise) {
+    return find(key) ? within(key, limits) : otherwise;
+}
 
-double TomlTable::not_negative(const char* key, double otherwise) {
+double TomlTable::zero_or_within(const char* key, Limits limits, double otherwise) {
     if (!find(key)) return otherwise;
     const double value = number(key);
-    if (value < 0) fail(key, fmt::format("{} is {}, but must not be negative", key, value));
+    if (value != 0 && (value < limits.least || value > limits.most))
+        fail(key, fmt::format("{} is {}, but must be 0 or from {:g} to {:g}", key, value, limits.least, limits.most));
     return value;
 }
 
@@ -78,19 +82,24 @@ bool TomlTable::yes_no(const char* key, bool otherwise) {
     return *value;
 }
 
-std::vector<std::pair<double, double>> TomlTable::points(const char* key) {
+std::vector<std::pair<double, double>> TomlTable::points(const char* key, Limits x_limits, Limits y_limits) {
     std::vector<std::pair<double, double>> points;
     const toml::node* node = find(key);
     if (!node) return points;
     const auto wrong = [&](const toml::node& at) {
-        fail_at(at, fmt::format("{} must be a list [[x, y], ...] of numbers greater than 0, by ascending x", key));
+        fail_at(at, fmt::format(
+                        "{} must be a list [[x, y], ...] with x from {:g} to {:g}, ascending, and y from {:g} to {:g}",
+                        key, x_limits.least, x_limits.most, y_limits.least, y_limits.most));
     };
     if (!node->is_array() || node->as_array()->empty()) wrong(*node);
     for (const toml::node& entry : *node->as_array()) {
         const toml::array* pair = entry.as_array();
         if (!pair || pair->size() != 2 || !(*pair)[0].is_number() || !(*pair)[1].is_number()) wrong(entry);
         const double x = *(*pair)[0].value<double>(), y = *(*pair)[1].value<double>();
-        if (!std::isfinite(x) || !std::isfinite(y) || x <= 0 || y <= 0) wrong(entry);
+        const auto outside = [](double value, Limits limits) {
+            return !(value >= limits.least && value <= limits.most);
+        };
+        if (outside(x, x_limits) || outside(y, y_limits)) wrong(entry);
         if (!points.empty() && x <= points.back().first) wrong(entry);
         points.emplace_back(x, y);
     }

@@ -17,6 +17,11 @@
 
 namespace apportion::simulated {
 
+/// Numbers that a key may have, both ends included: beyond them a number is a slip, and no simulation bears it.
+struct Limits {
+    double least, most;
+};
+
 class TomlTable {
   public:
     /// `what` names the table in messages, e.g. "a device". The table must outlive this.
@@ -24,13 +29,13 @@ class TomlTable {
 
     std::string text(const char* key);  ///< required, not empty
     std::string text(const char* key, const std::string& otherwise);
-    double positive(const char* key);
-    double positive(const char* key, double otherwise);
-    double not_negative(const char* key, double otherwise);
+    double within(const char* key, Limits limits);  ///< required
+    double within(const char* key, Limits limits, double otherwise);
+    double zero_or_within(const char* key, Limits limits, double otherwise);
     std::int64_t whole(const char* key, std::int64_t smallest, std::int64_t largest, std::int64_t otherwise);
     bool yes_no(const char* key, bool otherwise);
-    /// Pairs of numbers greater than 0, the first ones ascending; empty when the key is not there.
-    std::vector<std::pair<double, double>> points(const char* key);
+    /// Pairs of numbers, the first ones ascending; empty when the key is not there.
+    std::vector<std::pair<double, double>> points(const char* key, Limits x, Limits y);
     bool has(const char* key) const { return table_.contains(key); }
 
     /// A table under `key`, if there is one; `what` names it.

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
+#include <istream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "models/io/input_file.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -63,7 +64,7 @@ std::vector<double> Reader::numbers(const char* key, std::size_t count, const ch
         const double value = element.is_number() ? element.get<double>() : -1;
         if (!std::isfinite(value) || value > kLargest || value < (zero_allowed ? 0 : kSmallest))
             fail(key, fmt::format("holds {} for {} number {}; it must be a number {} and at most {}",
-                                  element.is_primitive() ? element.dump().substr(0, 40) : "no number", of_what,
+                                  element.is_primitive() ? shown(element.dump().substr(0, 40)) : "no number", of_what,
                                   values.size() + 1, zero_allowed ? "of at least 0" : "greater than 0", kLargest));
         values.push_back(value);
     }
@@ -162,12 +163,6 @@ DataAssignment read_instance(std::istream& in, const std::string& name) {
     return Reader(std::move(text), name).read();
 }
 
-DataAssignment read_instance(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw FileError(fmt::format("{}: cannot be opened: {}; check the path", path, std::strerror(errno)));
-    if (in.peek(); in.bad()) throw FileError(fmt::format("{}: cannot be read; it must be a file, not a folder", path));
-    in.clear();
-    return read_instance(in, path);
-}
+DataAssignment read_instance(const std::string& path) { return Reader(read_whole_file(path), path).read(); }
 
 }  // namespace apportion

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "models/io/shown.hpp"
 #include "policies/starpu/apportion.h"
 
 namespace apportion {
@@ -12,7 +13,7 @@ namespace {
 thread_local std::string last_error = "no error";
 }
 
-void set_error(const std::string& sentence) { last_error = sentence; }
+void set_error(const std::string& sentence) { last_error = shown(sentence); }
 
 int report_exception() noexcept {
     try {

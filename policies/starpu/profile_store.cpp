@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <system_error>
 
+#include "models/io/user_folders.hpp"
 #include "policies/config.hpp"
 
 namespace apportion {
@@ -25,12 +25,7 @@ bool names_a_file(const fs::path& path) {
 
 fs::path profiles_folder() {
     if (const std::string chosen = profiles_option(); !chosen.empty()) return chosen;
-    const auto variable = [](const char* name) {
-        const char* value = std::getenv(name);
-        return fs::path(value ? value : "");
-    };
-    const fs::path data = variable("XDG_DATA_HOME");
-    return (data.empty() ? variable("HOME") / ".local" / "share" : data) / "apportion" / "profiles";
+    return data_folder() / "profiles";
 }
 
 /// As the name of a file.
@@ -103,7 +98,13 @@ fs::path profile_file(const std::string& load, const Machine& machine) {
 
 RecordedTimes find_recorded_times(const ProfileRequest& request, const Machine& machine) {
     RecordedTimes times;
-    const fs::path file = profile_file(request.load, machine);
+    fs::path file;
+    try {
+        file = profile_file(request.load, machine);
+    } catch (const FileError& no_home) {
+        times.problem = no_home.what();
+        return times;
+    }
     times.source = file.string();
     std::error_code missing;
     if (!fs::exists(file, missing)) {

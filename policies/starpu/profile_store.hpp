@@ -31,7 +31,7 @@ struct ProfileRequest {
     std::vector<Processor> processors;
 };
 
-/// The file of that load's profile on that machine, whether it exists or not.
+/// The file of that load's profile on that machine, whether it exists or not. Throws FileError, see data_folder().
 std::filesystem::path profile_file(const std::string& load, const Machine& machine);
 
 /// Reads the profile. Processors are recognised by their names; one that is missing takes the times of one of its kind.

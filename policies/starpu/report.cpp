@@ -171,7 +171,8 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
         {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
     if (trace) report["trace"] = trace_json(run);
-    return report.dump();
+    // JSON is UTF-8; bytes of a name that are not become the replacement character.
+    return report.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace apportion

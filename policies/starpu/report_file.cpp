@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,26 +16,36 @@ namespace apportion {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, int error) {
-    throw ApiError(error, fmt::format("APPORTION_REPORT={}: the report cannot be written ({}); name a file that can be "
-                                      "appended to",
-                                      path, std::strerror(error)));
+[[noreturn]] void refuse(const std::string& path, int error, const char* problem) {
+    throw ApiError(error,
+                   fmt::format("APPORTION_REPORT={}: the report cannot be written ({}); name a regular file that "
+                               "can be appended to",
+                               path, problem));
+}
+
+[[noreturn]] void refuse(const std::string& path, int error) { refuse(path, error, std::strerror(error)); }
+
+/// A pipe would block until somebody reads it. A device that takes what is written never does.
+void refuse_pipe(const std::string& path, const struct stat& status) {
+    if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) refuse(path, EINVAL, "it is a pipe");
 }
 
 }  // namespace
 
 void check_report_file(const std::string& path) {
     namespace fs = std::filesystem;
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored)) refuse(path, EISDIR);
+    struct stat status;
+    const bool exists = stat(path.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) refuse(path, EISDIR);
+    if (exists) refuse_pipe(path, status);
     const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-    const bool writable =
-        fs::exists(path, ignored) ? access(path.c_str(), W_OK) == 0 : access(folder.c_str(), W_OK | X_OK) == 0;
+    const bool writable = exists ? access(path.c_str(), W_OK) == 0 : access(folder.c_str(), W_OK | X_OK) == 0;
     if (!writable) refuse(path, errno);
 }
 
 void append_report(const std::string& path, const std::string& json) {
-    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    // Without waiting, should it have become a pipe.
+    const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file < 0) refuse(path, errno);
     const std::string line = json + "\n";  // one write, so that lines of several programs do not mix
     const ssize_t written = write(file, line.data(), line.size());

@@ -17,6 +17,7 @@
 #include "policies/starpu/apportion.h"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/plugin.hpp"
+#include "policies/starpu/starpu_environment.hpp"
 
 namespace apportion {
 
@@ -136,7 +137,10 @@ extern "C" {
 int apportion_init(starpu_conf* conf) {
     return apportion::guarded([&] {
         apportion::check_environment_variables();
-        if (!starpu_is_initialized()) apportion::start(conf);
+        if (!starpu_is_initialized()) {
+            apportion::check_starpu_environment();
+            apportion::start(conf);
+        }
         try {
             apportion::check_running_scheduler();
         } catch (...) {

@@ -113,7 +113,7 @@ TEST_CASE("input of blackscholes that makes no sense is refused") {
     folder.write("options.csv",
                  "spot,strike,rate,volatility,expiry,type\n42,40,0.1,0.2,0.5,call\n42,-40,0.1,0.2,0.5,put\n");
     check_refused(folder.run("blackscholes --in " + folder.file("options.csv")), "options.csv:3: strike is -40");
-    check_refused(folder.run("blackscholes --in " + folder.file("none.csv")), "cannot open");
+    check_refused(folder.run("blackscholes --in " + folder.file("none.csv")), "cannot be opened");
     check_refused(folder.run("blackscholes"), "give --size N, or --in");
     check_refused(folder.run("blackscholes --size 0"), "--size");
     check_refused(folder.run("blackscholes --size 5,6"), "give one number of options");

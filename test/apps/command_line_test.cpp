@@ -96,7 +96,7 @@ TEST_CASE("matmul multiplies matrices from files into a file") {
     const std::string a_file = "matmul --a " + folder.file("a.npy") + " --b ";
     check_refused(folder.run(a_file + folder.file("a.npy")), "columns of A must be as many as the rows of B");
     check_refused(folder.run(a_file + folder.file("single.npy")), "different element types");
-    check_refused(folder.run(a_file + folder.file("none.npy")), "cannot open");
+    check_refused(folder.run(a_file + folder.file("none.npy")), "cannot be opened");
     check_refused(folder.run(a_file + "/dev/null"), "is not a regular file");
     check_refused(folder.run("matmul --a " + folder.file("a.npy")), "--a requires --b");
     check_refused(folder.run("matmul --size 3 " + files), "excludes");

@@ -106,7 +106,7 @@ TEST_CASE("fft2d refuses what is no matrix of complex numbers") {
     check_refused(folder.run("fft2d --size 8", "APPORTION_FFT_PLANING=measure"), "APPORTION_FFT_PLANNING");
     check_refused(folder.run("fft2d --size 8 --in x.npy"), "excludes");
     check_refused(folder.run("fft2d --size 8 --out /dev/null"), "is not a regular file");
-    check_refused(folder.run("fft2d --in " + folder.file("none.npy")), "cannot open");
+    check_refused(folder.run("fft2d --in " + folder.file("none.npy")), "cannot be opened");
     write_npy(folder.file("real.npy"), Matrix(ElementType::float64, 2, 2));
     check_refused(folder.run("fft2d --in " + folder.file("real.npy")), "has real elements");
     write_matrix(folder.file("nan.npy"), 2, {1, 2, 3, 4, Complex(0, NAN), 6});

@@ -92,7 +92,7 @@ TEST_CASE("input of grn that makes no sense is refused") {
                   "one.tsv has 1 gene; sets of 2 predictors need at least 3");
     check_refused(folder.run("grn --in " + folder.file("empty.tsv")),
                   "empty.tsv:1: a line with the samples' names is needed");
-    check_refused(folder.run("grn --in " + folder.file("none.tsv")), "cannot open");
+    check_refused(folder.run("grn --in " + folder.file("none.tsv")), "cannot be opened");
     folder.write("nan.tsv", "a b c\nG1 1 2 3\nG2 1 nan 3\nG3 1 2 4\n");
     check_refused(folder.run("grn --in " + folder.file("nan.tsv") + " --out " + folder.file("network.tsv")),
                   "nan.tsv:3: value 2 of gene G2 is 'nan'; give a finite number");

@@ -109,9 +109,11 @@ TEST_CASE("what is no table of options is refused with file and line") {
     CHECK(options_refusal(kHeader + "42,40,60,0.2,1,call\n") ==
           ":2: rate 60 over 1 years is senseless; 5 % a year is 0.05");
     CHECK(options_refusal(kHeader + "42,40,0.1,0.2,0.5,Call\n") == ":2: type 'Call' is neither call nor put");
-    CHECK_THROWS_WITH(read_options("/nowhere/options.csv", ElementType::float64),
-                      "/nowhere/options.csv: cannot open: No such file or directory");
-    CHECK_THROWS_WITH(read_options("/dev/null", ElementType::float64), "/dev/null: is not a regular file");
+    CHECK_THROWS_WITH(
+        read_options("/nowhere/options.csv", ElementType::float64),
+        "/nowhere/options.csv: cannot be opened: No such file or directory; check the path and your rights");
+    CHECK_THROWS_WITH(read_options("/dev/null", ElementType::float64),
+                      "/dev/null: is not a regular file; a pipe or device cannot be read here");
 }
 
 TEST_CASE("priced options are written with the columns they came with") {
@@ -123,7 +125,8 @@ TEST_CASE("priced options are written with the columns they came with") {
     const std::string text = content_of(in.path());
     CHECK(text.starts_with("spot,strike,rate,volatility,expiry,type,price\n42,40,0.1,0.2,0.5,call,4.7594"));
     CHECK(text.find("\n42,40,0.1,0.2,0.5,put,0.8085") != std::string::npos);
-    CHECK_THROWS_WITH(write_priced_options("/dev/null", p), "/dev/null: exists and is not a regular file");
+    CHECK_THROWS_WITH(write_priced_options("/dev/null", p),
+                      "/dev/null: exists and is not a regular file; choose another name");
 }
 
 TEST_CASE("expression is read with blanks or tabs, with or without a corner") {
@@ -151,6 +154,9 @@ TEST_CASE("what is no expression is refused with file and line") {
     CHECK(expression_refusal("a\tb\nG1\t1\t\n") == ":2: value 2 of gene G1 is missing");
     CHECK(expression_refusal("a b\nG1 1 2\nG2 1 2\nG1 3 4\n") == ":4: gene G1 is on line 2 already");
     CHECK(expression_refusal("a\tb\n\t1\t2\n") == ":2: the gene's name is missing");
+    CHECK(expression_refusal("a b\nG1 1 \x1b[31m\xff\n") == ":2: value 2 of gene G1 '\\x1b[31m\\xff' is not a number");
+    CHECK(expression_refusal("a b\nG1 1 " + std::string(1000, 'x') + "\n") ==
+          ":2: value 2 of gene G1 '" + std::string(40, 'x') + "...' is not a number");
 }
 
 TEST_CASE("networks are written as tables") {

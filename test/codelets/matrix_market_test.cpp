@@ -126,6 +126,8 @@ TEST_CASE("files that are not exactly a matrix are refused with line and reason"
     refused(kCoordinate + "3 x 1\n", 2, "'x' is no number of columns");
     refused(kCoordinate + "3 3\n", 2, "'' is no number of entries");
     refused(kCoordinate + "3 3 1 1\n", 2, "'1' is more than the line should have");
+    // A short file that asks for all memory.
+    refused(kCoordinate + "2147483583 2147483583 1\n1 1 4\n", 3, "1 entries cannot fill the 2147483583 rows");
     refused(kCoordinate + "3 2 1\n", 2, "is 3 x 2; a square one is needed");
     refused(kCoordinate + "99999999999 9 1\n", 2, "is no number of rows");
     refused(kCoordinate + "9 9 2\n1 1 1\n", 3, "ends behind 1 of the 2 entries");
@@ -145,6 +147,6 @@ TEST_CASE("files that are not exactly a matrix are refused with line and reason"
     refused("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", 5, "ends behind 3 elements");
     refused("%%MatrixMarket matrix array real general\n1 1\n1 2\n", 3, "'2' is more than");
     refused("%%MatrixMarket matrix array real general\n1 1\n1\n2\n", 4, "goes on behind");
-    CHECK_THROWS_WITH(read_matrix_market("/nowhere/a.mtx"), ContainsSubstring("cannot open"));
-    CHECK_THROWS_WITH(read_matrix_market("/tmp"), ContainsSubstring("is a folder"));
+    CHECK_THROWS_WITH(read_matrix_market("/nowhere/a.mtx"), ContainsSubstring("cannot be opened"));
+    CHECK_THROWS_WITH(read_matrix_market("/tmp"), ContainsSubstring("is not a regular file"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/npy.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <complex>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -185,7 +187,7 @@ TEST_CASE("files that are not exactly a matrix are refused with the reason") {
                                "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}",
                                "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'more': True}"})
         refused(npy(1, header, kSix), "header is malformed");
-    CHECK(complaint(folder.file("missing.npy")).find("cannot open") != std::string::npos);
+    CHECK(complaint(folder.file("missing.npy")).find("cannot be opened") != std::string::npos);
     std::filesystem::create_directory(folder.file("folder.npy"));
     CHECK(complaint(folder.file("folder.npy")).find("is not a regular file") != std::string::npos);
 }
@@ -247,6 +249,38 @@ TEST_CASE("complex arrays are read where they are wanted, and only there") {
     CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("Fortran order") != std::string::npos);
     write(path, npy(1, dictionary("<f4", "False", "(1, 1, 2, 3)"), kSix));
     CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("has 4 dimensions") != std::string::npos);
+}
+
+TEST_CASE("a wide matrix takes no more memory than its elements twice") {
+    const Folder folder;
+    const std::string path = folder.file("wide.npy");
+    constexpr std::size_t kColumns = 50'000'000;
+    write(path, npy(1, dictionary("<f4", "False", "(1, " + std::to_string(kColumns) + ")"), ""));
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) + kColumns * sizeof(float));  // a hole
+    std::ifstream statm("/proc/self/statm");
+    std::size_t pages = 0;
+    statm >> pages;
+    rlimit before;
+    REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+    const rlimit limited{pages * 4096 + 3 * kColumns * sizeof(float), before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_AS, &limited) == 0);
+    std::size_t read = 0;
+    try {
+        read = read_npy(path).columns();
+    } catch (const std::bad_alloc&) {
+    }
+    setrlimit(RLIMIT_AS, &before);
+    CHECK(read == kColumns);
+}
+
+TEST_CASE("the part that a killed process of the same number left is not in the way") {
+    const Folder folder;
+    const std::string victim = folder.file("victim"), path = folder.file("c.npy");
+    write(victim, "precious");
+    std::filesystem::create_symlink(victim, path + "." + std::to_string(getpid()) + ".part");
+    write_npy(path, Matrix(ElementType::float32, 2, 2));
+    CHECK(read_npy(path).rows() == 2);
+    CHECK(read(victim) == "precious");
 }
 
 TEST_CASE("a file that cannot be written leaves nothing behind") {

@@ -84,7 +84,7 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
 
 TEST_CASE("a file that is not there is an error, not an empty profile") {
     CHECK_THROWS_AS(read_profile("/nonexistent/profile.csv"), FileError);
-    CHECK_THROWS_WITH(read_profile("/"), "/: cannot be read; it must be a file, not a folder");
+    CHECK_THROWS_WITH(read_profile("/"), "/: is not a regular file; a folder cannot be read here");
     CHECK_THROWS_AS(save_profile("/nonexistent/profile.csv", {}), FileError);
 }
 
@@ -99,8 +99,9 @@ TEST_CASE("only a regular file is replaced") {
     const std::string pipe = "profile_file_test.pipe";
     std::remove(pipe.c_str());
     REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-    CHECK_THROWS_WITH(save_profile(pipe, {}), pipe + ": is no ordinary file; choose another name");
+    CHECK_THROWS_WITH(save_profile(pipe, {}), pipe + ": exists and is not a regular file; choose another name");
     CHECK(std::filesystem::is_fifo(pipe));
+    CHECK_THROWS_WITH(read_profile(pipe), pipe + ": is not a regular file; a pipe or device cannot be read here");
     std::remove(pipe.c_str());
 }
 

@@ -79,7 +79,7 @@ for size in 0 -3 many 4,0 1.5; do
     refuses "size '$size'" "give whole numbers from 1 on" "$apportion" compare --app fake "--size=$size"
 done
 refuses "numbers of blocks that are none" "--blocks 8,x: give whole numbers" compare --blocks 8,x
-refuses "a malformed platform" "bad.toml:8: rate is -1, but must be greater than 0" compare --platform bad.toml
+refuses "a malformed platform" "bad.toml:8: rate is -1, but must be from 1e-06 to" compare --platform bad.toml
 refuses "a missing platform" "there is no platform no-such" compare --platform no-such
 refuses "a platform without the kernel" "does not describe kernel \"fake\"" compare --policies plb-hec --platform plbhec-a
 refuses "an application that fails says why" "fake under prio failed: fake: the simulated disk is full" compare --policies prio

@@ -58,35 +58,35 @@ expect 0 '(?s)ilp .*ilp-milp.*min-min-v1.*min-min-v2.*proportional' --instance i
 printf '%s\n' processor,units,seconds a,10,10 a,20,10 b,10,10 b,20,10 >equal.csv
 expect 0 '(?s)a +20 .*b +0' --profiles equal.csv --units 20 --previous a=20
 expect 0 '(?s)a +0 .*b +20' --profiles equal.csv --units 20 --previous b=20
-expect 1 "--previous: 'c=3' does not begin with PROCESSOR=UNITS" --profiles equal.csv --units 20 --previous c=3
+expect 2 "--previous: 'c=3' does not begin with PROCESSOR=UNITS" --profiles equal.csv --units 20 --previous c=3
 expect 2 '--previous' --instance instance.json --units 7 --previous a=20
 
-expect 1 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
+expect 2 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
 expect 1 'nearest number that can be distributed is 20' --profiles profile.csv --units 30 --algorithm fpm --max slow=5,fast=15
 expect 1 'nearest number that can be distributed is 32' --profiles profile.csv --units 30 --algorithm fpm --granularity 16
-expect 1 "'nobody=3' does not begin with PROCESSOR=UNITS; the processors are: slow, fast" --profiles profile.csv --units 3 --max nobody=3
-expect 1 "--max: 'x' is no number of units for processor 'slow'" --profiles profile.csv --units 3 --max slow=x
-expect 1 "'magic' is no planner here; use one of equal," --profiles profile.csv --units 3 --algorithm magic
-expect 1 "'fpm' is no planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
+expect 2 "'nobody=3' does not begin with PROCESSOR=UNITS; the processors are: slow, fast" --profiles profile.csv --units 3 --max nobody=3
+expect 2 "--max: 'x' is no number of units for processor 'slow'" --profiles profile.csv --units 3 --max slow=x
+expect 2 "'magic' is no planner here; use one of equal," --profiles profile.csv --units 3 --algorithm magic
+expect 2 "'fpm' is no planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
 expect 2 'is required' --units 3
 expect 2 '--units' --profiles profile.csv
 expect 2 "--units: '1e3' is not usable; give a whole number" --profiles profile.csv --units 1e3
-expect 1 "--max: 'slow' appears twice" --profiles profile.csv --units 3 --max slow=1,slow=2
-expect 1 "--max: '' does not begin with PROCESSOR=UNITS" --profiles profile.csv --units 3 --max slow=1,
+expect 2 "--max: 'slow' appears twice" --profiles profile.csv --units 3 --max slow=1,slow=2
+expect 2 "--max: '' does not begin with PROCESSOR=UNITS" --profiles profile.csv --units 3 --max slow=1,
 expect 1 'give a number from 0 to 2\^50' --instance "$examples/instance.json" --units 1125899906842625 --algorithm min-min-v1
-expect 1 '^apportion: \.: cannot be read; it must be a file, not a folder' --instance . --units 3
+expect 2 '^apportion: \.: is not a regular file; a folder cannot be read here' --instance . --units 3
 status=0
 "$apportion" plan --profiles profile.csv --units 30 >/dev/full 2>full.txt || status=$?
 [ "$status$(cat full.txt)" = "1apportion: standard output cannot be written: No space left on device" ] ||
     { echo "a full disk: $status $(cat full.txt)"; failed=1; }
 mkfifo pipe.png
-expect 1 '--plot pipe.png: this is no regular file' --profiles profile.csv --units 30 --plot pipe.png
+expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
 expect 2 '--network' --profiles profile.csv --units 3 --network serial
 sed -i 's/slow,20,20/slow,10,20/' profile.csv
-expect 1 "^apportion: profile.csv:3: processor 'slow' has 10 units already in line 2" --profiles profile.csv --units 3
+expect 2 "^apportion: profile.csv:3: processor 'slow' has 10 units already in line 2" --profiles profile.csv --units 3
 sed -i 's/"c_s"/"c"/' instance.json
-expect 1 '^apportion: instance.json:2: "c" is no key of an instance' --instance instance.json --units 3
+expect 2 '^apportion: instance.json:2: "c" is no key of an instance' --instance instance.json --units 3
 
 # The condition and the gains: by hand, t = max(a, b) of (2, 1) and (2, 2) units is 4 s, of (3, 0) and (3, 1) 3 s.
 printf '%s\n' processor,units,seconds a,1,1 a,2,4 a,3,3 b,1,2 b,2,4 b,3,6 >spike.csv
@@ -98,9 +98,9 @@ expect 0 '(?s)a +holds +1 +0 .*b +holds +3 .*: a balanced distribution is optima
 # Equal shares of 8 are 4 and 4, which were not measured: not compared.
 printf '%s\n' processor,units,seconds a,2,2 a,6,6 b,2,2 b,6,6 >holes.csv
 expect 0 '(?s)\nequal +- +- +- +- +0\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nfewer' --profiles holes.csv --condition --units 8:8:1
-expect 1 'add up to none of these numbers; take multiples of 2, up to 12' --profiles holes.csv --condition --units 7:9:2
-expect 1 '^apportion: --units 8: give from:to:step' --profiles holes.csv --condition --units 8
-expect 1 'leave no measured size' --profiles holes.csv --condition --granularity 5
+expect 2 'add up to none of these numbers; take multiples of 2, up to 12' --profiles holes.csv --condition --units 7:9:2
+expect 2 '^apportion: --units 8: give from:to:step' --profiles holes.csv --condition --units 8
+expect 2 'leave no measured size' --profiles holes.csv --condition --granularity 5
 expect 2 '--units' --profiles holes.csv --units 2:8:2
 expect 2 '--algorithm' --profiles holes.csv --condition --algorithm fpm
 expect 2 '--profiles' --instance instance.json --condition

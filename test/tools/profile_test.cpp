@@ -291,6 +291,19 @@ TEST_CASE("a line that a killed run left half-written is measured again") {
     CHECK(file.text() == whole);
 }
 
+TEST_CASE("two measurements at once do not share a file") {
+    const TemporaryFile file;
+    {
+        ProfileRecord first(file.path, kIdentity, {});
+        CHECK_THAT(refusal(file.path, kIdentity), ContainsSubstring("another `apportion profile` writes it"));
+        first.add("CPU 0", {64, 0.5, 0.01, 3});
+        CHECK_THAT(refusal(file.path, kIdentity), ContainsSubstring("another `apportion profile` writes it"));
+        first.add("CPU 0", {128, 1.25, 0.01, 3});
+    }
+    CHECK(refusal(file.path, kIdentity) == "");
+    CHECK(read_profile(file.path).processors.at(0).points.size() == 2);
+}
+
 TEST_CASE("a measurement without a finished point leaves no file") {
     const TemporaryFile file;
     { const ProfileRecord record(file.path, kIdentity, {}); }

@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kUserHasToChange = 2;  ///< exit status of an application
+
 /// Where applications of a flavour can be, seen from this program: in the build folders, or installed.
 std::vector<fs::path> app_folders(bool simulated) {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
@@ -91,12 +93,16 @@ RunResult AppRunner::run(const RunRequest& request) const {
     const std::string what = fmt::format("{} under {}{}", app_, request.policy,
                                          request.blocks ? fmt::format(" with {} blocks", *request.blocks) : "");
     const ChildResult result = run_child({program_.string(), "--size", size_, "--json"}, environment);
-    if (result.status != 0) throw UserError(fmt::format("{} failed: {}", what, complaint(app_, result)));
+    if (result.status != 0) {
+        const std::string problem = fmt::format("{} failed: {}", what, complaint(app_, result));
+        if (result.status == kUserHasToChange) throw UserError(problem);
+        throw std::runtime_error(problem);
+    }
     try {
         const auto json = nlohmann::json::parse(result.output);
         return {json.at("seconds").get<double>(), json.at("size"), json.at("report")};
     } catch (const nlohmann::json::exception& error) {
-        throw UserError(fmt::format("{} printed no usable JSON: {}", what, error.what()));
+        throw std::runtime_error(fmt::format("{} printed no usable JSON: {}", what, error.what()));
     }
 }
 

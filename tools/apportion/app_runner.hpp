@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "codelets/child_process.hpp"
 #include "codelets/simulated/platform.hpp"
 #include "policies/starpu/machine.hpp"
-#include "tools/apportion/child_process.hpp"
 
 namespace apportion {
 

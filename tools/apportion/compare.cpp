@@ -10,14 +10,16 @@
 #include <memory>
 #include <thread>
 
+#include "codelets/gnuplot.hpp"
 #include "codelets/simulated/platform_file.hpp"
+#include "models/io/shown.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/comparison_output.hpp"
 #include "tools/apportion/comparison_plot.hpp"
 #include "tools/apportion/comparison_profile.hpp"
-#include "tools/apportion/gnuplot.hpp"
+#include "tools/apportion/interruption.hpp"
 #include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
@@ -43,7 +45,7 @@ class ProgressLine {
     void show(const std::string& text) const {
         if (!terminal_) return;
         constexpr const char* kStartAndClear = "\r\033[K";
-        std::cerr << kStartAndClear << (text.empty() ? "" : what_ + ": " + text) << std::flush;
+        std::cerr << kStartAndClear << (text.empty() ? "" : what_ + ": " + shown(text)) << std::flush;
     }
 
   private:
@@ -70,6 +72,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
 }
 
 int compare_command(const CompareOptions& options) {
+    const EndingChildren ending_children;
     const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
@@ -90,7 +93,7 @@ int compare_command(const CompareOptions& options) {
     comparison.asked_size = size.size() == 1 ? nlohmann::json(size.front()) : nlohmann::json(size);
     if (!options.plot.empty()) plot_comparison(comparison, options.plot);
     if (options.json)
-        std::cout << comparison_json(comparison).dump() << '\n';
+        std::cout << comparison_json(comparison).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     else
         std::cout << comparison_table(comparison);
     return 0;

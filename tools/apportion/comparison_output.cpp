@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/io/shown.hpp"
+
 namespace apportion {
 
 namespace {
@@ -46,7 +48,7 @@ std::string shares_table(const Comparison& comparison) {
     for (const std::string& policy : policies) text += fmt::format(" {:>9}", policy);
     text += "\n";
     for (const ProcessorGroup& group : groups) {
-        text += fmt::format("  {:<22}", group.name);
+        text += fmt::format("  {:<22}", shown(group.name));
         for (const std::string& policy : policies) {
             const auto& processors = comparison.best_of(policy).median_run().report.at("processors");
             double units = 0;
@@ -68,8 +70,9 @@ std::string losses(const Comparison& comparison) {
         const Json report = comparison.default_of(policy).median_run().report;
         for (const auto& lost : report.value("lost_processors", Json::array()))
             text += fmt::format("\n  {} lost {} at {:.4g} s: {}; {} units given back\n", policy,
-                                lost.at("name").get<std::string>(), lost.at("at_seconds").get<double>(),
-                                lost.at("reason").get<std::string>(), lost.at("units_given_back").get<std::int64_t>());
+                                shown(lost.at("name").get<std::string>()), lost.at("at_seconds").get<double>(),
+                                shown(lost.at("reason").get<std::string>()),
+                                lost.at("units_given_back").get<std::int64_t>());
     }
     return text;
 }
@@ -124,8 +127,8 @@ std::string comparison_title(const Comparison& comparison) {
 
 std::string comparison_table(const Comparison& comparison) {
     const bool repeated = comparison.configurations.front().runs.size() > 1;
-    std::string text = comparison_title(comparison) + "\n";
-    for (const std::string& event : comparison.platform_events) text += event + "\n";
+    std::string text = shown(comparison_title(comparison)) + "\n";
+    for (const std::string& event : comparison.platform_events) text += shown(event) + "\n";
     if (std::isfinite(comparison.lower_bound_s))
         text += fmt::format("lower bound: {:.4g} s{}\n", comparison.lower_bound_s,
                             comparison.bound_is_estimated ? ", estimated from the best speeds that were measured" : "");

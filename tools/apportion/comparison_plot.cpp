@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 
+#include "codelets/gnuplot.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/comparison_output.hpp"
-#include "tools/apportion/gnuplot.hpp"
 
 namespace apportion {
 

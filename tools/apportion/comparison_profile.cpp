@@ -8,8 +8,8 @@
 #include <iostream>
 #include <map>
 
+#include "codelets/child_process.hpp"
 #include "policies/starpu/profile_store.hpp"
-#include "tools/apportion/child_process.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_platform.hpp"
 
@@ -46,15 +46,15 @@ void record_here(const std::string& app, const std::string& size, const std::str
         run_child({fs::read_symlink("/proc/self/exe").string(), "profile", "--app", app, "--size", size, "--out", file,
                    "--max-seconds", "0.5", "--max-repetitions", "5"});
     if (result.status != 0)
-        throw UserError(fmt::format("no profile could be recorded for the static policies: {}",
-                                    result.errors.substr(0, result.errors.find('\n'))));
+        throw std::runtime_error(fmt::format("no profile could be recorded for the static policies: {}",
+                                             result.errors.substr(0, result.errors.find('\n'))));
 }
 
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
     std::string name = (fs::temp_directory_path() / "apportion-profile-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw UserError(fmt::format("{}: a temporary folder cannot be made", name));
+    if (!mkdtemp(name.data())) throw std::runtime_error(fmt::format("{}: a temporary folder cannot be made", name));
     path_ = name;
 }
 

@@ -16,7 +16,7 @@ namespace apportion {
 /// Removed with all that is in it.
 class TemporaryFolder {
   public:
-    TemporaryFolder();  ///< throws UserError
+    TemporaryFolder();  ///< throws std::runtime_error
     ~TemporaryFolder();
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;

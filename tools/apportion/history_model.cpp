@@ -6,11 +6,13 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "models/io/input_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
 #include "models/profile_file.hpp"
 
 namespace apportion {
@@ -59,7 +61,7 @@ int Reader::next_number(const char* what, int least, int most) {
     int value = 0;
     std::string rest;
     if (!(text >> value) || text >> rest || value < least || value > most)
-        fail(fmt::format("{} is '{}', not a whole number from {} to {}", what, text.str(), least, most));
+        fail(fmt::format("{} is {}, not a whole number from {} to {}", what, in_quotes(text.str()), least, most));
     return value;
 }
 
@@ -67,7 +69,7 @@ template <typename Number, typename... Base>
 Number Reader::number(const std::string& text, Base... base) const {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
-    if (error != std::errc{} || end != text.data() + text.size()) fail(fmt::format("'{}' is no number", text));
+    if (error != std::errc{} || end != text.data() + text.size()) fail(fmt::format("{} is no number", in_quotes(text)));
     return value;
 }
 
@@ -136,8 +138,7 @@ void write_entry(std::ostream& out, const HistoryEntry& entry) {
 HistoryModel read_history_model(std::istream& in, const std::string& name) { return Reader(in, name).read(); }
 
 HistoryModel read_history_model(const std::string& path) {
-    std::ifstream in(path);
-    if (!in) throw FileError(fmt::format("{}: cannot be opened: {}; check the path", path, std::strerror(errno)));
+    std::ifstream in = open_to_read(path);
     return read_history_model(in, path);
 }
 

@@ -11,10 +11,10 @@
 #include <memory>
 #include <optional>
 
+#include "codelets/gnuplot.hpp"
 #include "policies/planners/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/gnuplot.hpp"
 #include "tools/apportion/plan_condition.hpp"
 #include "tools/apportion/plan_output.hpp"
 #include "tools/apportion/plan_plot.hpp"
@@ -85,7 +85,7 @@ int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, c
         throw UserError(
             fmt::format("--algorithm: '{}' is no planner here; use one of {}", options.algorithm, names(entries)));
     if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
-        throw UserError(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
+        throw std::runtime_error(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
     if (options.algorithm == "all")
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
     else

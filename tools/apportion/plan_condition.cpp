@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/io/shown.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/geometric.hpp"
 #include "policies/planners/hpopta.hpp"
@@ -157,12 +158,13 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
 
 std::string condition_table(const ConditionReport& report) {
     std::size_t width = 9;
-    for (const BalanceCondition& condition : report.conditions) width = std::max(width, condition.processor.size());
+    for (const BalanceCondition& condition : report.conditions)
+        width = std::max(width, shown(condition.processor).size());
     std::string out = fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {}\n", "processor", width, "condition", "sizes",
                                   "violations", "worst pair");
     for (const BalanceCondition& c : report.conditions)
-        out += fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {}\n", c.processor, width, c.holds() ? "holds" : "violated",
-                           c.sizes, c.violated,
+        out += fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {}\n", shown(c.processor), width,
+                           c.holds() ? "holds" : "violated", c.sizes, c.violated,
                            c.holds() ? ""
                                      : fmt::format("{} units take {:.6g} s, but {} take {:.6g} s", c.smaller,
                                                    c.smaller_s, c.larger, c.larger_s));

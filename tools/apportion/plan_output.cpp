@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "models/io/shown.hpp"
+
 namespace apportion {
 
 namespace {
@@ -70,11 +72,11 @@ bool is_measured(const PlanSubject& subject, const Plan& plan) {
 
 std::string plan_table(const PlanSubject& subject, const Plan& plan) {
     std::size_t width = 9;
-    for (const std::string& name : subject.processors) width = std::max(width, name.size());
+    for (const std::string& name : subject.processors) width = std::max(width, shown(name).size());
     std::string out = fmt::format("{:<{}}  {:>14}  {:>8}  {:>14}\n", "processor", width, "units", "% of n", "seconds");
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         out += fmt::format(
-            "{:<{}}  {:>14}  {:>8.2f}  {:>14.6g}\n", subject.processors[i], width, plan.shares[i],
+            "{:<{}}  {:>14}  {:>8.2f}  {:>14.6g}\n", shown(subject.processors[i]), width, plan.shares[i],
             subject.units > 0 ? 100.0 * static_cast<double>(plan.shares[i]) / static_cast<double>(subject.units) : 0.0,
             plan.times_s[i]);
     const std::string verdict = quality(subject, plan);
@@ -107,7 +109,7 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
     std::string failures;
     for (const Plan& plan : plans) {
         if (!plan.failure.empty()) {
-            failures += fmt::format("{}: no solution: {}\n", plan.algorithm, plan.failure);
+            failures += fmt::format("{}: no solution: {}\n", plan.algorithm, shown(plan.failure));
             continue;
         }
         std::string shares;
@@ -121,7 +123,7 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
     if (with_shares) {
         out += "shares in the order: ";
         for (std::size_t i = 0; i < subject.processors.size(); ++i)
-            out += fmt::format("{}{}", i > 0 ? ", " : "", subject.processors[i]);
+            out += fmt::format("{}{}", i > 0 ? ", " : "", shown(subject.processors[i]));
         out += '\n';
     }
     if (some_interpolated) out += kInterpolated;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codelets/gnuplot.hpp"
 #include "models/akima.hpp"
 #include "models/fitted_curve.hpp"
 #include "models/piecewise_linear.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/gnuplot.hpp"
 
 namespace apportion {
 

@@ -20,7 +20,8 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "codelets/simulated/random_platform.hpp"
-#include "models/profile_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -44,7 +45,7 @@ const char* kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" 
 
 void list_platforms() {
     for (const std::string& name : simulated::bundled_platforms())
-        fmt::print("{:<14} {}\n", name, simulated::load_platform(name).description);
+        fmt::print("{:<14} {}\n", shown(name), shown(simulated::load_platform(name).description));
 }
 
 std::string kernel_names(const Device& device) {
@@ -54,20 +55,21 @@ std::string kernel_names(const Device& device) {
 }
 
 void print_platform(const Platform& platform) {
-    fmt::print("{}: {}\n{}\n\n", platform.name, platform.description, platform.file.string());
+    fmt::print("{}: {}\n{}\n\n", shown(platform.name), shown(platform.description), shown(platform.file.string()));
     fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}\n", "device", "kind", "count", "link", "latency",
                "memory", "kernels");
     for (const Device& d : platform.devices) {
         const std::string behaviour = simulated::describe_behaviour(d);
         const bool own = d.kind == DeviceKind::cuda;
-        fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}{}\n", d.name, kind_name(d.kind), d.count,
-                   own ? platform.links[d.link].name : "-", own ? fmt::format("{:g} us", d.latency_s * 1e6) : "-",
-                   own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main", kernel_names(d),
+        fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}{}\n", shown(d.name), kind_name(d.kind), d.count,
+                   own ? shown(platform.links[d.link].name) : "-",
+                   own ? fmt::format("{:g} us", d.latency_s * 1e6) : "-",
+                   own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main", shown(kernel_names(d)),
                    behaviour.empty() ? "" : "; " + behaviour);
     }
     if (!platform.links.empty()) fmt::print("\n  {:<20} {:>10}\n", "link", "bandwidth");
     for (const Link& link : platform.links)
-        fmt::print("  {:<20} {:>10}  {}, {}\n", link.name, fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
+        fmt::print("  {:<20} {:>10}  {}, {}\n", shown(link.name), fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
                    link.shared ? "shared by its devices" : "one for each device",
                    link.full_duplex ? "full-duplex" : "one direction at a time");
     if (platform.noise > 0)
@@ -104,7 +106,7 @@ Json platform_json(const Platform& platform) {
 }
 
 /// For a shell: in single quotes, whatever the value.
-std::string quoted(const std::string& value) {
+std::string for_shell(const std::string& value) {
     std::string out = "'";
     for (char c : value) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return out + "'";
@@ -143,9 +145,9 @@ int platform_command(const PlatformOptions& options) {
         const auto environment = simulated::write_machine_files(
             platform, options.folder.empty() ? simulated::machine_files_cache(platform) : options.folder.c_str());
         if (!options.command.empty()) return run_command(options.command, environment);
-        for (const auto& [name, value] : environment) fmt::print("export {}={}\n", name, quoted(value));
+        for (const auto& [name, value] : environment) fmt::print("export {}={}\n", name, for_shell(value));
     } else if (options.json) {
-        std::cout << platform_json(platform).dump() << '\n';
+        std::cout << platform_json(platform).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
     } else {
         print_platform(platform);
     }

@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "models/io/shown.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
@@ -44,21 +45,24 @@ struct ProfileOptions {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// Takes Ctrl-C and an end by the batch system as the wish to stop behind the current repetition.
+/// Takes Ctrl-C and an end by the batch system or with the terminal as the wish to stop behind the current repetition.
 class Interruptible {
   public:
     Interruptible() {
-        for (int i = 0; i < 2; ++i) before_[i] = std::signal(kSignals[i], [](int) { interrupted = 1; });
+        for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+            before_[i] = std::signal(kSignals[i], [](int) { interrupted = 1; });
+            if (before_[i] == SIG_IGN) std::signal(kSignals[i], SIG_IGN);  // nohup
+        }
     }
     ~Interruptible() {
-        for (int i = 0; i < 2; ++i) std::signal(kSignals[i], before_[i]);
+        for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
     }
     Interruptible(const Interruptible&) = delete;
     Interruptible& operator=(const Interruptible&) = delete;
 
   private:
-    static constexpr int kSignals[] = {SIGINT, SIGTERM};
-    void (*before_[2])(int);
+    static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+    void (*before_[std::size(kSignals)])(int);
 };
 
 Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
@@ -112,7 +116,7 @@ void Course::finished(const MeasuredPoint& measured) {
     line_.point_done();
     if (!measured.does_not_fit.empty()) {
         line_.clear();
-        std::cerr << fmt::format("apportion profile: {}; this size is left out\n", measured.does_not_fit);
+        std::cerr << fmt::format("apportion profile: {}; this size is left out\n", shown(measured.does_not_fit));
         return;
     }
     const ProfilePoint& point = measured.point;
@@ -125,7 +129,7 @@ void Course::finished(const MeasuredPoint& measured) {
 
 void Course::finish(const ProfileOptions& options, bool complete) {
     line_.clear();
-    fmt::print("{}: {} points measured{}\n", options.out, measured_,
+    fmt::print("{}: {} points measured{}\n", shown(options.out), measured_,
                record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
     if (imprecise_ > 0)
         fmt::print(
@@ -212,7 +216,7 @@ int record_platform(const ProfileOptions& options) {
     save_profile(out, profile.profile);
     std::size_t points = 0;
     for (const ProcessorProfile& processor : profile.profile.processors) points += processor.points.size();
-    fmt::print("{}: {} points of {} processors\n", out, points, profile.profile.processors.size());
+    fmt::print("{}: {} points of {} processors\n", shown(out), points, profile.profile.processors.size());
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <new>
 
+#include "models/io/shown.hpp"
 #include "models/profile_file.hpp"
 #include "policies/starpu/machine.hpp"
 #include "tools/apportion/command.hpp"
@@ -92,7 +93,7 @@ void import_history(const std::string& symbol, const std::string& units_from, co
                      {"units from", units_from},
                      {"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))}};
     save_profile(out, profile);
-    fmt::print("{}: {} points of {} processors\n", out, points_in(profile), profile.processors.size());
+    fmt::print("{}: {} points of {} processors\n", shown(out), points_in(profile), profile.processors.size());
 }
 
 void export_history(const std::string& symbol, const std::string& units_from, const std::string& profile_path) {
@@ -100,7 +101,7 @@ void export_history(const std::string& symbol, const std::string& units_from, co
     const Profile profile = read_profile(profile_path);
     const std::string path = new_path_of(symbol);
     save_history_model(path, history_model_of(profile, rule, hash_of_bytes));
-    fmt::print("{}: {} points of {} processors\n", path, points_in(profile), profile.processors.size());
+    fmt::print("{}: {} points of {} processors\n", shown(path), points_in(profile), profile.processors.size());
 }
 
 }  // namespace apportion

@@ -67,6 +67,7 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
     const simulated::KernelSize kernel_size = simulated_size(run.size);
     const std::vector<Units> wanted = sizes.empty() ? dense_sizes(report.at("units"), report.at("granularity")) : sizes;
 
+    simulated::check_unit_times(platform, app, kernel_size);
     PlatformProfile result;
     result.load = report.at("profile").at("name");
     result.machine = runner.machine();

@@ -6,6 +6,8 @@
 
 #include <iostream>
 
+#include "models/io/shown.hpp"
+
 namespace apportion {
 
 namespace {
@@ -27,12 +29,12 @@ std::string progress_text(std::size_t done, std::size_t points, double elapsed_s
     if (done > 0 && done < points)
         text += fmt::format("  {} left",
                             readable(elapsed_s * static_cast<double>(points - done) / static_cast<double>(done)));
-    return activity.empty() ? text : text + "  " + activity;
+    return activity.empty() ? text : text + "  " + shown(activity);
 }
 
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }
 
-ProgressLine::ProgressLine(std::size_t points, bool shown) : points_(points), shown_(shown) {}
+ProgressLine::ProgressLine(std::size_t points, bool visible) : points_(points), shown_(visible) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 

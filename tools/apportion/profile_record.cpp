@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/profile_record.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +13,9 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+
+#include "models/io/input_file.hpp"
+#include "models/io/new_file.hpp"
 
 namespace apportion {
 
@@ -34,29 +41,53 @@ ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks)
     : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)) {
     for (Notes* notes : {&identity_, &remarks_})
         for (auto& [key, value] : *notes) make_one_line(value);
-    std::error_code error;
-    const fs::file_status status = fs::status(path_, error);
-    if (fs::exists(status) && !fs::is_regular_file(status))
-        throw FileError(fmt::format("{}: is no ordinary file; choose another name for the profile", path_));
-    created_ = !fs::exists(status);
-    if (!created_) load();
-    out_.open(path_, std::ios::binary | (empty_ ? std::ios::trunc : std::ios::app));
-    if (!out_) fail_to_write(path_);
+    open();
+    try {
+        load();
+    } catch (...) {
+        close(file_);
+        throw;
+    }
+}
+
+/// Two measurements at once would both write the head of a new file, and what one has the other would measure again.
+/// The lock ends with the process, however that ends; a file system without locks is no reason not to measure.
+void ProfileRecord::open() {
+    require_replaceable(path_);
+    for (;;) {
+        created_ = !fs::exists(path_);
+        file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+        if (file_ < 0) fail_to_write(path_);
+        const bool taken = flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        struct stat locked, named;
+        if (!taken && fstat(file_, &locked) == 0 && stat(path_.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&
+            locked.st_dev == named.st_dev)
+            return;
+        close(file_);
+        if (taken)
+            throw FileError(fmt::format(
+                "{}: another `apportion profile` writes it; wait for its end or choose another file", path_));
+        // Whoever had it has just removed it, without a point.
+    }
 }
 
 ProfileRecord::~ProfileRecord() {
-    out_.close();
     std::error_code ignored;
     if (created_ && empty_) fs::remove(path_, ignored);
+    close(file_);
+}
+
+void ProfileRecord::write(const std::string& text) {
+    for (std::size_t done = 0; done < text.size();) {
+        const ssize_t written = ::write(file_, text.data() + done, text.size() - done);
+        if (written <= 0) fail_to_write(path_);
+        done += static_cast<std::size_t>(written);
+    }
 }
 
 /// Changes the file only when it is known to be one that can be continued.
 void ProfileRecord::load() {
-    std::ifstream in(path_, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (!in) throw FileError(fmt::format("{}: cannot be read: {}; check the path", path_, std::strerror(errno)));
-    const std::string content = text.str();
+    const std::string content = read_whole_file(path_);
     if (content.empty()) return;
     const std::size_t last_end = content.rfind('\n');
     const std::size_t whole = last_end == std::string::npos ? content.size() : last_end + 1;
@@ -105,8 +136,7 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     write_profile(text, profile);
     std::string lines = text.str();
     if (!empty_) lines.erase(0, lines.find('\n') + 1);  // the names of the columns
-    out_ << lines << std::flush;
-    if (!out_) fail_to_write(path_);
+    write(lines);
     empty_ = false;
     points_[processor].insert(point.units);
 }

@@ -5,7 +5,6 @@
 // are not mixed in. Nothing but the last, half-written line of a run that was killed is ever removed.
 #pragma once
 
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -20,8 +19,9 @@ using Notes = std::vector<std::pair<std::string, std::string>>;
 
 class ProfileRecord {
   public:
-    /// Opens or creates the file. A file with points must have every note of `identity`, and with the same value;
-    /// `remarks` (the date) are written beside them into a new file and not compared. Throws FileError.
+    /// Opens or creates the file, for this process alone. A file with points must have every note of `identity`, and
+    /// with the same value; `remarks` (the date) are written beside them into a new file and not compared. Throws
+    /// FileError.
     ProfileRecord(std::string path, Notes identity, Notes remarks);
     /// Removes the file when it has no point and was created here.
     ~ProfileRecord();
@@ -35,14 +35,16 @@ class ProfileRecord {
     void add(const std::string& processor, const ProfilePoint& point);
 
   private:
+    void open();
     void load();
+    void write(const std::string& text);
     void compare(const Profile& profile) const;
 
     std::string path_;
     Notes identity_, remarks_;
     std::map<std::string, std::set<std::int64_t>> points_;
     std::size_t found_ = 0;
-    std::ofstream out_;
+    int file_ = -1;  ///< every write goes to its end; locked
     bool created_ = false;
     bool empty_ = true;  ///< no notes and no header yet
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/child_process.hpp"
+#include "codelets/child_process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,10 +9,12 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <stdexcept>
+#include <mutex>
+#include <set>
 
 namespace apportion {
 
@@ -81,29 +83,73 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return result;
 }
 
+/// Those that run, which a signal to this process ends as well.
+struct Children {
+    std::mutex mutex;
+    std::set<pid_t> running;  ///< not yet waited for, so that their numbers are theirs
+    int interrupted_by = 0;
+};
+
+Children& children() {
+    static Children children;
+    return children;
+}
+
+/// A child in a process group of its own, so that its children can be ended with it. `files` are its standard input,
+/// output and error.
+pid_t start(const std::array<int, 3>& files, const std::vector<char*>& arguments, const std::vector<char*>& variables) {
+    const std::lock_guard lock(children().mutex);
+    if (children().interrupted_by != 0) throw Interrupted(children().interrupted_by);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < 3; ++i) posix_spawn_file_actions_adddup2(&actions, files[i], i);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    pid_t child = 0;
+    const int failed =
+        posix_spawnp(&child, arguments.front(), &actions, &attributes, arguments.data(), variables.data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw CannotRun(fmt::format("{} cannot be run: {}", arguments.front(), std::strerror(failed)));
+    children().running.insert(child);
+    return child;
+}
+
+int wait_for(pid_t child) {
+    siginfo_t ignored;
+    while (waitid(P_PID, static_cast<id_t>(child), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    int status = 0;
+    const std::lock_guard lock(children().mutex);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    children().running.erase(child);
+    if (children().interrupted_by != 0) throw Interrupted(children().interrupted_by);
+    return status;
+}
+
 }  // namespace
+
+Interrupted::Interrupted(int signal)
+    : std::runtime_error(fmt::format("ended by signal {} ({})", signal, strsignal(signal))), signal_(signal) {}
 
 ChildResult run_child(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& environment,
                       const std::string& input) {
     TemporaryFile in, out, err;
     in.write_all(input);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in.fd(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out.fd(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err.fd(), STDERR_FILENO);
     std::vector<std::string> arguments = command;
     std::vector<std::string> variables = changed_environment(environment);
-    pid_t child = 0;
-    const int failed = posix_spawnp(&child, command.front().c_str(), &actions, nullptr, pointers(arguments).data(),
-                                    pointers(variables).data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0)
-        throw std::runtime_error(fmt::format("{} cannot be run: {}", command.front(), std::strerror(failed)));
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    const pid_t child = start({in.fd(), out.fd(), err.fd()}, pointers(arguments), pointers(variables));
+    const int status = wait_for(child);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.read_all(), err.read_all()};
+}
+
+void end_children(int signal, int reason) {
+    const std::lock_guard lock(children().mutex);
+    children().interrupted_by = reason;
+    for (const pid_t child : children().running) kill(-child, signal);
 }
 
 }  // namespace apportion

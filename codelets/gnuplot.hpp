@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pictures by gnuplot. Whatever comes from a file or from the user goes into a script through gnuplot_text() only:
+// gnuplot executes what stands in backquotes, and file names that begin with '|' or '<'.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace apportion {
+
+/// A picture that cannot be drawn as the user asks: one sentence.
+class PictureError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Throws PictureError when gnuplot is missing or the picture cannot be written there: to be called before long work.
+void check_plot(const std::string& file);
+
+/// Lets gnuplot draw `script` as PNG of that size in pixels into the file, which appears only when it is whole. The
+/// script sets neither terminal nor output and names no file. Throws std::runtime_error.
+void draw(const std::string& file, int width, int height, const std::string& script);
+
+/// The text as a string of gnuplot that shows it, see shown(); '\n' begins a new line. Nothing in it is executed.
+std::string gnuplot_text(const std::string& text);
+
+}  // namespace apportion

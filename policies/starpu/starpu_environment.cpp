@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/starpu_environment.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/io/user_folders.hpp"
+#include "policies/starpu/error.hpp"
+
+namespace apportion {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Those that starpu_init() reads as whole numbers.
+constexpr const char* kNumbers[] = {
+    "STARPU_NCPU",
+    "STARPU_NCPUS",
+    "STARPU_RESERVE_NCPU",
+    "STARPU_NCUDA",
+    "STARPU_NHIP",
+    "STARPU_NOPENCL",
+    "STARPU_NWORKER_PER_CUDA",
+    "STARPU_NTHREADS_PER_CORE",
+    "STARPU_CALIBRATE",
+    "STARPU_BUS_CALIBRATE",
+    "STARPU_CALIBRATE_MINIMUM",
+    "STARPU_WORKERS_NOBIND",
+    "STARPU_WORKERS_GETBIND",
+    "STARPU_MAIN_THREAD_BIND",
+    "STARPU_OPENCL_ON_CPUS",
+    "STARPU_OPENCL_ONLY_ON_CPUS",
+    "STARPU_OPENCL_PIPELINE",
+    "STARPU_CUDA_PIPELINE",
+    "STARPU_CUDA_THREAD_PER_DEV",
+    "STARPU_CUDA_THREAD_PER_WORKER",
+    "STARPU_CATCH_SIGNALS",
+    "STARPU_PREFETCH",
+    "STARPU_USE_NUMA",
+    "STARPU_DISABLE_PINNING",
+    "STARPU_LIMIT_CPU_MEM",
+    "STARPU_LIMIT_CUDA_MEM",
+    "STARPU_LIMIT_OPENCL_MEM",
+    "STARPU_MINIMUM_AVAILABLE_MEM",
+    "STARPU_TARGET_AVAILABLE_MEM",
+    "STARPU_MINIMUM_CLEAN_BUFFERS",
+    "STARPU_TARGET_CLEAN_BUFFERS",
+    "STARPU_DISABLE_ASYNCHRONOUS_COPY",
+    "STARPU_DISABLE_ASYNCHRONOUS_CUDA_COPY",
+    "STARPU_DISABLE_ASYNCHRONOUS_OPENCL_COPY",
+    "STARPU_SINGLE_COMBINED_WORKER",
+    "STARPU_RAND_SEED",
+    "STARPU_WATCHDOG_DELAY",
+    "STARPU_STATS",
+    "STARPU_BUS_STATS",
+    "STARPU_MEMORY_STATS",
+};
+
+std::optional<std::string> variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void check_numbers() {
+    for (const char* name : kNumbers) {
+        const auto value = variable(name);
+        if (!value) continue;
+        int number = -1;
+        const char* const end = value->data() + value->size();
+        const auto [stop, error] = std::from_chars(value->data(), end, number);
+        // StarPU takes an empty text as 0.
+        if (value->empty() || (error == std::errc{} && stop == end && number >= 0)) continue;
+        throw ApiError(EINVAL, fmt::format("Environment variable {}: \"{}\" is not usable, it must be a whole number "
+                                           "from 0 to {}.",
+                                           name, *value, std::numeric_limits<int>::max()));
+    }
+}
+
+/// Where StarPU keeps what it measures.
+fs::path models_folder() {
+    if (const auto chosen = variable("STARPU_PERF_MODEL_DIR")) return *chosen;
+    for (const char* name : {"XDG_CACHE_HOME", "STARPU_HOME", "HOME"})
+        if (const auto home = variable(name)) return fs::path(*home) / ".starpu" / "sampling";
+    return {};
+}
+
+/// As StarPU does it: with all folders above, for the user alone. Returns errno, or 0.
+int make_folder(const fs::path& folder) {
+    fs::path part;
+    int error = 0;
+    for (const fs::path& name : folder) {
+        part /= name;
+        error = mkdir(part.c_str(), S_IRWXU) == 0 ? 0 : errno;
+        std::error_code missing;
+        if (error != 0 && fs::is_directory(part, missing)) error = 0;
+    }
+    return error;
+}
+
+void check_models_folder() {
+    const fs::path folder = models_folder();
+    if (folder.empty()) return;  // StarPU takes one for temporary files
+    for (const char* part : {"bus", "codelets"}) {
+        int error = make_folder(folder / part);
+        std::error_code ignored;
+        // What is there can be used where nothing can be added.
+        if (error == 0 && access((folder / part).c_str(), W_OK | X_OK) != 0 && fs::is_empty(folder / part, ignored))
+            error = errno;
+        if (error == 0) continue;
+        throw ApiError(error, fmt::format("StarPU cannot keep its measurements in {}: {}; set STARPU_HOME or "
+                                          "STARPU_PERF_MODEL_DIR to a folder that you may write to",
+                                          (folder / part).string(), std::strerror(error)));
+    }
+}
+
+void tell_home_folder() {
+    const std::string home = variable("HOME").value_or("");
+    if (!home.empty() || variable("XDG_CACHE_HOME") || variable("STARPU_HOME")) return;
+    try {
+        setenv("STARPU_HOME", home_folder().c_str(), 0);
+    } catch (const FileError&) {
+        // A user without a home: StarPU says what it uses instead.
+    }
+}
+
+}  // namespace
+
+void check_starpu_environment() {
+    check_numbers();
+    tell_home_folder();
+    check_models_folder();
+}
+
+}  // namespace apportion

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What StarPU would end the program for, with a trace: numbers in its environment variables that are none, and folders
+// that it cannot make.
+#pragma once
+
+namespace apportion {
+
+/// Throws ApiError, with one sentence, for the first such thing. Before starpu_init(). Where HOME is not set, StarPU is
+/// told the home folder of the user: it would use a folder in /tmp that anybody can make before.
+void check_starpu_environment();
+
+}  // namespace apportion
