@@ -4,6 +4,7 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <new>
 
 #ifdef STARPU_SIMGRID
 
@@ -30,7 +31,9 @@ void* sleep_until_moment(void* own_alarm) {
 
 bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept {
     starpu_pthread_t actor;
-    STARPU_PTHREAD_CREATE(&actor, NULL, sleep_until_moment, new Alarm{whom, at_us});
+    auto* alarm = new (std::nothrow) Alarm{whom, at_us};
+    if (!alarm) return false;
+    STARPU_PTHREAD_CREATE(&actor, NULL, sleep_until_moment, alarm);
     starpu_pthread_detach(actor);
     return true;
 }

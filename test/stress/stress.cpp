@@ -12,6 +12,7 @@
 //  - every result, and that nothing changes any more after the application has it back;
 //  - sums: each unit counted once.
 #include <starpu.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -28,7 +29,7 @@
 #include <vector>
 
 #include "policies/starpu/apportion.h"
-#ifdef STARPU_USE_OPENCL
+#if defined STARPU_USE_OPENCL && !defined STARPU_SIMGRID
 #include "test/starpu/opencl_work.hpp"
 #endif
 
@@ -79,7 +80,7 @@ struct StressLoad {
     std::atomic<int> blocks[STARPU_NMAXWORKERS] = {};
     std::atomic<bool> troubled{false};
     starpu_codelet codelet;
-    starpu_perfmodel model{};
+    static inline starpu_perfmodel model{};  ///< StarPU knows it until its end
     apportion_load* load = nullptr;
 
     struct Argument {
@@ -125,13 +126,14 @@ struct StressLoad {
         return true;
     }
 
-    void compute(Argument& argument, const double* from, double* to, unsigned n) {
-        if (!disturb(argument)) return;
+    bool compute(Argument& argument, const double* from, double* to, unsigned n) {
+        if (!disturb(argument)) return false;
         for (unsigned i = 0; i < n; ++i) {
             // Written in two steps, as BLAS adds up partial sums: who stores late spoils what is there.
             if (data == Data::written) to[i] = -7;
             to[i] = (data == Data::in_place ? to[i] : 0) + 3 * from[i] + 1;
         }
+        return true;
     }
 
     static void on_cpu(void* buffers[], void* arg) {
@@ -139,12 +141,11 @@ struct StressLoad {
         const auto* from = reinterpret_cast<const double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
         auto* to = reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[1]));
         const unsigned n = STARPU_VECTOR_GET_NX(buffers[0]);
-        argument.self->compute(argument, from, to, n);
-        if (argument.self->data != Data::summed) return;
+        if (!argument.self->compute(argument, from, to, n) || argument.self->data != Data::summed) return;
         auto& total = *reinterpret_cast<double*>(STARPU_VARIABLE_GET_PTR(buffers[2]));
         for (unsigned i = 0; i < n; ++i) total += from[i];
     }
-#ifdef STARPU_USE_OPENCL
+#if defined STARPU_USE_OPENCL && !defined STARPU_SIMGRID
     static void on_opencl(void* buffers[], void* arg) {
         auto& argument = *static_cast<Argument*>(arg);
         apportion::test::on_opencl_device<double>(buffers, [&](const double* from, double* to, unsigned n) {
@@ -206,7 +207,7 @@ struct StressLoad {
         for (std::uint64_t i = 0; i < units; ++i) x[i] = static_cast<double>(i % 1000);
         starpu_codelet_init(&codelet);
         codelet.cpu_funcs[0] = on_cpu;
-#ifdef STARPU_USE_OPENCL
+#if defined STARPU_USE_OPENCL && !defined STARPU_SIMGRID
         if (data != Data::summed) codelet.opencl_funcs[0] = on_opencl;
 #endif
         codelet.nbuffers = data == Data::summed ? 3 : 2;
@@ -353,10 +354,11 @@ void round_of(std::uint64_t seed) {
     Random random(seed);
     std::vector<unsigned> contexts;
     if (!kSimulated && random.one_in(5)) {
+        const char* const policy = std::getenv("STARPU_SCHED") ? std::getenv("STARPU_SCHED") : "eager";
         int workers[STARPU_NMAXWORKERS];
         const unsigned count = starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, workers, STARPU_NMAXWORKERS);
         contexts.push_back(starpu_sched_ctx_create(workers, static_cast<int>(count), "stress",
-                                                   STARPU_SCHED_CTX_POLICY_NAME, "greedy", 0));
+                                                   STARPU_SCHED_CTX_POLICY_NAME, policy, 0));
     }
     {
         std::vector<std::unique_ptr<StressLoad>> loads;
@@ -382,6 +384,23 @@ void round_of(std::uint64_t seed) {
     for (const unsigned context : contexts) starpu_sched_ctx_delete(context);
 }
 
+/// Wrong times of all workers for all sizes, for the policies that plan from a profile: right results must not depend
+/// on them.
+void write_profile(const std::string& file) {
+    std::FILE* out = std::fopen(file.c_str(), "w");
+    if (!out) return;
+    std::fprintf(out, "# load: stress\n");
+    std::fprintf(out, "processor,units,seconds\n");
+    for (unsigned worker = 0; worker < starpu_worker_get_count(); ++worker) {
+        char name[256];
+        starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+        for (const int units : {1, 10, 100, 1000, 10000, 50000})
+            std::fprintf(out, "\"%s\",%d,%g\n", name, units, 1e-5 * (worker + 1) * (1 + units));
+    }
+    std::fclose(out);
+    setenv("APPORTION_PROFILES", file.c_str(), 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -404,6 +423,10 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "stress: %s\n", apportion_error());
         return 2;
     }
+    const char* const temporary = std::getenv("TMPDIR");
+    const std::string profile =
+        std::string(temporary ? temporary : "/tmp") + "/stress-" + std::to_string(getpid()) + ".csv";
+    write_profile(profile);
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t done = 0;
     for (; done < rounds && !failed; ++done) {
@@ -414,5 +437,6 @@ int main(int argc, char** argv) {
     }
     std::printf("%llu rounds, %s\n", static_cast<unsigned long long>(done), failed ? "WRONG" : "all right");
     apportion_shutdown();
+    std::remove(profile.c_str());
     return failed ? 1 : 0;
 }

@@ -116,7 +116,7 @@ refuses "a file for nothing that is drawn" "--out requires --random" "$apportion
 refuses "a file in a folder that is not there" "none/x.toml: cannot be written: No such file" \
     "$apportion" platform --random 7 --out none/x.toml
 mkfifo pipe
-refuses "a pipe in the place of a file" "pipe: is no ordinary file" "$apportion" platform --random 7 --out pipe
+refuses "a pipe in the place of a file" "pipe: exists and is not a regular file" "$apportion" platform --random 7 --out pipe
 [ ! -e x.toml ] || fail "a refused draw leaves a file"
 
 refuses "a folder that cannot be made" "cannot be made" "$apportion" platform plbhec-a --generate tiny.toml/x
