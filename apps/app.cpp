@@ -160,6 +160,7 @@ double median(std::vector<double> values) {
 Load::Load(Workload& workload, unsigned runs) {
     apportion_load_options options = load_options(workload);
     options.runs = runs;
+    results_stay_ = options.results_stay != 0;
     load_ = apportion_load_create(&options);
     if (!load_) throw std::runtime_error(apportion_error());
 }
@@ -169,6 +170,8 @@ Load::~Load() { apportion_load_destroy(load_); }
 void Load::run() {
     if (apportion_load_submit(load_) != 0 || apportion_load_wait(load_) != 0)
         throw std::runtime_error(apportion_error());
+    // Nobody looks at results or changes them while a worker that was too late may still store them.
+    if (results_stay_ && !kSimulated) apportion_load_release(load_);
 }
 
 double Load::seconds() const { return apportion_load_seconds(load_); }

@@ -105,6 +105,7 @@ class Load {
 
   private:
     apportion_load* load_;
+    bool results_stay_ = false;
 };
 
 /// One report for loads that ran one after the other.

@@ -136,6 +136,7 @@ apportion_load_options load_options(Workload& workload) {
     options.bytes_shared = shape.bytes_shared;
     options.profile = workload.profile().c_str();
     if (!shape.profile_command.empty()) options.profile_command = shape.profile_command.c_str();
+    options.results_stay = shape.results_stay ? 1 : 0;
     return options;
 }
 

@@ -57,6 +57,7 @@ struct WorkloadShape {
     unsigned parts = 1;
     std::uint64_t bytes_per_unit = 0;
     std::uint64_t bytes_shared = 0;
+    bool results_stay = false;
     double operations_per_unit = 0;  ///< arithmetic operations; what the performance model measures work in
 
     /// Operations of the task of one part of a block.

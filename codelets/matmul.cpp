@@ -92,6 +92,7 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     shape_.operations_per_unit = 2.0 * static_cast<double>(m) * static_cast<double>(k);
     shape_.bytes_per_unit = element * (m + k);
     shape_.bytes_shared = a_bytes;
+    shape_.results_stay = matmul_stores_once(k);
 #ifdef STARPU_SIMGRID
     const auto size = [](std::size_t n) { return static_cast<double>(n); };
     simulated::install(codelet(), "matmul", {.m = size(m), .n = size(shape_.units), .k = size(k)}, columns_of);

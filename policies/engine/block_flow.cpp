@@ -250,35 +250,48 @@ void BlockFlow::give_up_stalled(double now_s) {
 
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0) return;
+    std::vector<int> able, late;
     for (int p = 0; p < processors(); ++p) {
         const BlockInFlight* block = running(p);
-        if (!block || !flights_.at(block->id).yields || flights_.at(block->id).again) continue;
-        const double ran_s = now_s - begun_s(p, *block);
-        if (ran_s < recovery_->late_after_s(p, block->units)) continue;
-        const BlockInFlight late = *block;
-        share_out(late, ran_s - recovery_->should_run_s(p, late.units), now_s, out);
+        const bool is_late =
+            block && now_s >= begun_s(p, *block) + recovery_->late_after_s(p, block->units);
+        if (is_late)
+            late.push_back(p);
+        else if (!lane(p).fenced)
+            able.push_back(p);
+    }
+    for (const int p : late) {
+        const BlockInFlight& first = *running(p);
+        const double late_s = now_s - begun_s(p, first) - recovery_->should_run_s(p, first.units);
+        // What waits behind it as well.
+        for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(p).blocks))
+            if (flights_.at(block.id).yields && !flights_.at(block.id).again)
+                share_out(block, late_s, able, now_s, out);
     }
 }
 
-/// Pieces of a block that is late by so much to those who have nothing to do, in equal parts if they all can.
-void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out) {
-    std::vector<std::pair<double, int>> able;
-    for (int p = 0; p < processors(); ++p)
-        if (lane(p).idle() && recovery_->whole(p).within(late_s) >= load_.granularity)
-            able.emplace_back(recovery_->whole(p).at_most_s(late.units), p);
-    if (able.empty()) return;
-    Retake& retake = retakes_[late.id];
-    std::sort(able.begin(), able.end());  // the fastest first
-    for (std::size_t k = 0; k < able.size(); ++k) {
-        const Units spare = late.units - retake.taken, others = static_cast<Units>(able.size() - k);
-        if (spare == 0) return;
-        const int p = able[k].second;
-        const Units most = std::min(recovery_->whole(p).within(late_s), room(p)) / load_.granularity;
-        const Units granules = std::min(most, (spare / load_.granularity + others - 1) / others);
-        const Units units = std::min(spare, std::max<Units>(1, granules) * load_.granularity);
+/// Pieces of a block that is late by so much to those of the able that have nothing to do.
+void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
+                          std::vector<Block>& out) {
+    const auto known = retakes_.find(late.id);
+    const Units spare = late.units - (known == retakes_.end() ? 0 : known->second.taken);
+    if (spare == 0) return;
+    const double seconds = std::min(late_s, recovery_->together_s(able, spare) * (1 + 1e-9));
+    double all = 0;
+    for (const int p : able) all += static_cast<double>(recovery_->whole(p).within(seconds));
+    for (const int p : able) {
+        Retake& retake = retakes_[late.id];
+        const Units left = late.units - retake.taken, within = recovery_->whole(p).within(seconds);
+        if (left == 0) return;
+        if (!lane(p).idle() || within < std::min(left, load_.granularity)) continue;
+        // In proportion, in whole granules but where the block itself ends in none.
+        const double part = static_cast<double>(spare) * std::min(1.0, static_cast<double>(within) / all);
+        Units units = std::min({left, round_to_granularity(part + 0.4 * static_cast<double>(load_.granularity),
+                                                           load_.granularity), room(p)});
+        if (units < left) units = std::max<Units>(1, units / load_.granularity) * load_.granularity;
         retake.pieces.push_back(next_id_);
-        out.push_back(hand_out(p, {late.first + retake.taken, units}, late.id, now_s));
-        retake.taken += units;
+        out.push_back(hand_out(p, {late.first + retake.taken, std::min(units, left)}, late.id, now_s));
+        retake.taken += std::min(units, left);
     }
 }
 

@@ -130,7 +130,8 @@ class BlockFlow final : public Progress {
     void lose(int processor, const BlockInFlight& cause, double now_s);
     void give_up_stalled(double now_s);
     void compute_again(double now_s, std::vector<Block>& out);
-    void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);
+    void share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
+                   std::vector<Block>& out);
 
     LoadDescription load_;
     Policy& policy_;

@@ -2,6 +2,7 @@
 #include "policies/engine/recovery.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace apportion {
@@ -47,20 +48,40 @@ bool Recovery::known(int processor) const {
 double Recovery::should_run_s(int processor, Units units) const {
     const auto p = static_cast<std::size_t>(processor);
     if (kernel_[p].known()) return kernel_[p].at_most_s(units);
-    const bool of_kind = known(processor);
-    double slowest_s = 0;
-    for (std::size_t other = 0; other < kernel_.size(); ++other)
-        if (kernel_[other].known() && (!of_kind || kinds_[other] == kinds_[p]))
-            slowest_s = std::max(slowest_s, kernel_[other].at_most_s(units));
-    return slowest_s > 0 ? slowest_s : std::numeric_limits<double>::infinity();
+    double of_kind_s = 0;
+    std::vector<int> all;
+    for (std::size_t other = 0; other < kernel_.size(); ++other) {
+        if (!kernel_[other].known()) continue;
+        if (kinds_[other] == kinds_[p]) of_kind_s = std::max(of_kind_s, kernel_[other].at_most_s(units));
+        all.push_back(static_cast<int>(other));
+    }
+    return of_kind_s > 0 ? of_kind_s : together_s(all, units);
 }
 
 double Recovery::late_after_s(int processor, Units units) const {
-    return known(processor) ? kLate * should_run_s(processor, units) : stalled_after_s(processor, units);
+    return (known(processor) ? kLate : factor_) * should_run_s(processor, units);
 }
 
 double Recovery::stalled_after_s(int processor, Units units) const {
     return factor_ * std::max(kShortestStall_s, should_run_s(processor, units));
+}
+
+double Recovery::together_s(const std::vector<int>& processors, Units units) const {
+    const auto done = [&](double seconds) {
+        double sum = 0;
+        for (const int p : processors) sum += static_cast<double>(whole(p).within(seconds));
+        return sum;
+    };
+    double enough_s = std::numeric_limits<double>::infinity();
+    for (const int p : processors) enough_s = std::min(enough_s, whole(p).at_most_s(units));
+    if (!(enough_s > 0) || std::isinf(enough_s)) return enough_s;
+    double few_s = 0;
+    constexpr int kHalvings = 40;
+    for (int k = 0; k < kHalvings; ++k) {
+        const double middle_s = (few_s + enough_s) / 2;
+        (done(middle_s) >= static_cast<double>(units) ? enough_s : few_s) = middle_s;
+    }
+    return enough_s;
 }
 
 }  // namespace apportion

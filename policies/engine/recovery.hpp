@@ -4,8 +4,8 @@
 //
 //     A block should take at most what the last blocks of its processor tell, counted from when its task begins. It is
 //     late when it has run twice as long. When nothing is left to hand out, processors that have nothing to do compute
-//     units of late blocks again, as many as should take them no longer than the block is late already. If the block
-//     ends first, they are dropped; if all its units are computed before, it is taken over, and its processor gets
+//     units of late blocks again, in parts that should end together and no later than in as long as the block is late
+//     already. If the block ends first, they are dropped; if all its units are computed before, it is taken over, and its processor gets
 //     nothing more in this run. When all others have nothing to do, a block that has run APPORTION_STALL_FACTOR times
 //     as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
@@ -60,14 +60,16 @@ class Recovery {
     /// Whether it, or a processor of its kind, has finished a block.
     bool known(int processor) const;
     /// Seconds that the task of such a block should run at most: as its own blocks did, else as those of its kind, else
-    /// as those of the slowest processor; infinite: nothing is known.
+    /// as long as all that are known would need together; infinite: nothing is known.
     double should_run_s(int processor, Units units) const;
-    /// When it is late, and when it stalls. Who is not known is late only when it stalls.
+    /// When it is late, and when it stalls. Who is not known has `factor` times as long as the others before it is late.
     double late_after_s(int processor, Units units) const;
     double stalled_after_s(int processor, Units units) const;
 
     /// What the processor itself needs for units that it computes again, with their transfer.
     const Pace& whole(int processor) const { return whole_[static_cast<std::size_t>(processor)]; }
+    /// Seconds in which these processors together get through that many units at the latest; infinite: never.
+    double together_s(const std::vector<int>& processors, Units units) const;
 
   private:
     static constexpr double kLate = 2;

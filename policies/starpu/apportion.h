@@ -91,13 +91,17 @@ struct apportion_load_options {
     const char* profile;         /**< name under which profiles of this load are recorded; NULL: options.name. Copied */
     unsigned runs;               /**< how often the load will be submitted in all (iterations); 0: not known */
     const char* profile_command; /**< command that records that profile, for messages; NULL: none is known. Copied */
+    int results_stay; /**< not 0 promises that CPU workers may store a result late: the codelet stores each one there
+                           once, when it is final (BLAS does not: it adds partial sums up in place), and the application
+                           neither frees nor changes the blocks' memory before apportion_load_release, the next
+                           submission or the load's destruction. Then blocks of CPU workers are taken over, too */
 };
 
 /** Options with everything optional left out. */
 #define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                   \
     {                                                                                                                  \
         sizeof(struct apportion_load_options), (name_), (units_), 0, 0, (codelet_), (fill_), (arg_), 0, 0, 0, NULL, 0, \
-            -1, NULL, 0, NULL                                                                                          \
+            -1, NULL, 0, NULL, 0                                                                                       \
     }
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that runs:
@@ -124,12 +128,14 @@ int apportion_load_submit(struct apportion_load* load);
  *  as it should are computed by others as well, who have nothing else to do; what is done first counts. When the others
  *  are first the device is lost for this run (`lost_processors` in the report). Its task may run on, but can store
  *  nothing in main memory any more; it still reads the block's input and argument: free and change them only when the
- *  load is destroyed, which waits for it. Blocks that change data in place, and blocks of CPU workers, are always
- * waited for. If such a block takes APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) while all others
- * wait, the load ends with -ETIMEDOUT; then the task may still store its results until the load is destroyed. */
+ *  load is released, submitted again or destroyed, which waits for it. Blocks that change data in place, and blocks of
+ *  CPU workers (but with results_stay), are always waited for. If such a block takes APPORTION_STALL_FACTOR times as
+ *  long as it should (and as 1.5 s) while all others wait, the load ends with -ETIMEDOUT; then the task may still store
+ *  its results until the load is released or destroyed. */
 int apportion_load_wait(struct apportion_load* load);
 
-/** Brings data given with APPORTION_KEEP home and forgets the block handles. Not while the load runs. */
+/** Waits for the load and for tasks of lost workers, brings data given with APPORTION_KEEP home and forgets the block
+ *  handles. */
 int apportion_load_release(struct apportion_load* load);
 
 /** Waits, also for the tasks of lost workers, releases and frees the load. NULL is allowed. */

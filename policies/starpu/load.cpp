@@ -101,8 +101,7 @@ apportion_load::~apportion_load() {
         wait();
     } catch (const std::exception&) {  // the report could not be written, which nobody has asked for
     }
-    for (const auto& run : former_) run->wait_for_stragglers();
-    if (run_) run_->wait_for_stragglers();
+    wait_for_stragglers();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
     STARPU_PTHREAD_MUTEX_DESTROY(&mutex_);
@@ -159,6 +158,7 @@ void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
     std::shared_ptr<apportion::Run> run;
+    std::vector<std::shared_ptr<apportion::Run>> with_stragglers;
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(*this);
@@ -167,10 +167,10 @@ void apportion_load::submit() {
                                               "again",
                                               setup_.name));
         std::erase_if(former_, [](const auto& former) { return !former->has_stragglers(); });
-        auto with_stragglers = former_;
+        with_stragglers = former_;
         if (run_) with_stragglers.push_back(run_);
         for (const auto& former : with_stragglers)
-            if (const std::string who = former->straggler_in_main_memory(); !who.empty())
+            if (const std::string who = former->straggler_in_main_memory(); !who.empty() && former->error() != 0)
                 throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
                                                   "that has ended",
                                                   setup_.name, who));
@@ -180,6 +180,8 @@ void apportion_load::submit() {
         run = run_;
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    for (const auto& former : with_stragglers)
+        if (!former->straggler_in_main_memory().empty()) former->wait_for_stragglers();
     run->begin();
 }
 
@@ -230,8 +232,19 @@ std::vector<starpu_data_handle_t> apportion_load::take_retired() {
     return retired;
 }
 
+void apportion_load::wait_for_stragglers() {
+    std::vector<std::shared_ptr<apportion::Run>> runs;
+    {
+        const Lock lock(*this);
+        runs = former_;
+        if (run_) runs.push_back(run_);
+    }
+    for (const auto& run : runs) run->wait_for_stragglers();
+}
+
 void apportion_load::release_kept() {
     wait();
+    wait_for_stragglers();
     kept_.release();
 }
 

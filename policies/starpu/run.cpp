@@ -169,7 +169,8 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
 double Run::begun_s(std::int64_t block, Locked& on) const {
     const auto it = blocks_.find(block);
     (void)on;
-    return it == blocks_.end() ? 0 : (it->second->begun_us - begin_us_) * 1e-6;
+    const double begun_us = it == blocks_.end() ? -1 : it->second->begun_us.load();
+    return begun_us < 0 ? now_s() : (begun_us - begin_us_) * 1e-6;
 }
 
 void Run::take_kept(RunningBlock& running, Locked& on) {
@@ -199,7 +200,8 @@ void Run::fill(RunningBlock& running, Locked& on) {
         on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
         const bool own_memory =
             running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
-        if (flow_ && running.data.can_be_dropped() && (own_memory || running.data.apart))
+        const bool harmless = own_memory || running.data.apart || setup_.options.results_stay != 0;
+        if (flow_ && running.data.can_be_dropped() && harmless)
             flow_->may_be_taken_over(running.block.id);
         return;
     }
