@@ -9,6 +9,7 @@ namespace apportion {
 
 namespace {
 constexpr std::size_t kBlocksInFlight = 1;
+constexpr double kUntilItBegins_s = 1;               // between looks whether a block has begun that others wait for
 constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
 }  // namespace
 
@@ -195,6 +196,13 @@ void BlockFlow::begins(std::int64_t id, double now_s) {
     if (block->begun_s < 0) block->begun_s = now_s;
 }
 
+void BlockFlow::pauses(std::int64_t id) {
+    const auto flight = flights_.find(id);
+    if (flight == flights_.end()) return;
+    auto& blocks = lane(flight->second.processor).blocks;
+    std::ranges::find(blocks, id, &BlockInFlight::id)->begun_s = -1;
+}
+
 void BlockFlow::stood_still(double seconds) {
     for (Lane& its : lanes_)
         for (BlockInFlight& block : its.blocks)
@@ -253,8 +261,7 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     std::vector<int> able, late;
     for (int p = 0; p < processors(); ++p) {
         const BlockInFlight* block = running(p);
-        const bool is_late =
-            block && now_s >= begun_s(p, *block) + recovery_->late_after_s(p, block->units);
+        const bool is_late = block && now_s >= begun_s(p, *block) + recovery_->late_after_s(p, block->units);
         if (is_late)
             late.push_back(p);
         else if (!lane(p).fenced)
@@ -286,8 +293,9 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::v
         if (!lane(p).idle() || within < std::min(left, load_.granularity)) continue;
         // In proportion, in whole granules but where the block itself ends in none.
         const double part = static_cast<double>(spare) * std::min(1.0, static_cast<double>(within) / all);
-        Units units = std::min({left, round_to_granularity(part + 0.4 * static_cast<double>(load_.granularity),
-                                                           load_.granularity), room(p)});
+        Units units = std::min(
+            {left, round_to_granularity(part + 0.4 * static_cast<double>(load_.granularity), load_.granularity),
+             room(p)});
         if (units < left) units = std::max<Units>(1, units / load_.granularity) * load_.granularity;
         retake.pieces.push_back(next_id_);
         out.push_back(hand_out(p, {late.first + retake.taken, std::min(units, left)}, late.id, now_s));
@@ -304,6 +312,26 @@ std::vector<Block> BlockFlow::look(double now_s) {
     return out;
 }
 
+std::vector<std::int64_t> BlockFlow::stalled_blocks(double now_s) const {
+    std::vector<std::int64_t> blocks;
+    for (int p = 0; recovery_ && p < processors(); ++p)
+        if (is_stalled(p, now_s))
+            for (const BlockInFlight& block : lane(p).blocks) blocks.push_back(block.id);
+    return blocks;
+}
+
+double BlockFlow::next_stall_s(double now_s) const {
+    double next_s = std::numeric_limits<double>::infinity();
+    for (int p = 0; recovery_ && p < processors(); ++p) {
+        const BlockInFlight* block = running(p);
+        if (block && !is_stalled(p, now_s))
+            next_s = std::min(next_s, begun_s(p, *block) + recovery_->stalled_after_s(p, block->units));
+        else if (!block && !lane(p).blocks.empty())
+            next_s = std::min(next_s, now_s + kUntilItBegins_s);
+    }
+    return next_s;
+}
+
 double BlockFlow::next_look_s(double now_s) const {
     double next_s = std::numeric_limits<double>::infinity();
     double again_s = next_s;  // for the smallest piece, of who could compute it
@@ -315,7 +343,10 @@ double BlockFlow::next_look_s(double now_s) const {
     }
     for (int p = 0; somebody && p < processors(); ++p) {
         const BlockInFlight* block = running(p);
-        if (!block) continue;
+        if (!block) {
+            if (!lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);
+            continue;
+        }
         const double begun = begun_s(p, *block), should_s = recovery_->should_run_s(p, block->units);
         const Flight& flight = flights_.at(block->id);
         const auto retake = retakes_.find(block->id);

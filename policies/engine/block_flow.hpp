@@ -53,8 +53,10 @@ class BlockFlow final : public Progress {
     BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous = {},
               Recovery* recovery = nullptr);
 
-    /// The task of a block in flight begins, and whether its results can be dropped although it runs on.
+    /// The task of a block in flight begins, one of several has ended, and whether its results can be dropped although
+    /// it runs on.
     void begins(std::int64_t id, double now_s);
+    void pauses(std::int64_t id);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
@@ -74,6 +76,9 @@ class BlockFlow final : public Progress {
     std::vector<Block> look(double now_s);
     /// When to look next, if nothing happens before; infinite: no need.
     double next_look_s(double now_s) const;
+    /// After an error nobody takes over anything: blocks on processors that stall, and when to ask again.
+    std::vector<std::int64_t> stalled_blocks(double now_s) const;
+    double next_stall_s(double now_s) const;
     /// Nothing ran for a while (the program was suspended): that counts for nobody.
     void stood_still(double seconds);
 

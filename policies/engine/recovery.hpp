@@ -5,9 +5,9 @@
 //     A block should take at most what the last blocks of its processor tell, counted from when its task begins. It is
 //     late when it has run twice as long. When nothing is left to hand out, processors that have nothing to do compute
 //     units of late blocks again, in parts that should end together and no later than in as long as the block is late
-//     already. If the block ends first, they are dropped; if all its units are computed before, it is taken over, and its processor gets
-//     nothing more in this run. When all others have nothing to do, a block that has run APPORTION_STALL_FACTOR times
-//     as long as it should (and as 1.5 s) is given up: its units are handed out again.
+//     already. If the block ends first, they are dropped; if all its units are computed before, it is taken over, and
+//     its processor gets nothing more in this run. When all others have nothing to do, a block that has run
+//     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
@@ -62,7 +62,8 @@ class Recovery {
     /// Seconds that the task of such a block should run at most: as its own blocks did, else as those of its kind, else
     /// as long as all that are known would need together; infinite: nothing is known.
     double should_run_s(int processor, Units units) const;
-    /// When it is late, and when it stalls. Who is not known has `factor` times as long as the others before it is late.
+    /// When it is late, and when it stalls. Who is not known has `factor` times as long as the others before it is
+    /// late.
     double late_after_s(int processor, Units units) const;
     double stalled_after_s(int processor, Units units) const;
 

@@ -9,9 +9,13 @@
 namespace apportion {
 
 void BlockData::use_again() {
-    reads_earlier_results = in_place = false;
+    in_place = false;
     foreign.clear();
-    for (BlockHandle& h : handles) h.results_of_earlier_run = h.written;
+    for (BlockHandle& h : handles) h.earlier = h.written;
+}
+
+bool BlockData::earlier_results() const {
+    return std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.earlier; });
 }
 
 bool BlockData::contains(starpu_data_handle_t handle) const {
@@ -41,9 +45,18 @@ void BlockData::note_modes(const starpu_task& task) {
     }
 }
 
+bool BlockData::changed_by(const starpu_task& task) const {
+    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
+    for (unsigned k = 0; k < buffers; ++k) {
+        const int mode = STARPU_TASK_GET_MODE(&task, k);
+        if (changes_in_place(mode) || (in_place && (mode & STARPU_W) != 0)) return true;
+    }
+    return false;
+}
+
 bool BlockData::can_be_dropped() const {
     const bool writes = std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.written; });
-    return writes && !in_place && foreign.empty() && !reads_earlier_results;
+    return writes && !in_place && foreign.empty() && !earlier_results();
 }
 
 void BlockData::take_results_home() {
@@ -60,7 +73,7 @@ void BlockData::take_results_home() {
 
 void BlockData::forget_results() {
     for (const BlockHandle& h : handles)
-        if (h.written && !h.results) starpu_data_invalidate_submit(h.handle);
+        if (h.written) starpu_data_invalidate_submit(h.handle);
 }
 
 namespace {
@@ -123,10 +136,11 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             block_data.problem = "there is no memory for its results";
             return nullptr;
         }
+    } else if (known->earlier) {
+        known->earlier = reads || !writes;
     } else if (writes && !known->written) {
         block_data.in_place = true;  // what another task of the block reads
     }
-    if (known->results_of_earlier_run && reads) block_data.reads_earlier_results = true;
     known->written = known->written || writes;
     known->keep = known->keep || ((mode & APPORTION_KEEP) != 0 && !block_data.again);
     return known->handle;

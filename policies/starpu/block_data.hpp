@@ -31,7 +31,7 @@ struct BlockHandle {
     DataShape shape;
     bool written = false;
     bool keep = false;
-    bool results_of_earlier_run = false;        ///< it stayed where it was written: main memory may not have them
+    bool earlier = false;                       ///< a result of an earlier run that no task of this one overwrites
     std::unique_ptr<std::byte[]> results = {};  ///< written here instead, without gaps between rows, until they count
 };
 
@@ -39,7 +39,6 @@ struct BlockData {
     Units first = 0;
     Units units = 0;
     std::vector<BlockHandle> handles;
-    bool reads_earlier_results = false;         ///< a task reads what an earlier run wrote and left there
     bool in_place = false;                      ///< a task changes data that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool again = false;                         ///< a piece of a late block: nothing of it stays on its device
@@ -49,9 +48,13 @@ struct BlockData {
     /// These data stayed since an earlier run and are used again.
     void use_again();
     bool contains(starpu_data_handle_t handle) const;
+    /// Whether results of an earlier run may be on the device alone.
+    bool earlier_results() const;
 
     /// Notes how a task of the block uses its data.
     void note_modes(const starpu_task& task);
+    /// Whether the task, when it ran, changed data that cannot be computed again.
+    bool changed_by(const starpu_task& task) const;
 
     /// Whether stores of the block's tasks on a device with its own memory can be kept from the application's memory,
     /// and the block be computed elsewhere.

@@ -141,13 +141,11 @@ void apportion_load::make_run() {
     description_.run = ++runs_;
     const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_};
     auto run = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
-    if (run_ && run_->has_stragglers()) former_.push_back(run_);
     for (const auto& former : former_) run->leave_out_busy_ones_of(*former);
     run_ = std::move(run);
     finished_ = false;
 }
 
-/// A load must not wait for itself: `fill` is called while the run's lock is held.
 void apportion_load::refuse_while_filling(const char* function) const {
     if (apportion::Run::filling(setup_))
         throw ApiError(EDEADLK,
@@ -166,16 +164,17 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
-        std::erase_if(former_, [](const auto& former) { return !former->has_stragglers(); });
         with_stragglers = former_;
         if (run_) with_stragglers.push_back(run_);
+        std::erase_if(with_stragglers, [](const auto& former) { return !former->has_stragglers(); });
         for (const auto& former : with_stragglers)
             if (const std::string who = former->straggler_in_main_memory(); !who.empty() && former->error() != 0)
                 throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
                                                   "that has ended",
                                                   setup_.name, who));
         finish(lock);
-        retired = take_retired();
+        retired = take_retired();  // of those that have no stragglers any more, too
+        former_ = with_stragglers;
         make_run();
         run = run_;
     }
@@ -222,13 +221,16 @@ void apportion_load::finish(const Lock&) {
 }
 
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
-    auto retired = kept_.take_retired();
+    std::vector<starpu_data_handle_t> retired;
     auto runs = former_;
     if (run_) runs.push_back(run_);
     for (const auto& run : runs) {
         const auto its = run->take_retired();
         retired.insert(retired.end(), its.begin(), its.end());
+        for (apportion::BlockData& data : run->take_kept()) kept_.keep(std::move(data));
     }
+    const auto kept = kept_.take_retired();
+    retired.insert(retired.end(), kept.begin(), kept.end());
     return retired;
 }
 
@@ -245,16 +247,26 @@ void apportion_load::wait_for_stragglers() {
 void apportion_load::release_kept() {
     wait();
     wait_for_stragglers();
+    std::vector<starpu_data_handle_t> retired;
+    {
+        const Lock lock(*this);
+        if (run_ && run_->on())
+            throw ApiError(EBUSY, fmt::format("load '{}' runs again; release it when it has ended", setup_.name));
+        retired = take_retired();
+    }
+    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
     kept_.release();
 }
 
 const char* apportion_load::report() {
+    refuse_while_filling("apportion_load_report");
     const Lock lock(*this);
     if (run_ && !run_->on()) finish(lock);
     return report_.c_str();
 }
 
 double apportion_load::seconds() const {
+    refuse_while_filling("apportion_load_seconds");
     const Lock lock(*this);
     return finished_ || !run_ || run_->on() ? seconds_ : run_->record().makespan_s;
 }
@@ -295,7 +307,10 @@ int apportion_load_release(apportion_load* load) {
 }
 
 void apportion_load_destroy(apportion_load* load) {
-    if (load) apportion::guarded([&] { delete load; });
+    apportion::guarded([&] {
+        if (load) load->refuse_while_filling("apportion_load_destroy");
+        delete load;
+    });
 }
 
 const char* apportion_load_report(apportion_load* load) {

@@ -32,10 +32,12 @@ struct apportion_load {
     double seconds() const;
     const char* policy_name() const { return policy_name_; }
 
+    /// Throws ApiError when the calling thread is in this load's fill function: a load must not wait for itself.
+    void refuse_while_filling(const char* function) const;
+
   private:
     class Lock;
 
-    void refuse_while_filling(const char* function) const;
     void choose_policy();
     void look_up_profile();
     apportion::RunRecord new_record() const;

@@ -201,8 +201,7 @@ void Run::fill(RunningBlock& running, Locked& on) {
         const bool own_memory =
             running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
         const bool harmless = own_memory || running.data.apart || setup_.options.results_stay != 0;
-        if (flow_ && running.data.can_be_dropped() && harmless)
-            flow_->may_be_taken_over(running.block.id);
+        if (flow_ && running.data.can_be_dropped() && harmless) flow_->may_be_taken_over(running.block.id);
         return;
     }
     fail(
@@ -213,7 +212,13 @@ void Run::fill(RunningBlock& running, Locked& on) {
         task->destroy = 0;
         starpu_task_destroy(task);
     }
-    discard(running, on);
+    if (!running.kept_input) {
+        discard(running, on);
+        return;
+    }
+    // What earlier runs left on the device stays there.
+    record_of(running.block.id, on).given_back = true;
+    block_done(running, on);
 }
 
 /// 0, or the negative error number by which the application refuses it.
@@ -317,8 +322,8 @@ void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on)
         return;
     }
     record_task(running, task, on);
-    if (running.data.in_place && std::ranges::find(running.failed, &task) == running.failed.end())
-        running.changed = true;
+    const bool failed = std::ranges::find(running.failed, &task) != running.failed.end();
+    if (!failed && task.where != STARPU_NOWHERE && running.data.changed_by(task)) running.changed = true;
     if (--running.tasks_left > 0) return;
     if (running.failed.empty())
         block_computed(running, on);
@@ -343,6 +348,10 @@ void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on
     record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
     record.busy_s += end_s - start_s;
     running.timed = true;
+    // Between its tasks those of others may run, for which it is not late.
+    running.begun_us = -1;
+    running.told_begin = false;
+    if (flow_ && running.tasks_left > 1) flow_->pauses(running.block.id);
     if (record.processor < 0) record.processor = setup_.processor_of(worker);
 }
 
@@ -383,10 +392,12 @@ void Run::next_blocks(RunningBlock& running, Locked& on) {
 // --- The way home ---
 
 void Run::send_home(RunningBlock& running, Locked& on) {
-    running.data.take_results_home();
     const int processor = running.block.processor;
     const bool at_home = processor >= 0 && setup_.worker_of(processor).node == STARPU_MAIN_RAM;
-    if (at_home || starpu_memory_nodes_get_count() == 1) return;
+    if (at_home || starpu_memory_nodes_get_count() == 1) {
+        running.data.take_results_home();
+        return;
+    }
     for (const BlockHandle& h : running.data.handles)
         if (h.written && (!h.keep || !running.failed.empty())) {
             on.returns.push_back(
@@ -413,6 +424,7 @@ void Run::returned(const Return& what, Locked& on) {
             hand_out_again(on);
             return;
         }
+        running->data.take_results_home();
         BlockRecord& record = record_of(what.block, on);
         record.home_s = now_s();
         if (state_.policy) state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
@@ -434,8 +446,9 @@ void Run::block_done(RunningBlock& running, Locked&) {
 /// It does not count, and nothing of it is with StarPU.
 void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    if (running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory)
-        running.data.forget_results();
+    const bool own_memory =
+        running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
+    if (own_memory || running.data.apart) running.data.forget_results();
     state_.kept.retire(running.data);
     blocks_.erase(running.block.id);
 }
@@ -463,10 +476,11 @@ void Run::bring_application_data_home(Locked& on) {
 void Run::check_complete(Locked& on) {
     if (!bell_ || completing_ || uses_left_ > 0) return;
     if (error_ != 0) drop_what_waits(on);
+    if (error_ != 0 && flow_ && !blocks_.empty()) set_alarm(on);
     if (!blocks_.empty() || state_.kept.evacuating() || returns_left_ > 0) return;
     if (error_ == 0 && flow_ && !flow_->done())
         fail(-EIO, fmt::format("nobody takes the remaining {} units", flow_->remaining()), on);
-    bring_application_data_home(on);
+    if (error_ == 0) bring_application_data_home(on);
     if (returns_left_ > 0) return;
     completing_ = true;
     record_.makespan_s = now_s();

@@ -97,6 +97,8 @@ class Run final : public std::enable_shared_from_this<Run> {
     void wait_for_stragglers();
     /// Handles of stragglers that have ended, to be unregistered from a thread that is no StarPU worker.
     std::vector<starpu_data_handle_t> take_retired();
+    /// Data of such stragglers with results of an earlier run, which are kept on.
+    std::vector<BlockData> take_kept();
 
     /// The block whose task the calling thread runs was not computed. Throws ApiError outside of one.
     static void current_block_failed(const char* why);
@@ -207,12 +209,14 @@ class Run final : public std::enable_shared_from_this<Run> {
     std::unordered_map<RunningBlock*, std::unique_ptr<RunningBlock>> stragglers_;
     std::atomic<bool> any_straggler_ = false;
     std::vector<starpu_data_handle_t> retired_;  ///< of stragglers that have ended
+    std::vector<BlockData> straggled_;           ///< the same, with results of an earlier run
     RunRecord record_;
 };
 
 template <class Change>
 void Run::locked(Change&& change) noexcept {
     Locked on;
+    std::shared_ptr<Run> self;  // others may end the run while this thread makes its calls
     STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
     try {
         change(on);
@@ -222,6 +226,7 @@ void Run::locked(Change&& change) noexcept {
         fail(-EIO, "an exception that is none of the standard library's", on);
     }
     check_complete(on);
+    if (!on.tasks.empty() || !on.returns.empty() || on.wake_at_us > 0) self = shared_from_this();
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
     make_calls(on);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <utility>
 
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/run.hpp"
@@ -57,7 +58,7 @@ void Run::block_failed(RunningBlock& running, Locked& on) {
         add_given_back(running, on);
     }
     // Who computes it again needs the data as they were, which may be on the device alone.
-    const bool needed = running.data.in_place || running.data.reads_earlier_results;
+    const bool needed = running.data.in_place || running.data.earlier_results();
     if (error_ == 0 && needed && running.kept_input) send_home(running, on);
     if (running.returns_left > 0) return;
     discard(running, on);
@@ -120,10 +121,10 @@ bool Run::carry_out_decisions(Locked& on) {
             fmt::format("{} does not finish {} for {:.3g} s, and nobody else can compute them, because the codelet {}; "
                         "a larger APPORTION_STALL_FACTOR waits longer",
                         worker.processor.name, range_of(running.block), stuck.ran_s,
-                        running.data.in_place                ? "changes data in place"
-                        : !running.data.foreign.empty()      ? "writes handles of the application"
-                        : running.data.reads_earlier_results ? "reads results that stayed on the device"
-                                                             : "stores its results where others would"),
+                        running.data.in_place            ? "changes data in place"
+                        : !running.data.foreign.empty()  ? "writes handles of the application"
+                        : running.data.earlier_results() ? "has results of an earlier run on the device"
+                                                         : "stores its results where others would"),
             on);
         abandon(running, on);
     }
@@ -164,16 +165,21 @@ void Run::abandon(RunningBlock& running, Locked& on) {
         return;
     }
     any_straggler_ = true;
-    if (setup_.worker_of(running.block.processor).processor.own_memory) running.data.forget_results();
+    if (setup_.worker_of(running.block.processor).processor.own_memory && !running.data.earlier_results())
+        running.data.forget_results();
     auto owned = blocks_.extract(running.block.id);
     stragglers_.emplace(&running, std::move(owned.mapped()));
 }
 
 /// Its last task has ended, or none was submitted.
 void Run::straggler_ended(RunningBlock& running, Locked&) {
-    if (setup_.worker_of(running.block.processor).processor.own_memory) running.data.forget_results();
-    for (const BlockHandle& h : running.data.handles) retired_.push_back(h.handle);
-    auto owned = stragglers_.extract(&running);
+    if (running.data.earlier_results()) {
+        straggled_.push_back(std::move(running.data));
+    } else {
+        if (setup_.worker_of(running.block.processor).processor.own_memory) running.data.forget_results();
+        for (const BlockHandle& h : running.data.handles) retired_.push_back(h.handle);
+    }
+    const auto owned = stragglers_.extract(&running);
     if (!stragglers_.empty()) return;
     STARPU_PTHREAD_COND_BROADCAST(&changed_);
 }
@@ -211,6 +217,13 @@ std::vector<starpu_data_handle_t> Run::take_retired() {
     return retired;
 }
 
+std::vector<BlockData> Run::take_kept() {
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
+    auto kept = std::exchange(straggled_, {});
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    return kept;
+}
+
 void Run::leave_out_busy_ones_of(const Run& before) {
     STARPU_PTHREAD_MUTEX_LOCK(&before.mutex_);
     for (const auto& [running, owned] : before.stragglers_)
@@ -222,20 +235,26 @@ void Run::leave_out_busy_ones_of(const Run& before) {
 // --- Looking ---
 
 /// What the flow needs to know to tell who is late.
-void Run::tell_begins(Locked&) {
+void Run::tell_begins(Locked& on) {
     for (const auto& [id, running] : blocks_) {
         if (running->told_begin || running->begun_us < 0 || running->tasks_left == 0) continue;
         running->told_begin = true;
-        flow_->begins(id, (running->begun_us - begin_us_) * 1e-6);
+        // As if its tasks had run without a break.
+        flow_->begins(id, (running->begun_us - begin_us_) * 1e-6 - record_of(id, on).busy_s);
     }
 }
 
 void Run::look(double overslept_s) noexcept {
     locked([&](Locked& on) {
         wake_at_us_ = 0;
-        if (completing_ || error_ != 0 || !flow_) return;
+        if (completing_ || !flow_) return;
         tell_begins(on);
         flow_->stood_still(overslept_s);
+        if (error_ != 0) {
+            for (const std::int64_t id : flow_->stalled_blocks(now_s()))
+                if (RunningBlock* running = find(id, on)) abandon(*running, on);
+            return;
+        }
         const auto next = flow_->look(now_s());
         const bool came_back = carry_out_decisions(on);
         start_blocks(next, on);
@@ -245,7 +264,7 @@ void Run::look(double overslept_s) noexcept {
 }
 
 void Run::set_alarm(Locked& on) {
-    const double next_s = flow_->next_look_s(now_s());
+    const double next_s = error_ == 0 ? flow_->next_look_s(now_s()) : flow_->next_stall_s(now_s());
     if (!std::isfinite(next_s)) return;
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;

@@ -62,14 +62,10 @@ class Watch {
         try {
             const std::lock_guard lock(mutex_);
             const auto moment = Clock::now() + std::chrono::duration_cast<Clock::duration>(delay);
-            const bool soonest = alarms_.empty() || moment < alarms_.begin()->first;
-            alarms_.emplace(moment, whom);
-            if (!running_) {
-                std::thread([this] { run(); }).detach();
-                running_ = true;
-            } else if (soonest) {
-                changed_.notify_one();
-            }
+            alarms_.emplace(moment, Alarm{whom, stood_still_});
+            if (!running_) std::thread([this] { run(); }).detach();
+            running_ = true;
+            changed_.notify_one();
             return true;
         } catch (const std::exception&) {  // no memory, or no more threads
             return false;
@@ -77,33 +73,39 @@ class Watch {
     }
 
   private:
+    struct Alarm {
+        std::weak_ptr<Watched> whom;
+        Clock::duration stood_still{};  ///< when it was set
+    };
+
     void run() noexcept {
-        constexpr auto kLinger = std::chrono::seconds(1);  // a load that runs again needs no new thread each time
+        // Sleeps in short parts, and sees by each that lasts longer whether the program stood still meanwhile.
+        constexpr auto kPart = std::chrono::milliseconds(200);
+        constexpr int kLinger = 5;  // parts without an alarm: a load that runs again needs no new thread each time
         std::unique_lock lock(mutex_);
-        for (;;) {
-            std::erase_if(alarms_, [](const auto& alarm) { return alarm.second.expired(); });
-            if (alarms_.empty()) {
-                if (changed_.wait_for(lock, kLinger) == std::cv_status::timeout && alarms_.empty()) break;
-                continue;
+        for (int idle = 0; idle < kLinger;) {
+            std::erase_if(alarms_, [](const auto& alarm) { return alarm.second.whom.expired(); });
+            idle = alarms_.empty() ? idle + 1 : 0;
+            auto until = Clock::now() + kPart;
+            if (!alarms_.empty()) until = std::min(until, alarms_.begin()->first);
+            if (changed_.wait_until(lock, until) == std::cv_status::no_timeout) continue;
+            const auto now = Clock::now();
+            stood_still_ += now - until;
+            while (!alarms_.empty() && alarms_.begin()->first <= now) {
+                const Alarm alarm = alarms_.extract(alarms_.begin()).mapped();
+                const std::chrono::duration<double> stood_still = stood_still_ - alarm.stood_still;
+                lock.unlock();
+                if (const auto watched = alarm.whom.lock()) watched->look(stood_still.count());
+                lock.lock();
             }
-            const auto moment = alarms_.begin()->first;
-            if (Clock::now() < moment) {
-                // Long sleeps in parts, so that the thread sees when nothing runs any more.
-                changed_.wait_until(lock, std::min(moment, Clock::now() + kLinger));
-                continue;
-            }
-            const std::weak_ptr<Watched> whom = alarms_.extract(alarms_.begin()).mapped();
-            const std::chrono::duration<double> overslept = Clock::now() - moment;
-            lock.unlock();
-            if (const auto watched = whom.lock()) watched->look(overslept.count());
-            lock.lock();
         }
         running_ = false;
     }
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::multimap<Clock::time_point, std::weak_ptr<Watched> > alarms_;
+    std::multimap<Clock::time_point, Alarm> alarms_;
+    Clock::duration stood_still_{};  ///< in all
     bool running_ = false;
 };
 
