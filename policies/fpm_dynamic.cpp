@@ -11,17 +11,13 @@
 //
 // Where the paper is ambiguous or differs: its first partition gives everybody n / p, which a single run cannot take
 // back, and its algorithm 1 partitions anew in every iteration although the text stops when the times are close
-// ("sufficiently" is 10 % here, as for PLB-HeC). A processor with too small a part of a granule gets nothing, and its
-// model stays as it is until it is looked at again, with one granule: after 1, 2, 4, 8, ... runs without a share, so
-// that one wrong measurement shuts nobody out for ever, and looking costs ever less; where that is clearly faster than
-// all that was measured before, its model begins anew. The time of a share includes its transfers to the processor, as
-// the paper measures it.
+// ("sufficiently" is 10 % here, as for PLB-HeC). A processor whose share is less than half a granule gets nothing, and
+// its model stays as it is. The time of a share includes its transfers to the processor, as the paper measures it.
 //
 // Good for: iterative applications. A single run waits for the slowest processor after each round.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -36,7 +32,6 @@ namespace {
 
 constexpr double kCloseTimes = 0.1;  // of the longest
 constexpr double kRoundGrowth = 4;   // units of a round, of those of the one before
-constexpr double kFaster = 1.5;      // than at any size before: what was measured then was wrong
 constexpr double kLastRound = 0.5;   // a round that would take more of what is left takes all of it
 
 class FpmDynamic final : public Policy {
@@ -51,20 +46,16 @@ class FpmDynamic final : public Policy {
     struct Lane {
         Processor processor;
         PartialModel model{};
-        Units computed = 0;      ///< in this run
-        double end_s = 0;        ///< of its last block
-        unsigned idle_runs = 0;  ///< in a row without a share
-        bool measured = false;   ///< its share of this round is in the model
+        Units computed = 0;     ///< in this run
+        double end_s = 0;       ///< of its last block
+        bool measured = false;  ///< its share of this round is in the model
         bool lost = false;
-        bool looked_at = false;  ///< its share of this round is to look again
     };
-    bool measured_wrongly(const Lane& lane, const BlockTime& sample) const;
 
     bool same_processors(const LoadDescription& load) const;
     bool all_measured() const;
     bool times_are_close() const;
     std::vector<double> partition(double units) const;
-    void look_again(std::vector<double>& shares);
     void begin_round(std::span<const double> shares, double now_s, Units remaining, const char* reason);
     void end_round(double now_s, Units remaining);
 
@@ -72,9 +63,7 @@ class FpmDynamic final : public Policy {
     std::vector<Lane> lanes_;
     SynchronisedRound round_;
     double round_units_ = 0;
-    bool one_round_ = false;      ///< for the whole run
-    std::vector<double> looked_;  ///< shares of such a run with granules to look again ...
-    std::vector<double> kept_;    ///< ... and without; or empty
+    bool one_round_ = false;  ///< for the whole run
     Rebalancer rebalancer_{Rebalancer::Worse::taken_back};
     PolicyReport report_;
 };
@@ -97,22 +86,15 @@ void FpmDynamic::begin(const LoadDescription& load) {
         previous.push_back(static_cast<double>(lane.computed));
         if (one_round_) ends_s.push_back(lane.end_s);
     }
-    const double computed = std::accumulate(previous.begin(), previous.end(), 0.0);
-    if (one_round_ && !kept_.empty() && previous == looked_) {
-        for (std::size_t p = 0; p < kept_.size(); ++p)
-            if (kept_[p] <= 0) ends_s[p] = 0;
-        previous = kept_;
-    }
-    kept_.clear();
     const bool same_load = load_.units == load.units && same_processors(load) && !previous.empty() &&
-                           computed == static_cast<double>(load.units);
+                           std::accumulate(previous.begin(), previous.end(), 0.0) == static_cast<double>(load.units);
     if (!same_processors(load)) {
         lanes_.clear();
         for (const Processor& processor : load.processors) lanes_.push_back({processor});
     }
     load_ = load;
     report_ = {};
-    for (Lane& lane : lanes_) lane.computed = 0, lane.end_s = 0, lane.lost = lane.looked_at = false;
+    for (Lane& lane : lanes_) lane.computed = 0, lane.end_s = 0, lane.lost = false;
     round_ = {};
     one_round_ = all_measured();
     if (!same_load) rebalancer_.forget();
@@ -124,17 +106,14 @@ void FpmDynamic::begin(const LoadDescription& load) {
     }
     round_units_ = static_cast<double>(load.units);
     if (!same_load) {
-        std::vector<double> shares = partition(round_units_);
-        look_again(shares);
-        begin_round(shares, 0, load.units, "models of the previous run");
+        begin_round(partition(round_units_), 0, load.units, "models of the previous run");
         return;
     }
-    Redistribution decision = rebalancer_.decide(load, previous, ends_s, [this](std::size_t p, double units) {
+    const Redistribution decision = rebalancer_.decide(load, previous, ends_s, [this](std::size_t p, double units) {
         const auto& function = lanes_[p].model.function();
         return function ? function->seconds(units) : std::numeric_limits<double>::infinity();
     });
     report_.rebalances = decision.worthwhile ? 1 : 0;
-    look_again(decision.shares);
     begin_round(decision.shares, 0, load.units, decision.worthwhile ? "redistribution" : "distribution kept");
 }
 
@@ -145,25 +124,6 @@ std::vector<double> FpmDynamic::partition(double units) const {
     return geometric_partition(models, units, std::vector<double>(lanes_.size(), units)).shares;
 }
 
-/// The granules come from the largest share.
-void FpmDynamic::look_again(std::vector<double>& shares) {
-    const std::vector<Units> whole = whole_shares(shares, load_.granularity);
-    const std::vector<double> without(whole.begin(), whole.end());
-    const std::size_t largest = static_cast<std::size_t>(std::max_element(whole.begin(), whole.end()) - whole.begin());
-    const auto granule = static_cast<double>(load_.granularity);
-    for (std::size_t p = 0; p < whole.size(); ++p) {
-        Lane& lane = lanes_[p];
-        lane.idle_runs = whole[p] > 0 ? 0 : lane.idle_runs + 1;
-        if (!std::has_single_bit(lane.idle_runs)) continue;
-        if (kept_.empty()) shares = kept_ = without;
-        if (shares[largest] < 2 * granule) break;
-        shares[largest] -= granule;
-        shares[p] = granule;
-        lane.looked_at = true;
-    }
-    looked_ = shares;
-}
-
 void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units remaining, const char* reason) {
     double longest_s = 0, units = 0;
     for (std::size_t p = 0; p < shares.size(); ++p) {
@@ -172,7 +132,9 @@ void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units
         if (function && shares[p] > 0) longest_s = std::max(longest_s, function->seconds(shares[p]));
         units += shares[p];
     }
-    round_.begin(load_, whole_shares(shares, load_.granularity), remaining);
+    const std::vector<Units> whole = whole_shares(shares, load_.granularity);
+    const Units later = std::max<Units>(0, remaining - std::accumulate(whole.begin(), whole.end(), Units{0}));
+    round_.begin(load_, whole, later);
     report_.distributions.push_back({now_s,
                                      reason,
                                      {shares.begin(), shares.end()},
@@ -216,20 +178,10 @@ void FpmDynamic::block_finished(const FinishedBlock& block) {
     round_.finished(block);
     if (lane.measured || !round_.complete(block.processor)) return;
     lane.measured = true;
-    const BlockTime sample{static_cast<double>(round_.units(block.processor)), round_.seconds(block.processor)};
-    if (measured_wrongly(lane, sample)) lane.model = {};
-    lane.looked_at = false;
-    const PartialModel::Verdict verdict = lane.model.add(sample);
+    const auto units = static_cast<double>(round_.units(block.processor));
+    const PartialModel::Verdict verdict = lane.model.add({units, round_.seconds(block.processor)});
     if (verdict == PartialModel::Verdict::spike) ++report_.discarded_samples;
     if (verdict == PartialModel::Verdict::changed) rebalancer_.forget();
-}
-
-bool FpmDynamic::measured_wrongly(const Lane& lane, const BlockTime& sample) const {
-    const auto& function = lane.model.function();
-    if (!lane.looked_at || !function) return false;
-    const double seconds = kFaster * sample.seconds;
-    return std::ranges::all_of(function->points(),
-                               [&](const SpeedPoint& known) { return known.units_per_s * seconds < sample.units; });
 }
 
 void FpmDynamic::processor_lost(int processor) {

@@ -135,26 +135,3 @@ TEST_CASE("fpm-dynamic begins another load with the models it has") {
     CHECK(other.blocks.size() == 2);
     CHECK(other.makespan_s == Approx(4).epsilon(0.02));
 }
-
-TEST_CASE("a processor without a share in fpm-dynamic is looked at again, ever more rarely") {
-    FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
-    platform.workers[2].seconds = [](double units) { return 500 * units; };
-    Application application("fpm-dynamic", platform);
-    std::vector<int> looked;
-    for (int runs = 1; runs <= 40; ++runs) {
-        const Iteration iteration = application.iterate();
-        if (runs > 1 && iteration.run.units_of(2) > 0) looked.push_back(runs);
-        CHECK(iteration.run.units_of(2) <= (runs == 1 ? kUnits / 250 : 1));
-    }
-    CHECK(looked == std::vector<int>{2, 3, 5, 9, 17, 33});
-}
-
-TEST_CASE("one wrong measurement shuts no processor out of fpm-dynamic") {
-    FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
-    Application application("fpm-dynamic", platform);
-    FakePlatform spiked = platform;
-    spiked.workers[2].spikes = {{0, 1e6}};
-    CHECK(application.iterate(spiked).run.units_of(2) < kUnits / 100);
-    for (int runs = 2; runs <= 12; ++runs) application.iterate();
-    CHECK(application.iterate().run.units_of(2) > kUnits / 5);
-}
