@@ -87,8 +87,9 @@ const EnvironmentVariable kVariables[] = {
      check_nothing},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
     {"APPORTION_STALL_FACTOR",
-     "a block that takes so many times as long as it should: its processor is lost (0: never)", "0 | number >= 1", "50",
-     check_stall_factor},
+     "a block that takes so many times as long as it should, while all others wait, is given up (0: every block is "
+     "waited for, and none is taken over)",
+     "0 | number >= 1", "50", check_stall_factor},
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
      check_nothing},
     {"APPORTION_FFT_PLANNING", "FFTW's effort for plans, in all and for single workers",
