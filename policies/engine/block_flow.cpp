@@ -291,11 +291,11 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::v
         const Units left = late.units - retake.taken, within = recovery_->whole(p).within(seconds);
         if (left == 0) return;
         if (!lane(p).idle() || within < std::min(left, load_.granularity)) continue;
-        // In proportion, in whole granules but where the block itself ends in none.
-        const double part = static_cast<double>(spare) * std::min(1.0, static_cast<double>(within) / all);
-        Units units = std::min(
-            {left, round_to_granularity(part + 0.4 * static_cast<double>(load_.granularity), load_.granularity),
-             room(p)});
+        // In proportion, but no more than it gets through in time; in whole granules, unless the block ends in none.
+        const double part = static_cast<double>(within) * std::min(1.0, static_cast<double>(spare) / all);
+        const double granules = std::ceil(part / static_cast<double>(load_.granularity));
+        Units units = static_cast<Units>(granules) * load_.granularity;
+        units = std::min({left, units, std::max(within, load_.granularity), room(p)});
         if (units < left) units = std::max<Units>(1, units / load_.granularity) * load_.granularity;
         retake.pieces.push_back(next_id_);
         out.push_back(hand_out(p, {late.first + retake.taken, std::min(units, left)}, late.id, now_s));

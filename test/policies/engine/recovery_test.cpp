@@ -113,7 +113,7 @@ TEST_CASE("time counts from when a block's task begins, not from when it was han
     auto last = flow.finished(blocks[1].id, 0, 1, 1, 1);
     while (!last.empty()) last = flow.finished(last[0].id, 1, 2, 1, 2);
     CHECK(flow.remaining() == 0);
-    CHECK(std::isinf(flow.next_look_s(1000)));
+    CHECK(flow.next_look_s(1000) == 1001);  // it may have begun then
     CHECK(flow.look(1000).empty());
     flow.begins(blocks[0].id, 1000);
     CHECK(flow.look(1001.5).empty());
@@ -150,6 +150,17 @@ TEST_CASE("a slow processor takes no piece that would take it longer than the bl
     CHECK(slow.flow->look(10).empty());  // late by 8 s
     CHECK(slow.flow->next_look_s(10) == 22);
     CHECK_FALSE(slow.flow->look(22).empty());
+}
+
+TEST_CASE("no piece is longer than the block is late, however much is spare") {
+    Situation s(3);
+    s.finish(s.blocks[1], 2);
+    s.finish(s.blocks[2], 2);
+    for (int k = 0; k < 4; ++k) s.recovery->finished(1, 1, 1, 1);      // 1 unit a second
+    for (int k = 0; k < 4; ++k) s.recovery->finished(2, 1, 0.2, 0.2);  // 5 units a second
+    const auto pieces = s.flow->look(3);                               // late by 1 s
+    REQUIRE(pieces.size() == 2);
+    for (const Block& piece : pieces) CHECK(piece.units == (piece.processor == 1 ? 1 : 5));
 }
 
 TEST_CASE("when the pieces are done first, the block is taken over, and its processor is lost") {
