@@ -420,8 +420,7 @@ void Run::returned(const Return& what, Locked& on) {
             if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
     } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
         if (!running->failed.empty()) {
-            discard(*running, on);
-            hand_out_again(on);
+            give_back(*running, on);
             return;
         }
         running->data.take_results_home();

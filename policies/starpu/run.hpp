@@ -168,6 +168,7 @@ class Run final : public std::enable_shared_from_this<Run> {
 
     // Recovery.
     void block_failed(RunningBlock& running, Locked& on);
+    void give_back(RunningBlock& running, Locked& on);
     void hand_out_again(Locked& on);
     void lose(int processor, const std::string& reason, Locked& on);
     bool carry_out_decisions(Locked& on);

@@ -52,16 +52,20 @@ void Run::block_failed(RunningBlock& running, Locked& on) {
         fail(-EIO,
              what + "; other tasks of the block have changed their data in place, so that it cannot be computed again",
              on);
-    if (flow_ && error_ == 0) {
-        flow_->give_back(running.block.id);
-        carry_out_decisions(on);
-        add_given_back(running, on);
-    }
-    // Who computes it again needs the data as they were, which may be on the device alone.
+    // Who computes it again needs the data as they were, which may be on the device alone: first these go home.
     const bool needed = running.data.in_place || running.data.earlier_results();
     if (error_ == 0 && needed && running.kept_input) send_home(running, on);
-    if (running.returns_left > 0) return;
+    if (running.returns_left == 0) give_back(running, on);
+}
+
+/// Its units are for others, and nothing of it counts.
+void Run::give_back(RunningBlock& running, Locked& on) {
+    if (flow_ && error_ == 0) {
+        add_given_back(running, on);
+        flow_->give_back(running.block.id);
+    }
     discard(running, on);
+    if (flow_ && error_ == 0) carry_out_decisions(on);
     hand_out_again(on);
 }
 
