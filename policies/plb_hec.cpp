@@ -77,6 +77,7 @@ class PlbHecImproved final : public Policy {
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
+        if (replay_.active() && somebody_overdue(now_s, progress)) replay_.stop();
         if (const auto repeated = replay_.next(processor, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) return idle ? probe_units(processor) : 0;
@@ -139,6 +140,7 @@ class PlbHecImproved final : public Policy {
     }
 
     bool worth_repeating();
+    bool somebody_overdue(double now_s, const Progress& progress) const;
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void plan(double now_s, const Progress& progress);
     bool best_for_a_granule(int processor) const;
@@ -187,6 +189,20 @@ bool PlbHecImproved::worth_repeating() {
     report_.note = "blocks of the previous run repeated";
     report_.distributions.push_back({0, "distribution kept", decision.shares, decision.run_s});
     return true;
+}
+
+/// Whether a block runs much longer than the models say: what was kept for its processor is for others then.
+bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) const {
+    constexpr double kMuch = 2;  // as the engine's recovery
+    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
+        const int processor = static_cast<int>(p);
+        const auto blocks = progress.in_flight(processor);
+        const FittedCurve* curve = models_.curve(processor);
+        if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
+        const double ran_s = now_s - std::max(blocks.front().begun_s, last_end_s_[p]);
+        if (ran_s >= kMuch * curve->seconds(static_cast<double>(blocks.front().units))) return true;
+    }
+    return false;
 }
 
 /// What the processor's remaining share would take, from all that is known now.

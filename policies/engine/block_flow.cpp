@@ -304,12 +304,10 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::v
 }
 
 std::vector<Block> BlockFlow::look(double now_s) {
-    std::vector<Block> out;
-    if (!recovery_) return out;
+    if (!recovery_) return {};
     give_up_stalled(now_s);
-    if (!decisions_.lost.empty()) return ask_all(now_s);
-    compute_again(now_s, out);
-    return out;
+    // Units may be left because the policy keeps them for who is late: now it can tell.
+    return ask_all(now_s);
 }
 
 std::vector<std::int64_t> BlockFlow::stalled_blocks(double now_s) const {
@@ -353,8 +351,7 @@ double BlockFlow::next_look_s(double now_s) const {
         const bool spare = retake == retakes_.end() || retake->second.taken < block->units;
         const double late_s = begun + std::max(recovery_->late_after_s(p, block->units), should_s + again_s);
         const double stalled_s = begun + recovery_->stalled_after_s(p, block->units);
-        if (remaining() == 0 && flight.yields && !flight.again && spare && late_s > now_s)
-            next_s = std::min(next_s, late_s);
+        if (flight.yields && !flight.again && spare && late_s > now_s) next_s = std::min(next_s, late_s);
         if (stalled_s > now_s) next_s = std::min(next_s, stalled_s);
     }
     return next_s;
