@@ -79,7 +79,7 @@ class Watch {
     };
 
     void run() noexcept {
-        // Sleeps in short parts, and sees by each that lasts longer whether the program stood still meanwhile.
+        // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
         constexpr auto kPart = std::chrono::milliseconds(200);
         constexpr int kLinger = 5;  // parts without an alarm: a load that runs again needs no new thread each time
         std::unique_lock lock(mutex_);
@@ -90,7 +90,7 @@ class Watch {
             if (!alarms_.empty()) until = std::min(until, alarms_.begin()->first);
             if (changed_.wait_until(lock, until) == std::cv_status::no_timeout) continue;
             const auto now = Clock::now();
-            stood_still_ += now - until;
+            if (now - until > kPart) stood_still_ += now - until;  // less is a busy machine
             while (!alarms_.empty() && alarms_.begin()->first <= now) {
                 const Alarm alarm = alarms_.extract(alarms_.begin()).mapped();
                 const std::chrono::duration<double> stood_still = stood_still_ - alarm.stood_still;

@@ -179,7 +179,7 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
         CHECK(work.computed_once());
         CHECK(checked_report(load.get()).at("lost_processors").empty());
 
-        work.stall_s = 6;
+        work.stall_s = 8;
         CHECK(run(work, load.get()) == -ETIMEDOUT);
         CHECK(contains(apportion_error(), "nobody else can compute them"));
         CHECK(work.stalled == 1);
@@ -202,7 +202,7 @@ TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]"
         Load load = create_impatient(work.options());
         REQUIRE(run(work, load.get()) == 0);
         work.stalls = {.worker = 1};
-        work.stall_s = 6;
+        work.stall_s = 8;
         CHECK(run(work, load.get()) == -ETIMEDOUT);
     }
     // The first task of the block came to its end; the others did nothing.
@@ -222,7 +222,7 @@ TEST_CASE("a stalled worker that changes data in place ends the load with a sent
     CHECK(work.computed_once());
     CHECK(checked_report(load.get()).at("lost_processors").empty());
 
-    work.stall_s = 5;
+    work.stall_s = 8;
     CHECK(run(work, load.get()) == -ETIMEDOUT);
     CHECK(contains(apportion_error(), "changes data in place"));
     CHECK(work.stalled == 1);
