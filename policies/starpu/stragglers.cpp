@@ -35,6 +35,7 @@ void Stragglers::submitted(RunningBlock& block) {
 }
 
 bool Stragglers::task_ended(RunningBlock& block) {
+    if (!any_) return false;
     const Lock lock(mutex_);
     const auto it = running_.find(&block);
     if (it == running_.end()) return false;
