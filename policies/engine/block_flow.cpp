@@ -291,10 +291,13 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::v
 }
 
 std::vector<Block> BlockFlow::look(double now_s, bool ended) {
-    if (!recovery_) return {};
+    std::vector<Block> out;
+    if (!recovery_) return out;
     give_up_stalled(now_s, ended);
-    // Units may be left because the policy keeps them for who is late: now it can tell.
-    return ended ? std::vector<Block>{} : ask_all(now_s);
+    if (ended) return out;
+    ask_idle(now_s, out);  // the policy may keep units for who is late: now it can tell
+    compute_again(now_s, out);
+    return out;
 }
 
 double BlockFlow::next_look_s(double now_s, bool ended) const {

@@ -296,3 +296,24 @@ TEST_CASE("without recovery every block is waited for") {
     CHECK(std::isinf(s.flow->next_look_s(2)));
     CHECK(s.flow->look(1e9).empty());
 }
+
+TEST_CASE("units that the policy keeps for who is late are asked for by who has nothing to do, and by nobody else") {
+    LoadDescription load;
+    load.processors.resize(3);
+    for (Processor& processor : load.processors) processor.own_memory = true;  // two blocks in flight
+    load.units = 100;
+    Recovery recovery(kFactor, load.processors);
+    Fixed policy;
+    BlockFlow flow(load, policy, {}, &recovery);
+    const std::vector<Block> blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 6);
+    for (const Block& block : blocks) flow.begins(block.id, 0);
+    policy.units = 0;
+    for (const Block& block : blocks)
+        if (block.processor == 2 || (block.processor == 1 && block.first > 10))
+            CHECK(flow.finished(block.id, 0, 1, 1, 1).empty());
+    policy.units = 10;
+    const std::vector<Block> next = flow.look(10);
+    REQUIRE(next.size() == 1);
+    CHECK(next[0].processor == 2);
+}
