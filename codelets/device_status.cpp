@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/device_status.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 
@@ -76,7 +77,9 @@ bool succeeded(cufftResult status, const char* call) noexcept {
 }
 
 void report_failed_block(const char* why) noexcept {
-    if (apportion_block_failed(why) != 0) std::fprintf(stderr, "a block was not computed: %s\n", why);
+    if (apportion_block_failed(why) == 0) return;
+    static std::atomic_flag told;  // it may be so for every size that is tried
+    if (!told.test_and_set()) std::fprintf(stderr, "a GPU does not compute: %s\n", why);
 }
 
 }  // namespace apportion

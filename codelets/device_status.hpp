@@ -31,7 +31,7 @@ bool succeeded(cudaError_t status, const char* call) noexcept;
 bool succeeded(cublasStatus_t status, const char* call) noexcept;
 bool succeeded(cufftResult status, const char* call) noexcept;
 
-/// apportion_block_failed, or stderr where the task is no block of a load.
+/// apportion_block_failed; where the task is no block of a load, the first time on stderr.
 void report_failed_block(const char* why) noexcept;
 
 /// The codelet function's work, on the worker's thread. What it has started on the stream before it failed may go on:

@@ -41,15 +41,23 @@ FftPlan make_plan(const FftShape& shape) {
     return plan;
 }
 
-/// Makes those of all powers of two up to `shape.rows` that are missing; returns the largest work area.
-std::size_t make_plans(DeviceWorker& device, FftShape shape) {
-    std::size_t work_bytes = 0;
+struct Plans {
+    std::size_t work_bytes;  ///< the largest work area
+    bool made;               ///< now, some of them
+};
+
+/// Makes those of all powers of two up to `shape.rows` that are missing.
+Plans make_plans(DeviceWorker& device, FftShape shape) {
+    Plans plans{0, false};
     for (; shape.rows > 0; shape.rows /= 2) {
         auto plan = device.plans.find(shape);
-        if (plan == device.plans.end()) plan = device.plans.emplace(shape, make_plan(shape)).first;
-        work_bytes = std::max(work_bytes, plan->second.work_bytes);
+        if (plan == device.plans.end()) {
+            plan = device.plans.emplace(shape, make_plan(shape)).first;
+            plans.made = true;
+        }
+        plans.work_bytes = std::max(plans.work_bytes, plan->second.work_bytes);
     }
-    return work_bytes;
+    return plans;
 }
 
 cufftResult transform(cufftHandle plan, const cufftComplex* in, cufftComplex* out, int direction) {
@@ -84,18 +92,23 @@ void transform_block(cufftType type, void* in, void* out, bool inverse) {
     const std::size_t batch = fft2d_device_batch(length, sizeof(Complex));
     DeviceWorker& device = this_device_worker();
     const cublasHandle_t blas = device.blas();
-    const std::size_t work_bytes = make_plans(device, {type, length, in_ld, batch});
-    const std::size_t before = (work_bytes + kAlignment_bytes - 1) / kAlignment_bytes * kAlignment_bytes;
+    const Plans plans = make_plans(device, {type, length, in_ld, batch});
+    const std::size_t before = (plans.work_bytes + kAlignment_bytes - 1) / kAlignment_bytes * kAlignment_bytes;
     void* const work_area = device.scratch.at_least(before + batch * length * sizeof(Complex));
     auto* const scratch = reinterpret_cast<Complex*>(static_cast<char*>(work_area) + before);
+    const auto transform_rows = [&](std::size_t some, const Complex* from) {
+        const cufftHandle plan = device.plans.at({type, length, in_ld, some}).handle;
+        require(cufftSetWorkArea(plan, work_area), "cufftSetWorkArea");
+        require(transform(plan, from, scratch, inverse ? CUFFT_INVERSE : CUFFT_FORWARD),
+                sizeof(T) == sizeof(float) ? "cufftExecC2C" : "cufftExecZ2Z");
+    };
+    // Whatever is there: each plan runs once, because CUDA loads its kernels then.
+    for (std::size_t some = batch; plans.made && in_ld == length && some > 0; some /= 2) transform_rows(some, scratch);
+
     const T scale = inverse ? 1 / static_cast<T>(length) : 1;
     for (std::size_t first = 0; first < rows;) {
         const std::size_t some = std::min(batch, std::bit_floor(rows - first));
-        const cufftHandle plan = device.plans.at({type, length, in_ld, some}).handle;
-        require(cufftSetWorkArea(plan, work_area), "cufftSetWorkArea");
-        require(transform(plan, reinterpret_cast<const Complex*>(STARPU_MATRIX_GET_PTR(in)) + first * in_ld, scratch,
-                          inverse ? CUFFT_INVERSE : CUFFT_FORWARD),
-                sizeof(T) == sizeof(float) ? "cufftExecC2C" : "cufftExecZ2Z");
+        transform_rows(some, reinterpret_cast<const Complex*>(STARPU_MATRIX_GET_PTR(in)) + first * in_ld);
         transpose(blas, static_cast<int>(some), static_cast<int>(length), scale, scratch,
                   reinterpret_cast<Complex*>(STARPU_MATRIX_GET_PTR(out)) + first, static_cast<int>(out_ld));
         first += some;

@@ -2,7 +2,7 @@
 // Host code only: cuBLAS is called on StarPU's stream, so that no CUDA compiler is needed.
 //
 // Limit: arithmetic, from some hundred columns on. An H200 makes 67 TFLOP/s in float and in double (by its tensor
-// cores), a T4 8.1 and 0.25; of these 75 to 90 % are expected of cuBLAS. Computed, not measured.
+// cores), a T4 8.1 and 0.25; of these 70 to 85 % are expected of cuBLAS. Computed, not measured.
 #include <cublas_v2.h>
 #include <starpu.h>
 

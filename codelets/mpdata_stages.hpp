@@ -92,10 +92,15 @@ struct AntidiffusiveStage {
     Flow c, v;
 
     APPORTION_CELL void operator()(const MpdataGrid& g, Cell p) const {
-        v.x.at(p.x, p.y, p.z) = face(g, p, 0, 1, 2);
-        if (p.x < v.y.first) return;  // the first plane has faces in x only
-        v.y.at(p.x, p.y, p.z) = face(g, p, 1, 0, 2);
-        v.z.at(p.x, p.y, p.z) = face(g, p, 2, 0, 1);
+        const double in_x = face(g, p, 0, 1, 2);
+        if (p.x < v.y.first) {  // the first plane has faces in x only
+            v.x.at(p.x, p.y, p.z) = in_x;
+            return;
+        }
+        const double in_y = face(g, p, 1, 0, 2), in_z = face(g, p, 2, 0, 1);
+        v.x.at(p.x, p.y, p.z) = in_x;  // all after the last read, so that the faces' reads can be shared
+        v.y.at(p.x, p.y, p.z) = in_y;
+        v.z.at(p.x, p.y, p.z) = in_z;
     }
 
   private:
