@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The host side of the CUDA codelets, on the stand-in: whatever the libraries refuse, the block ends as failed, with
 // their words, and nothing is lost.
-#include <starpu.h>
-
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -17,6 +15,7 @@
 #include "codelets/matmul_kernels.hpp"
 #include "codelets/mpdata_kernels.hpp"
 #include "test/catch.hpp"
+#include "test/codelets/cuda/buffers.hpp"
 #include "test/codelets/cuda/stand_in.hpp"
 
 using namespace apportion;
@@ -25,23 +24,13 @@ namespace {
 
 using Function = void (*)(void* buffers[], void* arg);
 
-/// A buffer on the device; the host does not touch it.
-starpu_matrix_interface matrix(std::uint32_t nx, std::uint32_t ny, std::size_t element_bytes) {
-    starpu_matrix_interface m{};
-    m.id = STARPU_MATRIX_INTERFACE_ID;
-    m.ptr = m.dev_handle = 0x10000;
-    m.nx = m.ld = nx;
-    m.ny = ny;
-    m.elemsize = element_bytes;
-    return m;
+/// Buffers on the device; the host does not touch them.
+const void* const kSomewhere = reinterpret_cast<const void*>(0x10000);
+starpu_matrix_interface matrix(std::size_t nx, std::size_t ny, std::size_t element_bytes) {
+    return matrix_buffer(kSomewhere, nx, ny, element_bytes);
 }
-starpu_vector_interface vector(std::uint32_t nx, std::size_t element_bytes) {
-    starpu_vector_interface v{};
-    v.id = STARPU_VECTOR_INTERFACE_ID;
-    v.ptr = v.dev_handle = 0x10000;
-    v.nx = nx;
-    v.elemsize = element_bytes;
-    return v;
+starpu_vector_interface vector(std::size_t count, std::size_t element_bytes) {
+    return vector_buffer(kSomewhere, count, element_bytes);
 }
 
 struct Block {

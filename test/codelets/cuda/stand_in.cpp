@@ -6,6 +6,7 @@
 #include <starpu.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "policies/starpu/apportion.h"
 
@@ -75,13 +76,17 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, v
     state().running = true;
     return cuda("launch", cudaErrorNoKernelImageForDevice);
 }
-cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t stream) {
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
     expect(stream == stand_in::stream(), "memory is set on another stream");
+    if (state().memory_exists) std::memset(memory, value, bytes);
     return cuda("cudaMemsetAsync");
 }
-cudaError_t cudaMemset2DAsync(void*, std::size_t pitch, int, std::size_t width, std::size_t, cudaStream_t stream) {
+cudaError_t cudaMemset2DAsync(void* memory, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                              cudaStream_t stream) {
     expect(stream == stand_in::stream(), "memory is set on another stream");
     expect(width <= pitch && pitch < std::size_t{1} << 31, "a pitch that CUDA does not have");
+    for (std::size_t row = 0; state().memory_exists && row < height; ++row)
+        std::memset(static_cast<char*>(memory) + row * pitch, value, width);
     return cuda("cudaMemset2DAsync");
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -191,18 +196,18 @@ void starpu_execute_on_each_worker(void (*function)(void*), void* arg, std::uint
 std::uintptr_t starpu_malloc_on_node_flags(unsigned, std::size_t size, int flags) {
     expect((flags & STARPU_MALLOC_COUNT) != 0, "memory is taken that nobody counts");
     if (refuses("starpu_malloc_on_node", "MiB are left on the device")) return 0;
-    static std::uintptr_t next = 1 << 20;  // nobody touches it
-    const std::uintptr_t address = next;
-    next += (size + 255) / 256 * 256;
-    state().memory[reinterpret_cast<void*>(address)] = size;
-    return address;
+    void* const memory = std::malloc(size);
+    if (memory) state().memory[memory] = size;
+    return reinterpret_cast<std::uintptr_t>(memory);
 }
 void starpu_free_on_node_flags(unsigned, std::uintptr_t address, std::size_t size, int flags) {
     const auto memory = state().memory.find(reinterpret_cast<void*>(address));
     const bool same = memory != state().memory.end() && memory->second == size && (flags & STARPU_MALLOC_COUNT) != 0;
     expect(same, "memory is freed otherwise than it was taken");
     expect(!state().running, "memory is freed while it may be used");
-    if (same) state().memory.erase(memory);
+    if (!same) return;
+    std::free(memory->first);
+    state().memory.erase(memory);
 }
 
 int apportion_block_failed(const char* why) {

@@ -31,7 +31,9 @@ struct State {
     std::map<void*, std::size_t> memory;
     std::set<int> plans;
     std::set<void*> blas;
-    bool running = false;  ///< the stream may have something to do
+    unsigned largest_grid = ~0u;  ///< in each dimension, where kernels run on the host
+    bool memory_exists = false;   ///< the blocks' memory may be touched
+    bool running = false;         ///< the stream may have something to do
 };
 
 State& state();
