@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Compiled by nvcc without contractions, so that results are those of the CPU, bit for bit.
-#include <cuda_runtime.h>
-
-#include <algorithm>
-
+//
+// Limit: arithmetic, about 75 operations a path. Without contractions an H200 makes 33 T of them a second in float and
+// 17 T in double: 450 G and 220 G paths/s, a T4 54 G and 1.7 G, of which half is expected (logarithms, roots and
+// Philox' integers are several instructions each). The closed form has 48 bytes an option of memory and 220 operations.
+// All computed, not measured.
+#include "codelets/blackscholes_buffers.hpp"
 #include "codelets/blackscholes_formula.hpp"
-#include "codelets/blackscholes_kernels.hpp"
+#include "codelets/device_launch.hpp"
 
 namespace apportion {
 
@@ -66,23 +68,26 @@ __global__ void monte_carlo(OptionBlock<T> b, BlackScholesParameters parameters)
 }
 
 template <class T>
-void start(const OptionBlock<T>& b, const BlackScholesParameters& parameters, cudaStream_t stream) {
-    constexpr std::size_t kMostBlocks = 1 << 20;
-    const std::size_t threads = parameters.paths > 0 ? b.count * kLanes : b.count;
-    const auto blocks = static_cast<unsigned>(std::min((threads + kThreads - 1) / kThreads, kMostBlocks));
+void price(void* buffers[], const KernelArgument& argument) {
+    const OptionBlock<T> block = option_block<T>(buffers, argument);
+    const BlackScholesParameters& parameters = blackscholes_parameters(argument);
     if (parameters.paths > 0)
-        monte_carlo<<<blocks, kThreads, 0, stream>>>(b, parameters);
+        launch("Monte Carlo of options", monte_carlo<T>, blocks_for(block.count * kLanes, kThreads), kThreads, block,
+               parameters);
     else
-        closed_form<<<blocks, kThreads, 0, stream>>>(b);
+        launch("closed form of options", closed_form<T>, blocks_for(block.count, kThreads), kThreads, block);
 }
 
 }  // namespace
 
-void start_blackscholes(const OptionBlock<float>& block, const BlackScholesParameters& parameters, void* stream) {
-    start(block, parameters, static_cast<cudaStream_t>(stream));
-}
-void start_blackscholes(const OptionBlock<double>& block, const BlackScholesParameters& parameters, void* stream) {
-    start(block, parameters, static_cast<cudaStream_t>(stream));
+void blackscholes_cuda(void* buffers[], void* arg) {
+    on_device([&] {
+        const auto& argument = *static_cast<const KernelArgument*>(arg);
+        if (STARPU_MATRIX_GET_ELEMSIZE(buffers[0]) == sizeof(float))
+            price<float>(buffers, argument);
+        else
+            price<double>(buffers, argument);
+    });
 }
 
 }  // namespace apportion

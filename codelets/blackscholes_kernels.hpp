@@ -39,11 +39,8 @@ struct BlackScholesKernels {
 void blackscholes_cpu(void* buffers[], void* arg);
 
 #ifdef APPORTION_CUDA
+/// Asynchronous on the worker's stream.
 void blackscholes_cuda(void* buffers[], void* arg);
-
-/// Starts the kernels on a stream of the current device; pointers are the device's.
-void start_blackscholes(const OptionBlock<float>& block, const BlackScholesParameters& parameters, void* stream);
-void start_blackscholes(const OptionBlock<double>& block, const BlackScholesParameters& parameters, void* stream);
 #endif
 
 }  // namespace apportion

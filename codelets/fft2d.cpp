@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "codelets/device_worker.hpp"
 #include "codelets/fft2d_kernels.hpp"
 #include "codelets/fft_rows.hpp"
 #include "codelets/kernel_codelet.hpp"
@@ -53,6 +54,7 @@ class Pass final : public Workload {
     Fft2dPass pass_;
     std::unique_ptr<FftRows> cpu_;
     Fft2dParameters parameters_;
+    DeviceWorkers keep_;
 };
 
 Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, [[maybe_unused]] const FftPlanningChoice& planning)
@@ -82,9 +84,6 @@ Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, [[maybe_unused
 }
 
 Pass::~Pass() {
-#ifdef APPORTION_CUDA
-    fft2d_cuda_forget_plans();
-#endif
     from().unpin();
     to().unpin();
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "codelets/device_worker.hpp"
 #include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
@@ -56,6 +57,7 @@ class Grn final : public Workload {
   private:
     std::shared_ptr<GrnProblem> problem_;
     std::vector<starpu_data_handle_t> shared_;  ///< candidates, table; none in the simulated flavour
+    DeviceWorkers keep_;
 };
 
 Grn::Grn(std::shared_ptr<GrnProblem> problem) : problem_(std::move(problem)) {

@@ -49,10 +49,8 @@ struct GrnKernels {
 void grn_cpu(void* buffers[], void* arg);
 
 #ifdef APPORTION_CUDA
+/// Asynchronous on the worker's stream.
 void grn_cuda(void* buffers[], void* arg);
-
-/// Starts the search on a stream of the current device; pointers are the device's.
-void start_grn(const GrnBlock& block, const GrnParameters& parameters, void* stream);
 #endif
 
 }  // namespace apportion

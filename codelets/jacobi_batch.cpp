@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "codelets/device_worker.hpp"
 #include "codelets/jacobi_kernels.hpp"
 #include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
@@ -36,21 +37,11 @@ auto by_type(const JacobiBatch& batch, Body&& body) {
 
 #ifdef STARPU_SIMGRID
 std::uint64_t systems_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[1]); }
-#elif defined(APPORTION_CUDA)
-/// Larger systems do not fit a multiprocessor.
-int can_execute(unsigned worker, starpu_task* task, unsigned) {
-    if (starpu_worker_get_type(static_cast<int>(worker)) != STARPU_CUDA_WORKER || !task->handles[1]) return 1;
-    return starpu_matrix_get_nx(task->handles[1]) <=
-           jacobi_batch_cuda_most_unknowns(starpu_matrix_get_elemsize(task->handles[1]));
-}
 #endif
 
 starpu_codelet& batch_codelet() {
     static KernelCodelet codelet("jacobi_batch", "jacobi_batch", APPORTION_KERNELS(jacobi_batch_cpu, jacobi_batch_cuda),
                                  {STARPU_R, STARPU_R, STARPU_W});
-#if defined(APPORTION_CUDA) && !defined(STARPU_SIMGRID)
-    codelet.get().can_execute = can_execute;
-#endif
     return codelet.get();
 }
 
@@ -82,6 +73,7 @@ class Batch final : public Workload {
 
   private:
     std::shared_ptr<JacobiBatch> batch_;
+    DeviceWorkers keep_;
 };
 
 Batch::Batch(std::shared_ptr<JacobiBatch> batch) : batch_(std::move(batch)) {

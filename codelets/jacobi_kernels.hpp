@@ -71,9 +71,6 @@ void jacobi_batch_cpu(void* buffers[], void* arg);
 void jacobi_dense_cuda(void* buffers[], void* arg);
 void jacobi_sparse_cuda(void* buffers[], void* arg);
 void jacobi_batch_cuda(void* buffers[], void* arg);
-
-/// Unknowns of the largest system whose x and next x fit the shared memory of a thread block.
-std::size_t jacobi_batch_cuda_most_unknowns(std::size_t element_bytes);
 #endif
 
 }  // namespace apportion

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "codelets/device_worker.hpp"
 #include "codelets/kernel_codelet.hpp"
 #include "codelets/matmul_kernels.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
-#endif
-#ifdef APPORTION_CUDA
-#include <starpu_cublas.h>
 #endif
 
 namespace apportion {
@@ -72,6 +70,7 @@ class Matmul final : public Workload {
     std::shared_ptr<MatmulProblem> problem_;
     std::vector<starpu_data_handle_t> panels_;  ///< of A; none in the simulated flavour
     std::vector<bool> backwards_;               ///< per worker: the direction of its current block
+    DeviceWorkers keep_;
 };
 
 Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned panels)
@@ -100,9 +99,6 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     shape_.parts = panels > 0 ? panels : row_panels(m, a_bytes, smallest_device_memory(codelet()));
     if (shape_.parts > 1) shape_.bytes_shared = (a_bytes / shape_.parts + element * k) * kStreamedPanels;
     use_one_blas_thread();
-#ifdef APPORTION_CUDA
-    starpu_cublas_init();
-#endif
     for (Matrix* matrix : {&a, &problem_->b, &problem_->c}) matrix->pin();
     panels_.resize(shape_.parts);
     for (unsigned p = 0; p < shape_.parts; ++p)
@@ -115,9 +111,6 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
 Matmul::~Matmul() {
     for (starpu_data_handle_t panel : panels_) starpu_data_unregister(panel);
     for (Matrix* matrix : {&problem_->a, &problem_->b, &problem_->c}) matrix->unpin();
-#ifdef APPORTION_CUDA
-    starpu_cublas_shutdown();
-#endif
 }
 
 unsigned Matmul::panel_of(const TaskRange& range) {

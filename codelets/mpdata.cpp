@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "codelets/device_worker.hpp"
 #include "codelets/kernel_codelet.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
@@ -31,6 +32,9 @@ std::uint64_t planes_of(const starpu_task* task) { return starpu_matrix_get_ny(t
 class Mpdata final : public Workload {
   public:
     explicit Mpdata(std::shared_ptr<MpdataField> field);
+    ~Mpdata() override { field_->unpin(); }
+    Mpdata(const Mpdata&) = delete;
+    Mpdata& operator=(const Mpdata&) = delete;
 
     starpu_codelet& codelet() override { return mpdata_codelet(); }
     void* argument() override { return &grid_; }
@@ -41,6 +45,7 @@ class Mpdata final : public Workload {
   private:
     std::shared_ptr<MpdataField> field_;
     MpdataGrid grid_;
+    DeviceWorkers keep_;
 };
 
 Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), grid_(field_->grid()) {
@@ -51,7 +56,9 @@ Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), g
     shape_.operations_per_unit = kOperationsPerCell * grid_.ny * grid_.nz * grid_.steps;
     const std::uint64_t plane_bytes = sizeof(double) * grid_.plane();
     shape_.bytes_per_unit = kFields * plane_bytes;
+    // Scratch memory is StarPU's, an eighth of a device at most.
     shape_.bytes_shared = 2 * static_cast<std::uint64_t>(grid_.halo()) * kFields * plane_bytes;
+    field_->pin();
 #ifdef STARPU_SIMGRID
     const auto size = [](int n) { return static_cast<double>(n); };
     simulated::install(codelet(), "mpdata", {.m = size(field_->nx()), .n = size(grid_.ny), .k = size(grid_.nz)},

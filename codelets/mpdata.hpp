@@ -39,6 +39,11 @@ class MpdataField {
     double* courant_planes(int x);
     double* result_plane(int x) { return result_.get() + index(x, -1, -1); }
 
+    /// Makes the memory known to CUDA devices, so that transfers are fast; StarPU must be running until unpin(). Says
+    /// so on stderr where that is not possible.
+    void pin();
+    void unpin();
+
     /// Repeats planes and rows beyond the edges, of psi and of the Courant numbers. After psi or courant were written.
     void make_periodic();
     /// The result becomes the field: a load's time steps are done.
@@ -53,6 +58,9 @@ class MpdataField {
     void scale_courant(double factor);
 
   private:
+    using Values = std::unique_ptr<double[]>;  ///< not initialised: a simulation never touches them
+
+    std::size_t bytes(const Values& values) const;
     std::size_t index(int x, int y, int z) const {
         return static_cast<std::size_t>(x + grid_.halo()) * grid_.plane() +
                static_cast<std::size_t>(y + 1) * static_cast<std::size_t>(grid_.row()) +
@@ -62,9 +70,9 @@ class MpdataField {
 
     int nx_;
     MpdataGrid grid_;
-    using Values = std::unique_ptr<double[]>;  ///< not initialised: a simulation never touches them
     std::size_t planes_;
     Values psi_, result_, courant_;
+    int pinned_ = 0;  ///< of these, the first ones
 };
 
 /// The standard test of Smolarkiewicz (J. Comput. Phys. 54, 1984): a ball of psi = 4, here with a smooth conical

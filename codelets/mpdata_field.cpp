@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <fmt/format.h>
+#include <starpu.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
 #include "codelets/matrix.hpp"
@@ -27,6 +29,28 @@ MpdataField::MpdataField(int nx, const MpdataGrid& grid)
     psi_ = std::make_unique_for_overwrite<double[]>(doubles);
     result_ = std::make_unique_for_overwrite<double[]>(doubles);
     courant_ = std::make_unique_for_overwrite<double[]>(3 * doubles);
+}
+
+void MpdataField::pin() {
+#ifndef STARPU_SIMGRID
+    if (pinned_ > 0 || starpu_cuda_worker_get_count() == 0) return;
+    for (Values* values : {&psi_, &result_, &courant_}) {
+        if (starpu_memory_pin(values->get(), bytes(*values)) != 0) {
+            fmt::print(stderr, "mpdata: the fields cannot be pinned, and transfers to GPUs will be slow\n");
+            break;
+        }
+        ++pinned_;
+    }
+#endif
+}
+
+void MpdataField::unpin() {
+    for (Values* values : {&psi_, &result_, &courant_})
+        if (pinned_ > 0) --pinned_, starpu_memory_unpin(values->get(), bytes(*values));
+}
+
+std::size_t MpdataField::bytes(const Values& values) const {
+    return (&values == &courant_ ? 3 : 1) * planes_ * grid_.plane() * sizeof(double);
 }
 
 double* MpdataField::courant_planes(int x) {
