@@ -117,9 +117,10 @@ apportion_load_options load_options(Workload& workload);
 std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units);
 
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
-/// measured_cost() learns what the workers cost. Results are overwritten by the load itself. Takes a second or two;
-/// without effect in the simulated flavour, where costs are known.
-void warm_up(Workload& workload);
+/// measured_cost() learns what the workers cost. Results are overwritten by the load itself. No worker computes for
+/// more than `limit_s` beside what its first block sets up, unless one smallest block takes longer. Without effect in
+/// the simulated flavour, where costs are known.
+void warm_up(Workload& workload, double limit_s = 2);
 
 /// Cost function [microseconds] for a STARPU_PER_WORKER model. StarPU's history models would need ten runs of every
 /// block size before dmda could use them, and its regressions several sizes in one load; dmda places all of a load's
