@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# gpu_check.sh GPU_CHECK: its table, its time limits and its verdicts, on applications, a driver and a sanitizer that are
-# stand-ins. FAKE_* variables say how those behave; an application's name in one says which.
+# gpu_check.sh GPU_CHECK GPU_HALF_HOUR: its table, its time limits and its verdicts, and the first half hour that is made
+# of it, on applications, a driver and a sanitizer that are stand-ins. FAKE_* variables say how those behave; an application's name in one says which.
 set -euo pipefail
-check=$1
+check=$1 half_hour=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
@@ -179,4 +179,32 @@ for arguments in "--part 5/4" "--part x" "--apps gnr" "--on TPU" "--repeat 0" "-
     failed_with "^gpu-check: .*${arguments% *}" "$arguments"
     [ "$(wc -l <"$folder/err")" = 1 ] || fail "$arguments: more than one sentence: $(cat "$folder/err")"
 done
+# The first half hour, as a bundle has it.
+mkdir "$folder/bundle"
+cp "$check" "$half_hour" "$folder/bundle/"
+cp -r "$folder/build/apps" "$folder/bundle/bin"
+cp "$folder/build/tools/apportion" "$folder/bundle/bin/"
+half_hour() {
+    status=0
+    "$folder/bundle/gpu-half-hour" "$@" >"$folder/out" 2>"$folder/err" || status=$?
+}
+half_hour "$folder/first"
+[ "$status" = 0 ] || fail "the half hour: $(cat "$folder/out" "$folder/err")"
+for step in quick memcheck gpu both cpu; do
+    grep -q '"record": "end"' "$folder/first/$step.jsonl" && grep -q " 0 failed" "$folder/first/$step.txt" || fail "the half hour's step $step"
+done
+[ -s "$folder/first/nvidia-smi.txt" ] && [ -s "$folder/first/memcheck/grn.txt" ] || fail "the half hour's other files"
+FAKE_WRONG=grn half_hour "$folder/second" quick cpu
+failed_with "not all went well in: quick cpu; look at their files in $folder/second" "a step that fails"
+[ ! -e "$folder/second/gpu.txt" ] || fail "steps that nobody chose run"
+rm "$folder/bin/compute-sanitizer"
+if ! command -v compute-sanitizer >/dev/null && ! ls /usr/local/cuda*/bin/compute-sanitizer >/dev/null 2>&1; then
+    half_hour "$folder/third" memcheck
+    [ "$status" = 0 ] || fail "without a sanitizer: $(cat "$folder/out" "$folder/err")"
+fi
+half_hour "$folder/fourth" quikc
+failed_with "^gpu-half-hour: there is no step quikc; choose from quick memcheck gpu both cpu" "a misspelt step"
+[ ! -e "$folder/fourth" ] || fail "a misspelt step leaves a folder"
+half_hour
+failed_with "^gpu-half-hour: say where" "no folder"
 [ $failures = 0 ]
