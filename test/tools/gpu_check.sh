@@ -23,6 +23,7 @@ if [ "$me" = "${FAKE_HANGS:-}" ] && [ "$STARPU_SCHED" = plb-hec ]; then
     echo $! >"$FAKE_FOLDER/child"
     wait
 fi
+[ "$me" != "${FAKE_WARNS:-}" ] || echo "memory cannot be pinned" >&2
 [ "$me" != "${FAKE_SAYS:-}" ] || { echo '{"app": "no report"}'; exit 0; }
 [ -z "${FAKE_NO_CUDA:-}" ] || STARPU_NCUDA=0
 wrong=true
@@ -166,6 +167,9 @@ gpu_check FAKE_CRASHES=grn --quick
 failed_with "^grn .* signal 11" "a crash"
 gpu_check FAKE_CRASHES=matmul --quick
 failed_with "the first run \(matmul --size 512\) failed: signal 11" "a crash at once"
+gpu_check FAKE_WARNS=grn --quick
+[ "$status" = 0 ] || fail "a warning: $(cat "$folder/out" "$folder/err")"
+said "^grn .* yes  \(memory cannot be pinned\)" "a warning"
 gpu_check FAKE_SAYS=grn --quick
 failed_with "^grn .* its output is no report" "an unknown output"
 
