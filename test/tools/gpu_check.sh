@@ -55,7 +55,7 @@ cat >"$folder/bin/nvidia-smi" <<'END'
 [ -z "${FAKE_NO_GPU:-}" ] || exit 9
 case "$1" in
 '') echo "| NVIDIA-SMI 550.1   Driver Version: 550.1   CUDA Version: ${FAKE_DRIVER_KNOWS:-13.0} |" ;;
---query-gpu=name,driver_version,*) [ -z "${FAKE_OLD_SMI:-}" ] || exit 2; echo "Fake H1, 550.1, 8192 MiB, 345 MHz, 1980 MHz, 2619 MHz, 2619 MHz, 30, 700 W, 5, 16, Default" ;;
+--query-gpu=name,driver_version,*) [ -z "${FAKE_OLD_SMI:-}" ] || exit 2; for ((i = 0; i < ${FAKE_GPUS:-1}; ++i)); do echo "Fake H1, 550.1, 8192 MiB, 345 MHz, 1980 MHz, 2619 MHz, 2619 MHz, 30, 700 W, 5, 16, Default"; done ;;
 *) echo "Fake H1, 550.1" ;;
 esac
 END
@@ -128,6 +128,11 @@ said "^grn +200 GPU +dmda +0.375 .* no$" "chosen rows"
 
 gpu_check FAKE_OLD_SMI=1 --quick --apps grn --on GPU
 [ "$status" = 0 ] || fail "an nvidia-smi that knows fewer fields: $(cat "$folder/err")"
+
+gpu_check FAKE_GPUS=2 --quick --apps grn --on GPU
+[ "$status" = 0 ] || fail "two GPUs: $(cat "$folder/err")"
+said "^2 x Fake H1, driver 550.1, " "two GPUs"
+said "^StarPU uses 1 of 2 GPUs" "a GPU that StarPU does not use"
 
 # One program hangs, with a child of its own: the others are measured, and the child is gone.
 gpu_check FAKE_HANGS=grn --quick --on GPU --timeout 2
