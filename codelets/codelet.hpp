@@ -119,7 +119,7 @@ std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
 /// measured_cost() learns what the workers cost. Results are overwritten by the load itself. No worker computes for
 /// more than `limit_s` beside what its first block sets up, unless one smallest block takes longer. Without effect in
-/// the simulated flavour, where costs are known.
+/// the simulated flavour, where costs are known. (What needs the set-up only has apportion_load_options.warm_up.)
 void warm_up(Workload& workload, double limit_s = 2);
 
 /// Cost function [microseconds] for a STARPU_PER_WORKER model. StarPU's history models would need ten runs of every
