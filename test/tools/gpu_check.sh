@@ -87,6 +87,12 @@ gpu_check() {
     env "${set[@]}" "$check" --build "$folder/build" --json "$folder/json" "$@" >"$folder/out" 2>"$folder/err" || status=$?
 }
 row='^[a-z]+ +[0-9,]+ (GPU|CPU|CPU\+GPU) +[a-z-]+ '
+lives() { # a process, in the next seconds; a zombie does not
+    for ((i = 0; i < 50; ++i)); do
+        [ -e "/proc/$1/stat" ] && ! grep -q ') Z ' "/proc/$1/stat" || return 1
+        sleep 0.1
+    done
+}
 rows() { grep -cE "$row" "$folder/out" || true; }
 said() { grep -qE "$1" "$folder/out" "$folder/err" || fail "$2: expected '$1' in: $(cat "$folder/out" "$folder/err")"; }
 failed_with() {
@@ -95,7 +101,10 @@ failed_with() {
     [ "$(grep -c Traceback "$folder/err")" = 0 ] || fail "$2: $(cat "$folder/err")"
 }
 
-python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 9))' "$check" || fail "needs more than Python 3.9"
+for program in "$check" "$(dirname "$check")/gpu_machine.py"; do
+    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 9))' "$program" ||
+        fail "$program needs more than Python 3.9"
+done
 
 gpu_check
 [ "$status" = 0 ] || fail "a good machine: $(cat "$folder/out" "$folder/err")"
@@ -138,7 +147,7 @@ said "^StarPU uses 1 of 2 GPUs" "a GPU that StarPU does not use"
 gpu_check FAKE_HANGS=grn --quick --on GPU --timeout 2
 failed_with "^grn .* no result after 2 s" "a program that hangs"
 [ "$(rows)" = 6 ] || fail "beside a program that hangs: $(cat "$folder/out")"
-kill -0 "$(cat "$folder/child")" 2>/dev/null && fail "the child of a program that hangs lives on"
+lives "$(cat "$folder/child")" && fail "the child of a program that hangs lives on"
 
 # gpu-check itself is ended while a program hangs: rows so far are there, and no child is left.
 env FAKE_HANGS=mpdata "$check" --build "$folder/build" --json "$folder/json" --quick --on GPU >"$folder/out" 2>&1 &
@@ -147,7 +156,7 @@ for ((i = 0; i < 300; ++i)); do [ -s "$folder/child" ] && break || sleep 0.1; do
 grep -q "^grn .* plb-hec .* yes" "$folder/out" || fail "rows are not written as they come: $(cat "$folder/out")"
 [ "$(grep -c '"record": "run"' "$folder/json")" = 5 ] || fail "JSON lines are not written as they come"
 kill $! && wait $! && fail "gpu-check that was ended ends well"
-kill -0 "$(cat "$folder/child")" 2>/dev/null && fail "a child outlives gpu-check"
+lives "$(cat "$folder/child")" && fail "a child outlives gpu-check"
 
 gpu_check FAKE_HANGS=grn --quick --on GPU --minutes 0.05 --timeout 100
 failed_with "0.05 minutes were not enough for [1-9] of 6 runs; share them out with --part" "too little time"
@@ -156,6 +165,21 @@ said "^mpdata .* left out: the time is up" "too little time"
 gpu_check FAKE_NO_GPU=1
 failed_with "^gpu-check: .*GPU" "no GPU"
 [ "$(wc -l <"$folder/err")$(rows)" = 10 ] || fail "no GPU is more than one sentence: $(cat "$folder/err")"
+mkdir "$folder/driver"
+cat >"$folder/driver/libcuda.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+int cuDriverGetVersion(int* version) { return *version = atoi(getenv("FAKE_LIBCUDA")), 0; }
+int cuInit(unsigned flags) { return flags; }
+int cuDeviceGetCount(int* count) { return *count = 2, 0; }
+int cuDeviceGetName(char* name, int size, int device) { return strncpy(name, device ? "Fake B" : "Fake A", size), 0; }
+END
+cc -shared -fPIC -o "$folder/driver/libcuda.so.1" "$folder/driver/libcuda.c"
+gpu_check FAKE_NO_GPU=1 FAKE_LIBCUDA=13000 LD_LIBRARY_PATH="$folder/driver" --quick --on GPU
+[ "$status$(rows)" = 06 ] || fail "without nvidia-smi: $(cat "$folder/out" "$folder/err")"
+said "^2 x Fake A, driver of CUDA 13.0, " "without nvidia-smi"
+gpu_check FAKE_NO_GPU=1 FAKE_LIBCUDA=12040 FAKE_NO_CUDA=1 LD_LIBRARY_PATH="$folder/driver" --quick
+failed_with "StarPU has no CUDA worker; the driver knows CUDA 12.4 and the programs need 13: it is too old" "an old libcuda"
 gpu_check FAKE_NO_GPU=1 --without-gpu --quick
 [ "$status$(rows)" = 06 ] || fail "without a GPU: $(cat "$folder/out" "$folder/err")"
 gpu_check FAKE_NO_CUDA=1 FAKE_DRIVER_KNOWS=12.4
@@ -190,7 +214,7 @@ for arguments in "--part 5/4" "--part x" "--apps gnr" "--on TPU" "--repeat 0" "-
 done
 # The first half hour, as a bundle has it.
 mkdir "$folder/bundle"
-cp "$check" "$half_hour" "$folder/bundle/"
+cp "$check" "$half_hour" "$(dirname "$check")/gpu_machine.py" "$folder/bundle/"
 cp -r "$folder/build/apps" "$folder/bundle/bin"
 cp "$folder/build/tools/apportion" "$folder/bundle/bin/"
 half_hour() {
@@ -216,4 +240,7 @@ failed_with "^gpu-half-hour: there is no step quikc; choose from quick memcheck 
 [ ! -e "$folder/fourth" ] || fail "a misspelt step leaves a folder"
 half_hour
 failed_with "^gpu-half-hour: say where" "no folder"
+FAKE_NO_GPU=1 half_hour "$folder/fourth"
+failed_with "^gpu-check: .*GPU" "a half hour without a GPU"
+[ "$(cat "$folder/out" "$folder/err" | wc -l)" = 1 ] && [ ! -e "$folder/fourth" ] || fail "a half hour without a GPU begins"
 [ $failures = 0 ]
