@@ -227,6 +227,10 @@ for step in quick memcheck gpu both cpu; do
     grep -q '"record": "end"' "$folder/first/$step.jsonl" && grep -q " 0 failed" "$folder/first/$step.txt" || fail "the half hour's step $step"
 done
 [ -s "$folder/first/nvidia-smi.txt" ] && [ -s "$folder/first/memcheck/grn.txt" ] || fail "the half hour's other files"
+grep -q "^matmul: .* 0.67 of the sum of both" "$folder/first/summary.txt" || fail "the half hour's summary"
+echo "no JSON" >"$folder/first/cpu.jsonl"
+gpu_check --summary "$folder/first/cpu.jsonl"
+failed_with "^gpu-check: --summary $folder/first/cpu.jsonl: .*; give files" "a summary of something else"
 FAKE_WRONG=grn half_hour "$folder/second" quick cpu
 failed_with "not all went well in: quick cpu; look at their files in $folder/second" "a step that fails"
 [ ! -e "$folder/second/gpu.txt" ] || fail "steps that nobody chose run"
