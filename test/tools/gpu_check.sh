@@ -13,7 +13,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-mkdir -p "$folder/build/apps" "$folder/build/tools" "$folder/bin"
+mkdir -p "$folder/build/apps" "$folder/build/tools" "$folder/bin" "$folder/driver" "$folder/toolkit/lib64" "$folder/toolkit/bin"
 cat >"$folder/build/apps/matmul" <<'END'
 #!/usr/bin/env bash
 me=$(basename "$0")
@@ -64,7 +64,7 @@ cat >"$folder/bin/ldd" <<'END'
 printf '\tlibcudart.so.13 => /nowhere/libcudart.so.13 (0x0)\n'
 [ -z "${FAKE_MISSING:-}" ] || printf '\tlibcublas.so.13 => not found\n'
 END
-cat >"$folder/bin/compute-sanitizer" <<'END'
+cat >"$folder/toolkit/bin/compute-sanitizer" <<'END'
 #!/usr/bin/env bash
 while [ "$1" != --log-file ]; do shift; done
 echo "ERROR SUMMARY: ${FAKE_ERRORS:-0} errors" >"$2"
@@ -72,8 +72,18 @@ shift 2
 "$@" || exit
 [ "${FAKE_ERRORS:-0}" = 0 ] || { echo "memcheck found errors" >&2; exit 99; }
 END
-chmod +x "$folder"/build/*/* "$folder"/bin/*
-export FAKE_FOLDER=$folder PATH=$folder/bin:$PATH CUDA_HOME=$folder/none
+cat >"$folder/driver/libcuda.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+static int known(void) { return getenv("FAKE_LIBCUDA") ? atoi(getenv("FAKE_LIBCUDA")) : 0; }
+int cuDriverGetVersion(int* version) { return *version = known(), 0; }
+int cuInit(unsigned flags) { return flags; }
+int cuDeviceGetCount(int* count) { return *count = known() ? 2 : 0, 0; }
+int cuDeviceGetName(char* name, int size, int device) { return strncpy(name, device ? "Fake B" : "Fake A", size), 0; }
+END
+cc -shared -fPIC -o "$folder/driver/libcuda.so.1" "$folder/driver/libcuda.c"
+chmod +x "$folder"/build/*/* "$folder"/bin/* "$folder"/toolkit/bin/*
+export FAKE_FOLDER=$folder PATH=$folder/bin:$PATH CUDA_HOME=$folder/toolkit LD_LIBRARY_PATH=$folder/driver
 unset STARPU_NCPU STARPU_NCUDA STARPU_SCHED
 
 # gpu_check [VARIABLE=VALUE...] ARGUMENTS...: its output is in $folder/out and $folder/err, its status in $status
@@ -165,20 +175,10 @@ said "^mpdata .* left out: the time is up" "too little time"
 gpu_check FAKE_NO_GPU=1
 failed_with "^gpu-check: .*GPU" "no GPU"
 [ "$(wc -l <"$folder/err")$(rows)" = 10 ] || fail "no GPU is more than one sentence: $(cat "$folder/err")"
-mkdir "$folder/driver"
-cat >"$folder/driver/libcuda.c" <<'END'
-#include <stdlib.h>
-#include <string.h>
-int cuDriverGetVersion(int* version) { return *version = atoi(getenv("FAKE_LIBCUDA")), 0; }
-int cuInit(unsigned flags) { return flags; }
-int cuDeviceGetCount(int* count) { return *count = 2, 0; }
-int cuDeviceGetName(char* name, int size, int device) { return strncpy(name, device ? "Fake B" : "Fake A", size), 0; }
-END
-cc -shared -fPIC -o "$folder/driver/libcuda.so.1" "$folder/driver/libcuda.c"
-gpu_check FAKE_NO_GPU=1 FAKE_LIBCUDA=13000 LD_LIBRARY_PATH="$folder/driver" --quick --on GPU
+gpu_check FAKE_NO_GPU=1 FAKE_LIBCUDA=13000 --quick --on GPU
 [ "$status$(rows)" = 06 ] || fail "without nvidia-smi: $(cat "$folder/out" "$folder/err")"
 said "^2 x Fake A, driver of CUDA 13.0, " "without nvidia-smi"
-gpu_check FAKE_NO_GPU=1 FAKE_LIBCUDA=12040 FAKE_NO_CUDA=1 LD_LIBRARY_PATH="$folder/driver" --quick
+gpu_check FAKE_NO_GPU=1 FAKE_LIBCUDA=12040 FAKE_NO_CUDA=1 --quick
 failed_with "StarPU has no CUDA worker; the driver knows CUDA 12.4 and the programs need 13: it is too old" "an old libcuda"
 gpu_check FAKE_NO_GPU=1 --without-gpu --quick
 [ "$status$(rows)" = 06 ] || fail "without a GPU: $(cat "$folder/out" "$folder/err")"
@@ -234,7 +234,7 @@ failed_with "^gpu-check: --summary $folder/first/cpu.jsonl: .*; give files" "a s
 FAKE_WRONG=grn half_hour "$folder/second" quick cpu
 failed_with "not all went well in: quick cpu; look at their files in $folder/second" "a step that fails"
 [ ! -e "$folder/second/gpu.txt" ] || fail "steps that nobody chose run"
-rm "$folder/bin/compute-sanitizer"
+rm "$folder/toolkit/bin/compute-sanitizer"
 if ! command -v compute-sanitizer >/dev/null && ! ls /usr/local/cuda*/bin/compute-sanitizer >/dev/null 2>&1; then
     half_hour "$folder/third" memcheck
     [ "$status" = 0 ] || fail "without a sanitizer: $(cat "$folder/out" "$folder/err")"
