@@ -119,7 +119,8 @@ void Simulation::accept(const std::vector<Block>& blocks) {
     for (const Block& block : blocks) {
         const bool again = block.again_of >= 0;
         blocks_[block.id] = {block.id, block.processor, block.first, block.units, now_s_, 0, 0, 0, again};
-        if (again || worker(block.processor).link >= 0) flow_.may_be_taken_over(block.id);
+        blocks_.at(block.id).yields = again || worker(block.processor).link >= 0;
+        if (blocks_.at(block.id).yields) flow_.may_be_taken_over(block.id);
         result_.pieces += again;
         lane(block.processor).waiting.push_back(block.id);
     }
@@ -247,9 +248,8 @@ void Simulation::carry_out_decisions() {
     for (const std::int64_t id : decisions.given_up) {
         ++result_.given_up;
         blocks_.at(id).given_up = true;
+        result_.stuck = result_.stuck || !blocks_.at(id).yields;
     }
-    result_.stuck = result_.stuck || !decisions.stuck.empty();
-    if (!decisions.given_up.empty()) accept(flow_.ask_all(now_s_));
 }
 
 /// A block that does not count has ended.

@@ -62,6 +62,7 @@ struct FakeBlock {
     Units units = 0;
     double given_s = 0, start_s = 0, end_s = 0, returned_s = 0;
     bool again = false;     ///< a piece of a late block
+    bool yields = false;    ///< others may compute it
     bool waiting = false;   ///< computed, and not decided on
     bool dropped = false;   ///< a piece that does not count
     bool given_up = false;  ///< the flow knows it no more
@@ -72,7 +73,7 @@ struct FakeRun {
     std::vector<FakeBlock> blocks;  ///< computed ones that count, in the order in which they came home
     int given_up = 0;               ///< blocks that others compute
     int pieces = 0, dropped = 0;    ///< of late blocks, computed again; of these, in vain
-    bool stuck = false;             ///< a block that nobody else may compute stalled
+    bool stuck = false;             ///< a block was given up that nobody else may compute
     int asked = 0;                  ///< calls of next_block
     int stalls = 0;
     bool done = false;

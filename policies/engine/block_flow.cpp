@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 namespace apportion {
 
@@ -11,20 +12,8 @@ namespace {
 constexpr std::size_t kBlocksInFlight = 1;
 constexpr double kUntilItBegins_s = 1;               // between looks whether a block has begun that others wait for
 constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
+constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
-
-Units round_to_granularity(double units, Units granularity) {
-    if (!(units > 0)) return granularity;
-    double granules = std::round(units / static_cast<double>(granularity));
-    constexpr double kLargest = 9e18;  // below 2^63
-    if (granules * static_cast<double>(granularity) > kLargest) return kNoLimit / granularity * granularity;
-    return std::max<Units>(1, static_cast<Units>(granules)) * granularity;
-}
-
-Units default_initial_block(Units units, Units granularity, int processors) {
-    constexpr double kFirstBlocksPerShare = 64;
-    return round_to_granularity(static_cast<double>(units) / (kFirstBlocksPerShare * processors), granularity);
-}
 
 BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous, Recovery* recovery)
     : load_(load), policy_(policy), recovery_(recovery), free_(load.processors.size()), lanes_(load.processors.size()) {
@@ -103,12 +92,17 @@ std::vector<Block> BlockFlow::ask_all(double now_s) {
 
 // --- Taking back ---
 
+/// The block, if it is in flight, or null.
+BlockInFlight* BlockFlow::find(std::int64_t id) {
+    const auto flight = flights_.find(id);
+    if (flight == flights_.end()) return nullptr;
+    return &*std::ranges::find(lane(flight->second.processor).blocks, id, &BlockInFlight::id);
+}
+
 BlockFlow::Flight BlockFlow::take_out(std::int64_t id, BlockInFlight& block) {
+    block = *find(id);
     const Flight flight = flights_.extract(id).mapped();
-    auto& blocks = lane(flight.processor).blocks;
-    const auto it = std::ranges::find(blocks, id, &BlockInFlight::id);
-    block = *it;
-    blocks.erase(it);
+    std::erase_if(lane(flight.processor).blocks, [id](const BlockInFlight& its) { return its.id == id; });
     return flight;
 }
 
@@ -126,7 +120,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
         drop_pieces(id);
         policy_.block_finished(record);
     } else if (flight.piece_of != kNone) {
-        piece_computed(flight.piece_of, block.units, now_s);
+        piece_computed(flight.piece_of, block.units);
     }
     std::vector<Block> out;
     ask(flight.processor, depth(flight.processor), now_s, out);
@@ -147,17 +141,15 @@ void BlockFlow::drop_pieces(std::int64_t late) {
 }
 
 /// When it was the last one, the late block is taken over.
-void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
-    const int processor = flights_.at(late).processor;
-    const BlockInFlight block = *std::ranges::find(lane(processor).blocks, late, &BlockInFlight::id);
+void BlockFlow::piece_computed(std::int64_t late, Units units) {
     Retake& retake = retakes_.at(late);
-    if ((retake.computed += units) < block.units) return;
+    if ((retake.computed += units) < find(late)->units) return;
     decisions_.counted.insert(decisions_.counted.end(), retake.pieces.begin(), retake.pieces.end());
     retakes_.erase(late);
     BlockInFlight taken_over;
-    take_out(late, taken_over);
+    const int processor = take_out(late, taken_over).processor;
     decisions_.given_up.push_back(late);
-    lose(processor, block, now_s);
+    lose(processor);
 }
 
 void BlockFlow::give_back(std::int64_t id) {
@@ -189,18 +181,11 @@ bool BlockFlow::anybody_left() const {
 // --- Recovery: the rule of recovery.hpp ---
 
 void BlockFlow::begins(std::int64_t id, double now_s) {
-    const auto flight = flights_.find(id);
-    if (flight == flights_.end()) return;
-    auto& blocks = lane(flight->second.processor).blocks;
-    const auto block = std::ranges::find(blocks, id, &BlockInFlight::id);
-    if (block->begun_s < 0) block->begun_s = now_s;
+    if (BlockInFlight* block = find(id); block && block->begun_s < 0) block->begun_s = now_s;
 }
 
 void BlockFlow::pauses(std::int64_t id) {
-    const auto flight = flights_.find(id);
-    if (flight == flights_.end()) return;
-    auto& blocks = lane(flight->second.processor).blocks;
-    std::ranges::find(blocks, id, &BlockInFlight::id)->begun_s = -1;
+    if (BlockInFlight* block = find(id)) block->begun_s = -1;
 }
 
 void BlockFlow::stood_still(double seconds) {
@@ -215,13 +200,20 @@ const BlockInFlight* BlockFlow::running(int processor) const {
     return !blocks.empty() && blocks.front().begun_s >= 0 ? &blocks.front() : nullptr;
 }
 
-double BlockFlow::begun_s(int processor, const BlockInFlight& block) const {
-    return std::max(block.begun_s, lane(processor).last_end_s);
+/// Since when its running block has the processor for itself.
+double BlockFlow::begun_s(int processor) const {
+    return std::max(running(processor)->begun_s, lane(processor).last_end_s);
 }
 
-bool BlockFlow::is_stalled(int processor, double now_s) const {
+/// When its running block is late, and when it stalls; infinite: nothing runs.
+double BlockFlow::late_at_s(int processor) const {
     const BlockInFlight* block = running(processor);
-    return block && now_s >= begun_s(processor, *block) + recovery_->stalled_after_s(processor, block->units);
+    return block ? begun_s(processor) + recovery_->late_after_s(processor, block->units) : kNever_s;
+}
+
+double BlockFlow::stalls_at_s(int processor) const {
+    const BlockInFlight* block = running(processor);
+    return block ? begun_s(processor) + recovery_->stalled_after_s(processor, block->units) : kNever_s;
 }
 
 /// Whether somebody has nothing to do, and nobody computes anything but blocks that stall.
@@ -229,130 +221,100 @@ bool BlockFlow::all_others_wait(double now_s) const {
     bool somebody = false;
     for (int p = 0; p < processors(); ++p) {
         somebody = somebody || lane(p).idle();
-        if (!lane(p).blocks.empty() && !is_stalled(p, now_s)) return false;
+        if (!lane(p).blocks.empty() && now_s < stalls_at_s(p)) return false;
     }
     return somebody;
 }
 
-void BlockFlow::lose(int processor, const BlockInFlight& cause, double now_s) {
-    decisions_.lost.push_back({processor, cause.id, now_s - begun_s(processor, cause)});
-    const std::vector<BlockInFlight> blocks = lane(processor).blocks;
-    for (const BlockInFlight& block : blocks) {
+/// It gets nothing more, and all its blocks are for others.
+void BlockFlow::lose(int processor) {
+    for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(processor).blocks)) {
         decisions_.given_up.push_back(block.id);
         give_back(block.id);
     }
     fence(processor);
 }
 
-void BlockFlow::give_up_stalled(double now_s) {
-    if (!all_others_wait(now_s)) return;
+void BlockFlow::give_up_stalled(double now_s, bool ended) {
+    if (!ended && !all_others_wait(now_s)) return;
     for (int p = 0; p < processors(); ++p) {
-        if (!is_stalled(p, now_s)) continue;
-        const BlockInFlight block = *running(p);
-        if (flights_.at(block.id).yields)
-            lose(p, block, now_s);
-        else if (recovery_->known(p))  // of others nobody knows how slow they are
-            decisions_.stuck.push_back({p, block.id, now_s - begun_s(p, block)});
+        // Of who is unknown nobody knows how slow it is: where nobody else may compute its block, that is waited for.
+        if (now_s >= stalls_at_s(p) && (ended || recovery_->known(p) || flights_.at(running(p)->id).yields)) lose(p);
     }
+}
+
+/// What of a late block nobody computes again yet; 0: also where nobody may.
+Units BlockFlow::not_shared_out(const BlockInFlight& late) const {
+    const Flight& flight = flights_.at(late.id);
+    if (!flight.yields || flight.again) return 0;
+    const auto known = retakes_.find(late.id);
+    return late.units - (known == retakes_.end() ? 0 : known->second.taken);
 }
 
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0) return;
     std::vector<int> able, late;
     for (int p = 0; p < processors(); ++p) {
-        const BlockInFlight* block = running(p);
-        const bool is_late = block && now_s >= begun_s(p, *block) + recovery_->late_after_s(p, block->units);
-        if (is_late)
+        if (now_s >= late_at_s(p))
             late.push_back(p);
         else if (!lane(p).fenced)
             able.push_back(p);
     }
     for (const int p : late) {
-        const BlockInFlight& first = *running(p);
-        const double late_s = now_s - begun_s(p, first) - recovery_->should_run_s(p, first.units);
+        const double late_s = now_s - begun_s(p) - recovery_->should_run_s(p, running(p)->units);
         // What waits behind it as well.
         for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(p).blocks))
-            if (flights_.at(block.id).yields && !flights_.at(block.id).again)
-                share_out(block, late_s, able, now_s, out);
+            if (not_shared_out(block) > 0) share_out(block, late_s, able, now_s, out);
     }
 }
 
 /// Pieces of a block that is late by so much to those of the able that have nothing to do.
 void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
                           std::vector<Block>& out) {
-    const auto known = retakes_.find(late.id);
-    const Units spare = late.units - (known == retakes_.end() ? 0 : known->second.taken);
-    if (spare == 0) return;
-    const double seconds = std::min(late_s, recovery_->together_s(able, spare) * (1 + 1e-9));
+    constexpr double kRounding = 1 + 1e-9;
+    const Units spare = not_shared_out(late), granularity = load_.granularity;
+    const double seconds = std::min(late_s, recovery_->together_s(able, spare) * kRounding);
     double all = 0;
     for (const int p : able) all += static_cast<double>(recovery_->whole(p).within(seconds));
     for (const int p : able) {
+        const Units left = not_shared_out(late), within = recovery_->whole(p).within(seconds);
+        const double part = static_cast<double>(spare) * static_cast<double>(within) / std::max(1.0, all);
+        const auto granules = static_cast<Units>(std::ceil(part / static_cast<double>(granularity)));
+        Units units = std::min({left, within, granules * granularity, room(p)});
+        if (units < left) units = units / granularity * granularity;  // the load may end in no whole granule
+        if (units == 0 || !lane(p).idle()) continue;
         Retake& retake = retakes_[late.id];
-        const Units left = late.units - retake.taken, within = recovery_->whole(p).within(seconds);
-        if (left == 0) return;
-        if (!lane(p).idle() || within < std::min(left, load_.granularity)) continue;
-        // In proportion, but no more than it gets through in time; in whole granules, unless the block ends in none.
-        const double part = static_cast<double>(within) * std::min(1.0, static_cast<double>(spare) / all);
-        const double granules = std::ceil(part / static_cast<double>(load_.granularity));
-        Units units = static_cast<Units>(granules) * load_.granularity;
-        units = std::min({left, units, std::max(within, load_.granularity), room(p)});
-        if (units < left) units = std::max<Units>(1, units / load_.granularity) * load_.granularity;
         retake.pieces.push_back(next_id_);
-        out.push_back(hand_out(p, {late.first + retake.taken, std::min(units, left)}, late.id, now_s));
-        retake.taken += std::min(units, left);
+        out.push_back(hand_out(p, {late.first + retake.taken, units}, late.id, now_s));
+        retake.taken += units;
     }
 }
 
-std::vector<Block> BlockFlow::look(double now_s) {
+std::vector<Block> BlockFlow::look(double now_s, bool ended) {
     if (!recovery_) return {};
-    give_up_stalled(now_s);
+    give_up_stalled(now_s, ended);
     // Units may be left because the policy keeps them for who is late: now it can tell.
-    return ask_all(now_s);
+    return ended ? std::vector<Block>{} : ask_all(now_s);
 }
 
-std::vector<std::int64_t> BlockFlow::stalled_blocks(double now_s) const {
-    std::vector<std::int64_t> blocks;
-    for (int p = 0; recovery_ && p < processors(); ++p)
-        if (is_stalled(p, now_s))
-            for (const BlockInFlight& block : lane(p).blocks) blocks.push_back(block.id);
-    return blocks;
-}
-
-double BlockFlow::next_stall_s(double now_s) const {
-    double next_s = std::numeric_limits<double>::infinity();
-    for (int p = 0; recovery_ && p < processors(); ++p) {
-        const BlockInFlight* block = running(p);
-        if (block && !is_stalled(p, now_s))
-            next_s = std::min(next_s, begun_s(p, *block) + recovery_->stalled_after_s(p, block->units));
-        else if (!block && !lane(p).blocks.empty())
-            next_s = std::min(next_s, now_s + kUntilItBegins_s);
-    }
-    return next_s;
-}
-
-double BlockFlow::next_look_s(double now_s) const {
-    double next_s = std::numeric_limits<double>::infinity();
-    double again_s = next_s;  // for the smallest piece, of who could compute it
-    bool somebody = false;
-    for (int p = 0; recovery_ && p < processors(); ++p) {
+double BlockFlow::next_look_s(double now_s, bool ended) const {
+    if (!recovery_) return kNever_s;
+    bool somebody = ended;         // has a reason to look
+    double smallest_s = kNever_s;  // piece, of who could compute it
+    for (int p = 0; p < processors() && !ended; ++p) {
         if (!lane(p).idle()) continue;
         somebody = true;
-        again_s = std::min(again_s, recovery_->whole(p).at_most_s(load_.granularity));
+        smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
     }
+    double next_s = kNever_s;
     for (int p = 0; somebody && p < processors(); ++p) {
         const BlockInFlight* block = running(p);
-        if (!block) {
-            if (!lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);
-            continue;
-        }
-        const double begun = begun_s(p, *block), should_s = recovery_->should_run_s(p, block->units);
-        const Flight& flight = flights_.at(block->id);
-        const auto retake = retakes_.find(block->id);
-        const bool spare = retake == retakes_.end() || retake->second.taken < block->units;
-        const double late_s = begun + std::max(recovery_->late_after_s(p, block->units), should_s + again_s);
-        const double stalled_s = begun + recovery_->stalled_after_s(p, block->units);
-        if (flight.yields && !flight.again && spare && late_s > now_s) next_s = std::min(next_s, late_s);
-        if (stalled_s > now_s) next_s = std::min(next_s, stalled_s);
+        if (!block && !lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);
+        if (!block) continue;
+        if (stalls_at_s(p) > now_s) next_s = std::min(next_s, stalls_at_s(p));
+        const double again_s = begun_s(p) + recovery_->should_run_s(p, block->units) + smallest_s;
+        const double late_s = std::max(late_at_s(p), again_s);
+        if (!ended && late_s > now_s && not_shared_out(*block) > 0) next_s = std::min(next_s, late_s);
     }
     return next_s;
 }

@@ -32,16 +32,9 @@ struct Block {
 
 /// What the flow has decided on blocks, for who runs them.
 struct Decisions {
-    struct Loss {
-        int processor = 0;
-        std::int64_t block = 0;  ///< that did not end
-        double ran_s = 0;
-    };
-    std::vector<Loss> lost;              ///< processors that get nothing more; their blocks in flight are in given_up
-    std::vector<std::int64_t> given_up;  ///< do not count, whether they end or not
+    std::vector<std::int64_t> given_up;  ///< do not count, whether they end or not; their processor gets nothing more
     std::vector<std::int64_t> counted;   ///< pieces, all finished, of a block that was taken over
     std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, that do not count
-    std::vector<Loss> stuck;             ///< blocks that stall and that nobody else may compute
 };
 
 class BlockFlow final : public Progress {
@@ -72,13 +65,11 @@ class BlockFlow final : public Progress {
     /// Asks every processor: at the beginning, and after give_back or fence.
     std::vector<Block> ask_all(double now_s);
 
-    /// Looks for late and stalled blocks, and returns the blocks to start now.
-    std::vector<Block> look(double now_s);
+    /// Looks for late and stalled blocks, and returns the blocks to start now. When the load has ended with an error,
+    /// nobody computes anything again, and blocks that stall are given up.
+    std::vector<Block> look(double now_s, bool ended = false);
     /// When to look next, if nothing happens before; infinite: no need.
-    double next_look_s(double now_s) const;
-    /// After an error nobody takes over anything: blocks on processors that stall, and when to ask again.
-    std::vector<std::int64_t> stalled_blocks(double now_s) const;
-    double next_stall_s(double now_s) const;
+    double next_look_s(double now_s, bool ended = false) const;
     /// Nothing ran for a while (the program was suspended): that counts for nobody.
     void stood_still(double seconds);
 
@@ -124,19 +115,23 @@ class BlockFlow final : public Progress {
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);
     void rescue_from_stall(double now_s, std::vector<Block>& out);
+    BlockInFlight* find(std::int64_t id);
     Flight take_out(std::int64_t id, BlockInFlight& block);
-    void piece_computed(std::int64_t piece_of, Units units, double now_s);
+    void piece_computed(std::int64_t late, Units units);
     void drop_pieces(std::int64_t late);
 
+    // The rule of recovery.hpp.
     const BlockInFlight* running(int processor) const;
-    double begun_s(int processor, const BlockInFlight& block) const;
+    double begun_s(int processor) const;
+    double late_at_s(int processor) const;
+    double stalls_at_s(int processor) const;
     bool all_others_wait(double now_s) const;
-    bool is_stalled(int processor, double now_s) const;
-    void lose(int processor, const BlockInFlight& cause, double now_s);
-    void give_up_stalled(double now_s);
+    void lose(int processor);
+    void give_up_stalled(double now_s, bool ended);
     void compute_again(double now_s, std::vector<Block>& out);
     void share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
                    std::vector<Block>& out);
+    Units not_shared_out(const BlockInFlight& late) const;
 
     LoadDescription load_;
     Policy& policy_;

@@ -59,7 +59,7 @@ double Recovery::should_run_s(int processor, Units units) const {
 }
 
 double Recovery::late_after_s(int processor, Units units) const {
-    return (known(processor) ? kLate : factor_) * should_run_s(processor, units);
+    return known(processor) ? kLate * should_run_s(processor, units) : stalled_after_s(processor, units);
 }
 
 double Recovery::stalled_after_s(int processor, Units units) const {

@@ -62,8 +62,7 @@ class Recovery {
     /// Seconds that the task of such a block should run at most: as its own blocks did, else as those of its kind, else
     /// as long as all that are known would need together; infinite: nothing is known.
     double should_run_s(int processor, Units units) const;
-    /// When it is late, and when it stalls. Who is not known has `factor` times as long as the others before it is
-    /// late.
+    /// When it is late, and when it stalls. Of who is not known nobody knows how slow it is: it is late when it stalls.
     double late_after_s(int processor, Units units) const;
     double stalled_after_s(int processor, Units units) const;
 

@@ -19,29 +19,18 @@
 #include "policies/starpu/warm_up.hpp"
 
 using apportion::ApiError;
+using apportion::Lock;
+using apportion::Mutex;
 using apportion::Units;
-
-class apportion_load::Lock {
-  public:
-    explicit Lock(const apportion_load& load) : mutex_(load.mutex_) { STARPU_PTHREAD_MUTEX_LOCK(&mutex_); }
-    ~Lock() { STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_); }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-  private:
-    starpu_pthread_mutex_t& mutex_;
-};
 
 namespace {
 
 /// A copy of the name that lives as long as the process: StarPU's traces read it after a task's end.
 const char* lasting(const std::string& name) {
-    static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+    static Mutex& mutex = *new Mutex;
     static std::set<std::string>& names = *new std::set<std::string>;
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
-    const char* text = names.insert(name).first->c_str();
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
-    return text;
+    const Lock lock(mutex);
+    return names.insert(name).first->c_str();
 }
 
 const char* scheduler_of(unsigned sched_ctx) {
@@ -100,7 +89,6 @@ apportion_load::apportion_load(const apportion_load_options& options) {
 
     if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
-    STARPU_PTHREAD_MUTEX_INIT(&mutex_, NULL);
 }
 
 apportion_load::~apportion_load() {
@@ -108,10 +96,9 @@ apportion_load::~apportion_load() {
         wait();
     } catch (const std::exception&) {  // the report could not be written, which nobody has asked for
     }
-    wait_for_stragglers();
+    stragglers_->wait();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
-    STARPU_PTHREAD_MUTEX_DESTROY(&mutex_);
 }
 
 /// Who cannot be set up gets no blocks.
@@ -168,10 +155,9 @@ apportion::RunRecord apportion_load::new_record() const {
 void apportion_load::make_run() {
     choose_policy();
     description_.run = ++runs_;
-    const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_};
-    auto run = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
-    for (const auto& former : former_) run->leave_out_busy_ones_of(*former);
-    run_ = std::move(run);
+    const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
+                                      stragglers_};
+    run_ = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
     finished_ = false;
 }
 
@@ -185,31 +171,24 @@ void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
     std::shared_ptr<apportion::Run> run;
-    std::vector<std::shared_ptr<apportion::Run>> with_stragglers;
     std::vector<starpu_data_handle_t> retired;
     {
-        const Lock lock(*this);
+        const Lock lock(mutex_);
         if (run_ && run_->on())
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
-        with_stragglers = former_;
-        if (run_) with_stragglers.push_back(run_);
-        std::erase_if(with_stragglers, [](const auto& former) { return !former->has_stragglers(); });
-        for (const auto& former : with_stragglers)
-            if (const std::string who = former->straggler_in_main_memory(); !who.empty() && former->error() != 0)
-                throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
-                                                  "that has ended",
-                                                  setup_.name, who));
+        if (const std::string who = stragglers_->in_main_memory_after_error(); !who.empty())
+            throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
+                                              "that has ended",
+                                              setup_.name, who));
         finish(lock);
-        retired = take_retired();  // of those that have no stragglers any more, too
-        former_ = with_stragglers;
+        retired = take_retired();
         make_run();
         run = run_;
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    for (const auto& former : with_stragglers)
-        if (!former->straggler_in_main_memory().empty()) former->wait_for_stragglers();
+    stragglers_->wait(true);
     run->begin();
 }
 
@@ -217,7 +196,7 @@ int apportion_load::wait() {
     refuse_while_filling("apportion_load_wait");
     std::shared_ptr<apportion::Run> run;
     {
-        const Lock lock(*this);
+        const Lock lock(mutex_);
         run = run_;
     }
     if (!run) return 0;
@@ -225,7 +204,7 @@ int apportion_load::wait() {
     std::string report;
     std::vector<starpu_data_handle_t> retired;
     {
-        const Lock lock(*this);
+        const Lock lock(mutex_);
         const bool first = !finished_;
         if (run_ == run) {
             finish(lock);
@@ -250,35 +229,16 @@ void apportion_load::finish(const Lock&) {
 }
 
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
-    std::vector<starpu_data_handle_t> retired;
-    auto runs = former_;
-    if (run_) runs.push_back(run_);
-    for (const auto& run : runs) {
-        const auto its = run->take_retired();
-        retired.insert(retired.end(), its.begin(), its.end());
-        for (apportion::BlockData& data : run->take_kept()) kept_.keep(std::move(data));
-    }
-    const auto kept = kept_.take_retired();
-    retired.insert(retired.end(), kept.begin(), kept.end());
-    return retired;
-}
-
-void apportion_load::wait_for_stragglers() {
-    std::vector<std::shared_ptr<apportion::Run>> runs;
-    {
-        const Lock lock(*this);
-        runs = former_;
-        if (run_) runs.push_back(run_);
-    }
-    for (const auto& run : runs) run->wait_for_stragglers();
+    stragglers_->leave_data_to(kept_);
+    return kept_.take_retired();
 }
 
 void apportion_load::release_kept() {
     wait();
-    wait_for_stragglers();
+    stragglers_->wait();
     std::vector<starpu_data_handle_t> retired;
     {
-        const Lock lock(*this);
+        const Lock lock(mutex_);
         if (run_ && run_->on())
             throw ApiError(EBUSY, fmt::format("load '{}' runs again; release it when it has ended", setup_.name));
         retired = take_retired();
@@ -289,14 +249,14 @@ void apportion_load::release_kept() {
 
 const char* apportion_load::report() {
     refuse_while_filling("apportion_load_report");
-    const Lock lock(*this);
+    const Lock lock(mutex_);
     if (run_ && !run_->on()) finish(lock);
     return report_.c_str();
 }
 
 double apportion_load::seconds() const {
     refuse_while_filling("apportion_load_seconds");
-    const Lock lock(*this);
+    const Lock lock(mutex_);
     return finished_ || !run_ || run_->on() ? seconds_ : run_->record().makespan_s;
 }
 

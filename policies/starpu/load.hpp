@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A load between its runs: what the application said of it, what is kept from one submission to the next (models,
-// blocks, data on devices), and the runs themselves: the last one, and earlier ones whose given-up tasks still run.
+// blocks, data on devices), the last run, and tasks of earlier ones that were given up and still run.
 //
 // (A load that receives units while it runs would hand them to its run, whose flow adds them to the free ones.)
 #pragma once
@@ -36,15 +36,12 @@ struct apportion_load {
     void refuse_while_filling(const char* function) const;
 
   private:
-    class Lock;
-
     void warm_up();
     void choose_policy();
     void look_up_profile();
     apportion::RunRecord new_record() const;
     void make_run();
-    void finish(const Lock& lock);
-    void wait_for_stragglers();
+    void finish(const apportion::Lock& lock);
     std::vector<starpu_data_handle_t> take_retired();
 
     apportion::LoadSetup setup_;
@@ -57,16 +54,16 @@ struct apportion_load {
     std::unique_ptr<apportion::Recovery> recovery_;
     std::vector<apportion::Block> previous_blocks_;
     apportion::KeptData kept_;
+    std::shared_ptr<apportion::Stragglers> stragglers_ = std::make_shared<apportion::Stragglers>(setup_);
 
     // Under the lock:
-    mutable starpu_pthread_mutex_t mutex_;
+    mutable apportion::Mutex mutex_;
     const apportion::PolicyEntry* policy_entry_ = nullptr;  ///< null under StarPU's schedulers
     const char* policy_name_ = "none";
     bool profile_looked_up_ = false;
     int runs_ = 0;
-    std::shared_ptr<apportion::Run> run_;                  ///< the last one; null: none yet
-    std::vector<std::shared_ptr<apportion::Run>> former_;  ///< earlier ones whose given-up tasks still run
-    bool finished_ = true;                                 ///< the last run is complete and its report is made
+    std::shared_ptr<apportion::Run> run_;  ///< the last one; null: none yet
+    bool finished_ = true;                 ///< the last run is complete and its report is made
     double seconds_ = 0;
     std::string report_ = "{}";
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The life of a run's blocks; run.hpp tells it in short.
+// A run from its beginning to its end; run.hpp tells it in short.
 #include "policies/starpu/run.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "policies/config.hpp"
 
@@ -18,12 +19,6 @@ namespace {
 
 // Blocks per worker under StarPU's own schedulers when nobody says: enough to balance by, few enough to be efficient.
 constexpr Units kEqualBlocksPerWorker = 4;
-
-thread_local const LoadSetup* filling_load = nullptr;
-
-std::string range_of(const Block& block) {
-    return fmt::format("units {} to {}", block.first, block.first + block.units - 1);
-}
 
 }  // namespace
 
@@ -42,33 +37,19 @@ Run::Run(const LoadSetup& setup, const LoadDescription& description, const State
       description_(description),
       state_(state),
       begin_us_(starpu_timing_now()),
-      left_out_(setup.workers.size()),
       uses_left_(setup.uses.size() + 1),
-      record_(std::move(record)) {
-    STARPU_PTHREAD_MUTEX_INIT(&mutex_, NULL);
-    STARPU_PTHREAD_COND_INIT(&changed_, NULL);
-}
-
-Run::~Run() {
-    STARPU_PTHREAD_COND_DESTROY(&changed_);
-    STARPU_PTHREAD_MUTEX_DESTROY(&mutex_);
-}
+      record_(std::move(record)) {}
 
 double Run::now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
-bool Run::filling(const LoadSetup& setup) { return filling_load == &setup; }
-
 bool Run::on() const {
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
-    const bool on = on_;
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
-    return on;
+    const Lock lock(mutex_);
+    return on_;
 }
 
 void Run::wait() {
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
-    while (on_) STARPU_PTHREAD_COND_WAIT(&changed_, &mutex_);
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    Lock lock(mutex_);
+    changed_.wait(lock, [&] { return !on_; });
 }
 
 void Run::begin() {
@@ -80,18 +61,15 @@ void Run::begin() {
 
 void Run::make_calls(Locked& on) {
     for (starpu_task* task : on.tasks) {
-        // The block may be gone once the task is submitted.
+        // The block may be gone once the task is submitted, or given up before.
         auto* running = static_cast<RunningBlock*>(task->callback_arg);
         const int refused = starpu_task_submit(task);
         if (refused != 0) {
             task->destroy = 0;
             starpu_task_destroy(task);
             locked([&](Locked& next) { task_refused(*running, refused, next); });
-        } else if (any_straggler_) {
-            // Given up meanwhile: only now that StarPU knows the task its results can be forgotten at its end.
-            locked([&](Locked&) {
-                if (stragglers_.contains(running)) running->data.forget_results();
-            });
+        } else {
+            state_.stragglers->submitted(*running);
         }
     }
     for (std::unique_ptr<Return>& what : on.returns) {
@@ -118,9 +96,11 @@ void Run::start(Locked& on) {
         return;
     }
     flow_ = std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
-    for (std::size_t p = 0; p < left_out_.size(); ++p)
-        if (left_out_[p])
-            lose(static_cast<int>(p), "it still computes units of an earlier submission that were given up", on);
+    const std::vector<int> busy = state_.stragglers->processors();
+    const std::set<int> left_out(busy.begin(), busy.end());
+    for (const int p : left_out)
+        if (left_out.size() < setup_.workers.size())
+            lose(p, "it still computes units of an earlier submission that were given up", on);
     start_blocks(flow_->ask_all(now_s()), on);
 }
 
@@ -144,315 +124,13 @@ std::vector<Block> Run::equal_blocks(Locked&) const {
     return blocks;
 }
 
-void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
-    for (const Block& block : blocks) {
-        assert(static_cast<std::size_t>(block.id) == record_.blocks.size());
-        RunningBlock& running = *(blocks_[block.id] = std::make_unique<RunningBlock>());
-        running.run = this;
-        running.block = block;
-        running.data.first = block.first;
-        running.data.units = block.units;
-        running.data.again = block.again_of >= 0;
-        running.data.apart = running.data.again && !setup_.worker_of(block.processor).processor.own_memory;
-        record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
-        if (running.data.again) {
-            const auto late = static_cast<std::size_t>(block.again_of);
-            if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
-                record_.late.push_back({late, now_s(), now_s() - begun_s(block.again_of, on)});
-        } else {
-            take_kept(running, on);
-        }
-        if (running.departures_left == 0) fill(running, on);
-    }
-}
-
-double Run::begun_s(std::int64_t block, Locked& on) const {
-    const auto it = blocks_.find(block);
-    (void)on;
-    const double begun_us = it == blocks_.end() ? -1 : it->second->begun_us.load();
-    return begun_us < 0 ? now_s() : (begun_us - begin_us_) * 1e-6;
-}
-
-void Run::take_kept(RunningBlock& running, Locked& on) {
-    std::vector<KeptData::Departure> departures;
-    if (auto kept = state_.kept.take(running.block.first, running.block.units, departures)) {
-        running.kept_input = true;
-        running.data = std::move(*kept);
-        running.data.use_again();
-    }
-    for (const KeptData::Departure& departure : departures)
-        on.returns.push_back(
-            std::make_unique<Return>(Return{this, departure.handle, Return::Of::evacuation, 0, departure.evacuation}));
-    running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
-}
-
-// --- Filling ---
-
-void Run::fill(RunningBlock& running, Locked& on) {
-    std::vector<starpu_task*> tasks;
-    int refused = error_ != 0 ? -ECANCELED : 0;
-    for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
-        tasks.push_back(starpu_task_create());
-        refused = fill_task(running, *tasks.back(), part, on);
-    }
-    if (refused == 0) {
-        running.tasks_left = static_cast<unsigned>(tasks.size());
-        on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
-        const bool own_memory =
-            running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
-        const bool harmless = own_memory || running.data.apart || setup_.options.results_stay != 0;
-        if (flow_ && running.data.can_be_dropped() && harmless) flow_->may_be_taken_over(running.block.id);
-        return;
-    }
-    fail(
-        refused,
-        fmt::format("the application's fill function refused {}: {}", range_of(running.block), std::strerror(-refused)),
-        on);
-    for (starpu_task* task : tasks) {
-        task->destroy = 0;
-        starpu_task_destroy(task);
-    }
-    if (!running.kept_input) {
-        discard(running, on);
-        return;
-    }
-    // What earlier runs left on the device stays there.
-    record_of(running.block.id, on).given_back = true;
-    block_done(running, on);
-}
-
-/// 0, or the negative error number by which the application refuses it.
-int Run::fill_task(RunningBlock& running, starpu_task& task, unsigned part, Locked& on) {
-    const Block& block = running.block;
-    FillBlock filled;
-    filled.first = static_cast<std::uint64_t>(block.first);
-    filled.units = static_cast<std::uint64_t>(block.units);
-    filled.part = part;
-    filled.worker = block.processor >= 0 ? setup_.worker_of(block.processor).id : -1;
-    filled.data_of_block = &running.data;
-    task.cl = setup_.options.codelet;
-    task.name = setup_.name;
-    int refused = 0;
-    filling_load = &setup_;
-    try {
-        refused = std::min(0, setup_.options.fill(&task, &filled, setup_.options.arg));
-    } catch (const std::exception& error) {
-        refused = -EIO;
-        fail(refused, fmt::format("the application's fill function threw at {}: {}", range_of(block), error.what()),
-             on);
-    } catch (...) {
-        refused = -EIO;
-        fail(refused, fmt::format("the application's fill function threw at {}", range_of(block)), on);
-    }
-    filling_load = nullptr;
-    if (running.data.problem) {
-        refused = -EINVAL;
-        fail(refused, fmt::format("{} cannot be registered: {}", range_of(block), running.data.problem), on);
-    }
-    task.cl = setup_.options.codelet;
-    task.callback_func = task_finished;
-    task.callback_arg = &running;
-    if (refused == 0 && !has_all_handles(task)) {
-        refused = -EINVAL;
-        fail(refused,
-             fmt::format("the application's fill function did not set all {} handles of the task of {}",
-                         STARPU_TASK_GET_NBUFFERS(&task), range_of(block)),
-             on);
-    }
-    if (refused != 0) return refused;
-    running.data.note_modes(task);
-    for (const starpu_data_handle_t handle : running.data.foreign)
-        if (std::ranges::find(application_handles_, handle) == application_handles_.end())
-            application_handles_.push_back(handle);
-    task.sequential_consistency = 0;
-    task.sched_ctx = setup_.sched_ctx;
-    // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
-    if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {
-        task.execute_on_a_specific_worker = 1;
-        task.workerid = static_cast<unsigned>(filled.worker);
-        task.prologue_callback_pop_func = task_popped;
-        task.prologue_callback_pop_arg = &running;
-    }
-    return 0;
-}
-
-void Run::task_refused(RunningBlock& running, int error, Locked& on) {
-    fail(error, fmt::format("StarPU refused the task of {}: {}", range_of(running.block), std::strerror(-error)), on);
-    if (--running.tasks_left > 0) return;
-    if (stragglers_.contains(&running))
-        straggler_ended(running, on);
-    else
-        discard(running, on);
-}
+// --- The end ---
 
 void Run::fail(int error, const std::string& sentence, Locked&) {
     if (error_ != 0) return;
     error_ = error;
     record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
 }
-
-// --- Running ---
-
-void Run::task_popped(void* arg) {
-    auto* running = static_cast<RunningBlock*>(arg);
-    auto phase = RunningBlock::Phase::not_begun;
-    if (running->phase.compare_exchange_strong(phase, RunningBlock::Phase::begun)) return;
-#ifndef STARPU_SIMGRID
-    if (phase == RunningBlock::Phase::cancelled)
-        starpu_task_get_current()->cl = const_cast<starpu_codelet*>(&running->run->setup_.skipped);
-#endif
-}
-
-void Run::task_begins(const starpu_task& task) {
-    auto& begun_us = static_cast<RunningBlock*>(task.callback_arg)->begun_us;
-    if (begun_us < 0) begun_us = starpu_timing_now();
-}
-
-void Run::task_finished(void* arg) {
-    auto* running = static_cast<RunningBlock*>(arg);
-    Run* run = running->run;
-    starpu_task* task = starpu_task_get_current();
-    task->cl = run->setup_.options.codelet;  // a skipped task had another
-    run->locked([=](Locked& on) { run->task_ended(*running, *task, on); });
-}
-
-void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on) {
-    if (stragglers_.contains(&running)) {
-        if (--running.tasks_left == 0) straggler_ended(running, on);
-        return;
-    }
-    record_task(running, task, on);
-    const bool failed = std::ranges::find(running.failed, &task) != running.failed.end();
-    if (!failed && task.where != STARPU_NOWHERE && running.data.changed_by(task)) running.changed = true;
-    if (--running.tasks_left > 0) return;
-    if (running.failed.empty())
-        block_computed(running, on);
-    else
-        block_failed(running, on);
-}
-
-void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on) {
-    double end_s = now_s();
-    double start_s = end_s;
-    int worker = starpu_worker_get_id();
-    // A part without work (STARPU_NOWHERE) takes no time; it counts where the block has no other.
-    const bool nowhere = task.where == STARPU_NOWHERE;
-    if (nowhere && (running.timed || running.tasks_left > 1)) return;
-    if (starpu_profiling_task_info* info = nowhere ? nullptr : task.profiling_info) {
-        start_s = (starpu_timing_timespec_to_us(&info->start_time) - begin_us_) * 1e-6;
-        end_s = (starpu_timing_timespec_to_us(&info->end_time) - begin_us_) * 1e-6;
-        worker = info->workerid;
-    }
-    BlockRecord& record = record_of(running.block.id, on);
-    record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
-    record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
-    record.busy_s += end_s - start_s;
-    running.timed = true;
-    // Between its tasks those of others may run, for which it is not late.
-    running.begun_us = -1;
-    running.told_begin = false;
-    if (flow_ && running.tasks_left > 1) flow_->pauses(running.block.id);
-    if (record.processor < 0) record.processor = setup_.processor_of(worker);
-}
-
-void Run::block_computed(RunningBlock& running, Locked& on) {
-    BlockRecord& record = record_of(running.block.id, on);
-    record.home_s = record.end_s;
-    if (running.data.again && !running.dropped)
-        running.waiting = true;
-    else if (!running.dropped)
-        send_home(running, on);
-    const std::int64_t id = running.block.id;
-    if (flow_ && error_ == 0) next_blocks(running, on);
-    // The decision on a piece may have come with it.
-    RunningBlock* still = find(id, on);
-    if (still && !still->waiting && still->returns_left == 0) {
-        if (still->dropped)
-            discard(*still, on);
-        else
-            block_done(*still, on);
-    }
-}
-
-/// Tells the flow, and starts what it hands out.
-void Run::next_blocks(RunningBlock& running, Locked& on) {
-    try {
-        const BlockRecord record = record_of(running.block.id, on);
-        tell_begins(on);
-        const auto next = flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
-        const bool came_back = carry_out_decisions(on);
-        start_blocks(next, on);
-        if (came_back) hand_out_again(on);
-        set_alarm(on);
-    } catch (const std::exception& error) {
-        fail(-EIO, error.what(), on);  // the block itself is computed, and goes its way
-    }
-}
-
-// --- The way home ---
-
-void Run::send_home(RunningBlock& running, Locked& on) {
-    const int processor = running.block.processor;
-    const bool at_home = processor >= 0 && setup_.worker_of(processor).node == STARPU_MAIN_RAM;
-    if (at_home || starpu_memory_nodes_get_count() == 1) {
-        running.data.take_results_home();
-        return;
-    }
-    for (const BlockHandle& h : running.data.handles)
-        if (h.written && (!h.keep || !running.failed.empty())) {
-            on.returns.push_back(
-                std::make_unique<Return>(Return{this, h.handle, Return::Of::block, running.block.id, 0}));
-            ++running.returns_left;
-        }
-}
-
-void Run::handle_home(void* arg) {
-    const std::unique_ptr<Return> what(static_cast<Return*>(arg));
-    starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
-    what->run->locked([&](Locked& on) { what->run->returned(*what, on); });
-}
-
-void Run::returned(const Return& what, Locked& on) {
-    if (what.of == Return::Of::application) {
-        --returns_left_;
-    } else if (what.of == Return::Of::evacuation) {
-        for (const std::int64_t id : state_.kept.arrived(what.evacuation))
-            if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
-    } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
-        if (!running->failed.empty()) {
-            give_back(*running, on);
-            return;
-        }
-        running->data.take_results_home();
-        BlockRecord& record = record_of(what.block, on);
-        record.home_s = now_s();
-        if (state_.policy) state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
-        block_done(*running, on);
-    }
-}
-
-RunningBlock* Run::find(std::int64_t block, Locked&) {
-    const auto it = blocks_.find(block);
-    return it == blocks_.end() ? nullptr : it->second.get();
-}
-
-/// It counts, and all of it is where it belongs.
-void Run::block_done(RunningBlock& running, Locked&) {
-    state_.kept.keep(std::move(running.data));
-    blocks_.erase(running.block.id);
-}
-
-/// It does not count, and nothing of it is with StarPU.
-void Run::discard(RunningBlock& running, Locked& on) {
-    record_of(running.block.id, on).given_back = true;
-    const bool own_memory =
-        running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
-    if (own_memory || running.data.apart) running.data.forget_results();
-    state_.kept.retire(running.data);
-    blocks_.erase(running.block.id);
-}
-
-// --- The end ---
 
 /// After an error nobody decides on pieces any more, and what an exception left half-way goes on nowhere.
 void Run::drop_what_waits(Locked& on) {
@@ -488,7 +166,8 @@ void Run::check_complete(Locked& on) {
 
 void Run::complete() {
     for (const apportion_use& use : setup_.uses) starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
+    std::shared_ptr<Watched> bell;  // ends without the lock
+    const Lock lock(mutex_);
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
         std::vector<Block>& previous = state_.previous_blocks;
@@ -499,10 +178,9 @@ void Run::complete() {
         std::ranges::sort(previous, {}, &Block::first);
     }
     if (watch_failed_) record_.note = "no thread could be had for the watch: late blocks were seen late or not at all";
-    const auto bell = std::move(bell_);  // may be what keeps this alive
+    bell = std::move(bell_);
     on_ = false;
-    STARPU_PTHREAD_COND_BROADCAST(&changed_);
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
+    changed_.notify_all();
 }
 
 }  // namespace apportion

@@ -37,31 +37,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
 #include "policies/starpu/kept_data.hpp"
+#include "policies/starpu/load_setup.hpp"
+#include "policies/starpu/mutex.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/running_block.hpp"
+#include "policies/starpu/stragglers.hpp"
 #include "policies/starpu/watch.hpp"
-#include "policies/starpu/workers.hpp"
 
 namespace apportion {
-
-/// What the runs of a load have in common and none of them changes.
-struct LoadSetup {
-    apportion_load_options options;  ///< its strings and `uses` are not to be used
-    const char* name = "";           ///< lives as long as the process
-    std::vector<apportion_use> uses;
-    unsigned sched_ctx = 0;
-    std::vector<Worker> workers;
-    std::vector<int> processor_of_worker;  ///< -1: none of the load's
-    starpu_codelet skipped{};              ///< does nothing, with the data of the load's codelet
-
-    int processor_of(int worker) const {
-        const bool known = worker >= 0 && worker < static_cast<int>(processor_of_worker.size());
-        return known ? processor_of_worker[static_cast<std::size_t>(worker)] : -1;
-    }
-    const Worker& worker_of(int processor) const { return workers[static_cast<std::size_t>(processor)]; }
-};
 
 class Run final : public std::enable_shared_from_this<Run> {
   public:
@@ -71,16 +55,11 @@ class Run final : public std::enable_shared_from_this<Run> {
         Recovery* recovery = nullptr;  ///< null: every block is waited for
         KeptData& kept;
         std::vector<Block>& previous_blocks;
+        std::shared_ptr<Stragglers> stragglers;
     };
 
     Run(const LoadSetup& setup, const LoadDescription& description, const State& state, RunRecord record);
-    ~Run();
-    Run(const Run&) = delete;
-    Run& operator=(const Run&) = delete;
 
-    /// Processors that get nothing because they still compute blocks that were given up in `before`, as long as others
-    /// are left.
-    void leave_out_busy_ones_of(const Run& before);
     void begin();
     void wait();
     bool on() const;
@@ -89,16 +68,6 @@ class Run final : public std::enable_shared_from_this<Run> {
     int error() const { return error_; }
     const std::string& sentence() const { return record_.error; }
     const RunRecord& record() const { return record_; }
-
-    /// Tasks of blocks that were taken over or given up are still with StarPU.
-    bool has_stragglers() const;
-    /// Of these, one that stores in main memory, as a sentence; empty: none.
-    std::string straggler_in_main_memory() const;
-    void wait_for_stragglers();
-    /// Handles of stragglers that have ended, to be unregistered from a thread that is no StarPU worker.
-    std::vector<starpu_data_handle_t> take_retired();
-    /// Data of such stragglers with results of an earlier run, which are kept on.
-    std::vector<BlockData> take_kept();
 
     /// The block whose task the calling thread runs was not computed. Throws ApiError outside of one.
     static void current_block_failed(const char* why);
@@ -169,13 +138,11 @@ class Run final : public std::enable_shared_from_this<Run> {
     // Recovery.
     void block_failed(RunningBlock& running, Locked& on);
     void give_back(RunningBlock& running, Locked& on);
-    void hand_out_again(Locked& on);
     void lose(int processor, const std::string& reason, Locked& on);
-    bool carry_out_decisions(Locked& on);
+    void go_on(const std::vector<Block>& next, Locked& on);
     void piece_decided(std::int64_t block, bool counts, Locked& on);
     void give_up(RunningBlock& running, Locked& on);
-    void abandon(RunningBlock& running, Locked& on);
-    void straggler_ended(RunningBlock& running, Locked& on);
+    std::string why_not_dropped(const RunningBlock& running, Locked& on) const;
     void look(double overslept_s) noexcept;
     void tell_begins(Locked& on);
     void set_alarm(Locked& on);
@@ -192,8 +159,8 @@ class Run final : public std::enable_shared_from_this<Run> {
     const LoadDescription description_;
     const State state_;
 
-    mutable starpu_pthread_mutex_t mutex_;
-    mutable starpu_pthread_cond_t changed_;
+    mutable Mutex mutex_;
+    Condition changed_;
     std::shared_ptr<Watched> bell_;  ///< while the run is on; it keeps the run alive
     bool on_ = true;                 ///< not complete
     bool completing_ = false;        ///< the last block is done
@@ -201,34 +168,29 @@ class Run final : public std::enable_shared_from_this<Run> {
     const double begin_us_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
     std::atomic<bool> watch_failed_ = false;
-    std::vector<bool> left_out_;  ///< per processor
     std::size_t uses_left_ = 0;
     std::size_t returns_left_ = 0;                           ///< of the application's handles
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;
     std::unordered_map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;
-    std::unordered_map<RunningBlock*, std::unique_ptr<RunningBlock>> stragglers_;
-    std::atomic<bool> any_straggler_ = false;
-    std::vector<starpu_data_handle_t> retired_;  ///< of stragglers that have ended
-    std::vector<BlockData> straggled_;           ///< the same, with results of an earlier run
     RunRecord record_;
 };
 
 template <class Change>
 void Run::locked(Change&& change) noexcept {
+    const auto self = shared_from_this();  // others may end the run while this thread makes its calls
     Locked on;
-    std::shared_ptr<Run> self;  // others may end the run while this thread makes its calls
-    STARPU_PTHREAD_MUTEX_LOCK(&mutex_);
-    try {
-        change(on);
-    } catch (const std::exception& error) {
-        fail(-EIO, error.what(), on);
-    } catch (...) {
-        fail(-EIO, "an exception that is none of the standard library's", on);
+    {
+        const Lock lock(mutex_);
+        try {
+            change(on);
+        } catch (const std::exception& error) {
+            fail(-EIO, error.what(), on);
+        } catch (...) {
+            fail(-EIO, "an exception that is none of the standard library's", on);
+        }
+        check_complete(on);
     }
-    check_complete(on);
-    if (!on.tasks.empty() || !on.returns.empty() || on.wake_at_us > 0) self = shared_from_this();
-    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex_);
     make_calls(on);
 }
 

@@ -3,6 +3,7 @@
 // One block of a run, from when it is handed out until nothing of it is with StarPU any more.
 #pragma once
 
+#include <fmt/format.h>
 #include <starpu.h>
 
 #include <atomic>
@@ -35,10 +36,13 @@ struct RunningBlock {
     bool waiting = false;                    ///< a piece that is computed and waits for the flow's decision
     std::vector<const starpu_task*> failed;  ///< tasks that were not computed
     std::string failure;                     ///< why
+    bool yields = false;                     ///< its results can be dropped although its tasks run on
 
     // Without the run's lock:
     std::atomic<double> begun_us = -1;  ///< by StarPU's clock; negative: no task has begun
     std::atomic<Phase> phase = Phase::not_begun;
+
+    std::string range() const { return fmt::format("units {} to {}", block.first, block.first + block.units - 1); }
 };
 
 }  // namespace apportion

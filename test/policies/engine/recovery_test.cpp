@@ -176,8 +176,7 @@ TEST_CASE("when the pieces are done first, the block is taken over, and its proc
     const Decisions decisions = s.flow->take_decisions();
     CHECK(decisions.counted == Ids{pieces[0].id, pieces[1].id});
     CHECK(decisions.given_up == Ids{s.blocks[0].id});
-    REQUIRE(decisions.lost.size() == 1);
-    CHECK(decisions.lost[0].processor == 0);
+    CHECK(s.flow->fenced(0));
     CHECK(s.policy.lost == std::vector{0});
     CHECK(s.policy.finished == before);  // it did not ask for pieces
     CHECK(s.flow->done());
@@ -193,7 +192,7 @@ TEST_CASE("when the block ends first, its pieces count no more, whether they are
     s.finish(s.blocks[0], 3.6);
     const Decisions decisions = s.flow->take_decisions();
     CHECK(decisions.dropped == Ids{pieces[0].id, pieces[1].id});
-    CHECK(decisions.lost.empty());
+    CHECK(decisions.given_up.empty());
     CHECK_FALSE(s.flow->done());  // a piece still runs
     s.finish(pieces[1], 3.9);
     CHECK(s.flow->take_decisions().counted.empty());
@@ -231,7 +230,7 @@ TEST_CASE("a late block that fails is handed out whole, and its pieces are dropp
     CHECK(s.flow->done());
 }
 
-TEST_CASE("a block that must not be taken over is waited for, and stuck when it stalls and all others wait") {
+TEST_CASE("a block that must not be taken over is waited for, until it stalls and all others wait") {
     Situation s(2, 2);
     LoadDescription load = s.load;
     Fixed policy;
@@ -242,20 +241,26 @@ TEST_CASE("a block that must not be taken over is waited for, and stuck when it 
     while (!last.empty()) last = flow.finished(last[0].id, 1, 2, 1, 2);
     CHECK(flow.next_look_s(2) == 3);  // 2 x 1.5 s
     CHECK(flow.look(2.9).empty());
-    CHECK(flow.take_decisions().stuck.empty());
-    CHECK(flow.look(3).empty());
-    const Decisions decisions = flow.take_decisions();
-    REQUIRE(decisions.stuck.size() == 1);
-    CHECK(decisions.stuck[0].block == blocks[0].id);
-    CHECK(decisions.lost.empty());
+    CHECK(flow.take_decisions().given_up.empty());
+    flow.look(3);
+    CHECK(flow.take_decisions().given_up == Ids{blocks[0].id});
+}
+
+TEST_CASE("after an error nobody computes anything again, and who stalls is given up although others still compute") {
+    Situation s(3);
+    s.finish(s.blocks[1], 2);
+    CHECK(s.flow->look(3, true).empty());
+    CHECK(s.flow->take_decisions().given_up.empty());
+    const double stalls_s = s.flow->next_look_s(3, true);
+    CHECK(stalls_s > 3);
+    CHECK(s.flow->look(stalls_s, true).empty());
+    CHECK(s.flow->take_decisions().given_up == Ids{s.blocks[0].id, s.blocks[2].id});
 }
 
 TEST_CASE("when all stall, it is the machine, and nobody is lost") {
     Situation s(3, 1);
     CHECK(s.flow->look(1000).empty());
-    const Decisions decisions = s.flow->take_decisions();
-    CHECK(decisions.lost.empty());
-    CHECK(decisions.stuck.empty());
+    CHECK(s.flow->take_decisions().given_up.empty());
 }
 
 TEST_CASE("a processor that stalls while others wait for it at a barrier is lost, and all its units come back") {

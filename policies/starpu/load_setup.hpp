@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the runs of a load have in common and none of them changes.
+#pragma once
+
+#include <starpu.h>
+
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+#include "policies/starpu/workers.hpp"
+
+namespace apportion {
+
+struct LoadSetup {
+    apportion_load_options options;  ///< its strings and `uses` are not to be used
+    const char* name = "";           ///< lives as long as the process
+    std::vector<apportion_use> uses;
+    unsigned sched_ctx = 0;
+    std::vector<Worker> workers;
+    std::vector<int> processor_of_worker;  ///< -1: none of the load's
+    starpu_codelet skipped{};              ///< does nothing, with the data of the load's codelet
+
+    int processor_of(int worker) const {
+        const bool known = worker >= 0 && worker < static_cast<int>(processor_of_worker.size());
+        return known ? processor_of_worker[static_cast<std::size_t>(worker)] : -1;
+    }
+    const Worker& worker_of(int processor) const { return workers[static_cast<std::size_t>(processor)]; }
+};
+
+}  // namespace apportion

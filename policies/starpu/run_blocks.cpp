@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The life of a run's blocks, from when they are handed out; run.hpp tells it in short.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+#include "policies/starpu/run.hpp"
+
+namespace apportion {
+
+namespace {
+thread_local const LoadSetup* filling_load = nullptr;
+}  // namespace
+
+bool Run::filling(const LoadSetup& setup) { return filling_load == &setup; }
+
+void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
+    for (const Block& block : blocks) {
+        assert(static_cast<std::size_t>(block.id) == record_.blocks.size());
+        RunningBlock& running = *(blocks_[block.id] = std::make_unique<RunningBlock>());
+        running.run = this;
+        running.block = block;
+        running.data.first = block.first;
+        running.data.units = block.units;
+        running.data.again = block.again_of >= 0;
+        running.data.apart = running.data.again && !setup_.worker_of(block.processor).processor.own_memory;
+        record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
+        if (running.data.again) {
+            const auto late = static_cast<std::size_t>(block.again_of);
+            if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
+                record_.late.push_back({late, now_s(), now_s() - begun_s(block.again_of, on)});
+        } else {
+            take_kept(running, on);
+        }
+        if (running.departures_left == 0) fill(running, on);
+    }
+}
+
+double Run::begun_s(std::int64_t block, Locked& on) const {
+    const auto it = blocks_.find(block);
+    (void)on;
+    const double begun_us = it == blocks_.end() ? -1 : it->second->begun_us.load();
+    return begun_us < 0 ? now_s() : (begun_us - begin_us_) * 1e-6;
+}
+
+void Run::take_kept(RunningBlock& running, Locked& on) {
+    std::vector<KeptData::Departure> departures;
+    if (auto kept = state_.kept.take(running.block.first, running.block.units, departures)) {
+        running.kept_input = true;
+        running.data = std::move(*kept);
+        running.data.use_again();
+    }
+    for (const KeptData::Departure& departure : departures)
+        on.returns.push_back(
+            std::make_unique<Return>(Return{this, departure.handle, Return::Of::evacuation, 0, departure.evacuation}));
+    running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
+}
+
+// --- Filling ---
+
+void Run::fill(RunningBlock& running, Locked& on) {
+    std::vector<starpu_task*> tasks;
+    int refused = error_ != 0 ? -ECANCELED : 0;
+    for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
+        tasks.push_back(starpu_task_create());
+        refused = fill_task(running, *tasks.back(), part, on);
+    }
+    if (refused == 0) {
+        running.tasks_left = static_cast<unsigned>(tasks.size());
+        on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
+        const bool own_memory =
+            running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
+        const bool harmless = own_memory || running.data.apart || setup_.options.results_stay != 0;
+        running.yields = flow_ && running.data.can_be_dropped() && harmless;
+        if (running.yields) flow_->may_be_taken_over(running.block.id);
+        return;
+    }
+    fail(refused,
+         fmt::format("the application's fill function refused {}: {}", running.range(), std::strerror(-refused)), on);
+    for (starpu_task* task : tasks) {
+        task->destroy = 0;
+        starpu_task_destroy(task);
+    }
+    if (!running.kept_input) {
+        discard(running, on);
+        return;
+    }
+    // What earlier runs left on the device stays there.
+    record_of(running.block.id, on).given_back = true;
+    block_done(running, on);
+}
+
+/// 0, or the negative error number by which the application refuses it.
+int Run::fill_task(RunningBlock& running, starpu_task& task, unsigned part, Locked& on) {
+    const Block& block = running.block;
+    FillBlock filled;
+    filled.first = static_cast<std::uint64_t>(block.first);
+    filled.units = static_cast<std::uint64_t>(block.units);
+    filled.part = part;
+    filled.worker = block.processor >= 0 ? setup_.worker_of(block.processor).id : -1;
+    filled.data_of_block = &running.data;
+    task.cl = setup_.options.codelet;
+    task.name = setup_.name;
+    int refused = 0;
+    filling_load = &setup_;
+    try {
+        refused = std::min(0, setup_.options.fill(&task, &filled, setup_.options.arg));
+    } catch (const std::exception& error) {
+        refused = -EIO;
+        fail(refused, fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()),
+             on);
+    } catch (...) {
+        refused = -EIO;
+        fail(refused, fmt::format("the application's fill function threw at {}", running.range()), on);
+    }
+    filling_load = nullptr;
+    if (running.data.problem) {
+        refused = -EINVAL;
+        fail(refused, fmt::format("{} cannot be registered: {}", running.range(), running.data.problem), on);
+    }
+    task.cl = setup_.options.codelet;
+    task.callback_func = task_finished;
+    task.callback_arg = &running;
+    if (refused == 0 && !has_all_handles(task)) {
+        refused = -EINVAL;
+        fail(refused,
+             fmt::format("the application's fill function did not set all {} handles of the task of {}",
+                         STARPU_TASK_GET_NBUFFERS(&task), running.range()),
+             on);
+    }
+    if (refused != 0) return refused;
+    running.data.note_modes(task);
+    for (const starpu_data_handle_t handle : running.data.foreign)
+        if (std::ranges::find(application_handles_, handle) == application_handles_.end())
+            application_handles_.push_back(handle);
+    task.sequential_consistency = 0;
+    task.sched_ctx = setup_.sched_ctx;
+    // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
+    if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {
+        task.execute_on_a_specific_worker = 1;
+        task.workerid = static_cast<unsigned>(filled.worker);
+        task.prologue_callback_pop_func = task_popped;
+        task.prologue_callback_pop_arg = &running;
+    }
+    return 0;
+}
+
+void Run::task_refused(RunningBlock& running, int error, Locked& on) {
+    fail(error, fmt::format("StarPU refused the task of {}: {}", running.range(), std::strerror(-error)), on);
+    if (!state_.stragglers->task_ended(running) && --running.tasks_left == 0) discard(running, on);
+}
+
+// --- Running ---
+
+void Run::task_popped(void* arg) {
+    auto* running = static_cast<RunningBlock*>(arg);
+    auto phase = RunningBlock::Phase::not_begun;
+    if (running->phase.compare_exchange_strong(phase, RunningBlock::Phase::begun)) return;
+#ifndef STARPU_SIMGRID
+    if (phase == RunningBlock::Phase::cancelled)
+        starpu_task_get_current()->cl = const_cast<starpu_codelet*>(&running->run->setup_.skipped);
+#endif
+}
+
+void Run::task_begins(const starpu_task& task) {
+    auto& begun_us = static_cast<RunningBlock*>(task.callback_arg)->begun_us;
+    if (begun_us < 0) begun_us = starpu_timing_now();
+}
+
+void Run::task_finished(void* arg) {
+    auto* running = static_cast<RunningBlock*>(arg);
+    Run* run = running->run;
+    starpu_task* task = starpu_task_get_current();
+    task->cl = run->setup_.options.codelet;  // a skipped task had another
+    run->locked([=](Locked& on) { run->task_ended(*running, *task, on); });
+}
+
+void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on) {
+    if (state_.stragglers->task_ended(running)) return;
+    record_task(running, task, on);
+    const bool failed = std::ranges::find(running.failed, &task) != running.failed.end();
+    if (!failed && task.where != STARPU_NOWHERE && running.data.changed_by(task)) running.changed = true;
+    if (--running.tasks_left > 0) return;
+    if (running.failed.empty())
+        block_computed(running, on);
+    else
+        block_failed(running, on);
+}
+
+void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on) {
+    double end_s = now_s();
+    double start_s = end_s;
+    int worker = starpu_worker_get_id();
+    // A part without work (STARPU_NOWHERE) takes no time; it counts where the block has no other.
+    const bool nowhere = task.where == STARPU_NOWHERE;
+    if (nowhere && (running.timed || running.tasks_left > 1)) return;
+    if (starpu_profiling_task_info* info = nowhere ? nullptr : task.profiling_info) {
+        start_s = (starpu_timing_timespec_to_us(&info->start_time) - begin_us_) * 1e-6;
+        end_s = (starpu_timing_timespec_to_us(&info->end_time) - begin_us_) * 1e-6;
+        worker = info->workerid;
+    }
+    BlockRecord& record = record_of(running.block.id, on);
+    record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
+    record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
+    record.busy_s += end_s - start_s;
+    running.timed = true;
+    // Between its tasks those of others may run, for which it is not late.
+    running.begun_us = -1;
+    running.told_begin = false;
+    if (flow_ && running.tasks_left > 1) flow_->pauses(running.block.id);
+    if (record.processor < 0) record.processor = setup_.processor_of(worker);
+}
+
+void Run::block_computed(RunningBlock& running, Locked& on) {
+    BlockRecord& record = record_of(running.block.id, on);
+    record.home_s = record.end_s;
+    if (running.data.again && !running.dropped)
+        running.waiting = true;
+    else if (!running.dropped)
+        send_home(running, on);
+    const std::int64_t id = running.block.id;
+    if (flow_ && error_ == 0) next_blocks(running, on);
+    // The decision on a piece may have come with it.
+    RunningBlock* still = find(id, on);
+    if (still && !still->waiting && still->returns_left == 0) {
+        if (still->dropped)
+            discard(*still, on);
+        else
+            block_done(*still, on);
+    }
+}
+
+/// Tells the flow, and starts what it hands out.
+void Run::next_blocks(RunningBlock& running, Locked& on) {
+    try {
+        const BlockRecord record = record_of(running.block.id, on);
+        tell_begins(on);
+        const auto next = flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
+        go_on(next, on);
+    } catch (const std::exception& error) {
+        fail(-EIO, error.what(), on);  // the block itself is computed, and goes its way
+    }
+}
+
+// --- The way home ---
+
+void Run::send_home(RunningBlock& running, Locked& on) {
+    const int processor = running.block.processor;
+    const bool at_home = processor >= 0 && setup_.worker_of(processor).node == STARPU_MAIN_RAM;
+    if (at_home || starpu_memory_nodes_get_count() == 1) {
+        running.data.take_results_home();
+        return;
+    }
+    for (const BlockHandle& h : running.data.handles)
+        if (h.written && (!h.keep || !running.failed.empty())) {
+            on.returns.push_back(
+                std::make_unique<Return>(Return{this, h.handle, Return::Of::block, running.block.id, 0}));
+            ++running.returns_left;
+        }
+}
+
+void Run::handle_home(void* arg) {
+    const std::unique_ptr<Return> what(static_cast<Return*>(arg));
+    starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
+    what->run->locked([&](Locked& on) { what->run->returned(*what, on); });
+}
+
+void Run::returned(const Return& what, Locked& on) {
+    if (what.of == Return::Of::application) {
+        --returns_left_;
+    } else if (what.of == Return::Of::evacuation) {
+        for (const std::int64_t id : state_.kept.arrived(what.evacuation))
+            if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
+    } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
+        if (!running->failed.empty()) {
+            give_back(*running, on);
+            return;
+        }
+        running->data.take_results_home();
+        BlockRecord& record = record_of(what.block, on);
+        record.home_s = now_s();
+        if (state_.policy) state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
+        block_done(*running, on);
+    }
+}
+
+RunningBlock* Run::find(std::int64_t block, Locked&) {
+    const auto it = blocks_.find(block);
+    return it == blocks_.end() ? nullptr : it->second.get();
+}
+
+/// It counts, and all of it is where it belongs.
+void Run::block_done(RunningBlock& running, Locked&) {
+    state_.kept.keep(std::move(running.data));
+    blocks_.erase(running.block.id);
+}
+
+/// It does not count, and nothing of it is with StarPU.
+void Run::discard(RunningBlock& running, Locked& on) {
+    record_of(running.block.id, on).given_back = true;
+    const bool own_memory =
+        running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
+    if (own_memory || running.data.apart) running.data.forget_results();
+    state_.kept.retire(running.data);
+    blocks_.erase(running.block.id);
+}
+
+}  // namespace apportion

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/stragglers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/starpu/run.hpp"
+
+namespace apportion {
+
+bool Stragglers::own_memory(const RunningBlock& block) const {
+    return setup_.worker_of(block.block.processor).processor.own_memory;
+}
+
+/// What it stores on its device never goes home. Results of an earlier run there are still needed.
+void Stragglers::forget_results(RunningBlock& block) const {
+    if (own_memory(block) && !block.data.earlier_results()) block.data.forget_results();
+}
+
+void Stragglers::add(std::unique_ptr<RunningBlock> block, std::shared_ptr<Run> run) {
+    const Lock lock(mutex_);
+    block->phase = RunningBlock::Phase::cancelled;
+    forget_results(*block);
+    const RunningBlock* key = block.get();
+    running_.emplace(key, Owned{std::move(block), std::move(run)});
+    any_ = true;
+}
+
+void Stragglers::submitted(RunningBlock& block) {
+    if (!any_) return;
+    const Lock lock(mutex_);
+    if (running_.contains(&block)) forget_results(block);
+}
+
+bool Stragglers::task_ended(RunningBlock& block) {
+    if (!any_) return false;
+    const Lock lock(mutex_);
+    const auto it = running_.find(&block);
+    if (it == running_.end()) return false;
+    if (--block.tasks_left > 0) return true;
+    forget_results(block);
+    ended_data_.push_back(std::move(block.data));
+    running_.erase(it);
+    ended_.notify_all();
+    return true;
+}
+
+std::vector<int> Stragglers::processors() const {
+    const Lock lock(mutex_);
+    std::vector<int> processors;
+    for (const auto& [block, owned] : running_) processors.push_back(block->block.processor);
+    return processors;
+}
+
+std::string Stragglers::in_main_memory_after_error() const {
+    const Lock lock(mutex_);
+    for (const auto& [block, owned] : running_)
+        if (in_main_memory(*block) && owned.run->error() != 0)
+            return fmt::format("{} has still not finished {} of an earlier submission",
+                               setup_.worker_of(block->block.processor).processor.name, block->range());
+    return {};
+}
+
+void Stragglers::wait(bool only_in_main_memory) {
+    Lock lock(mutex_);
+    const auto is_waited_for = [&](const auto& entry) { return !only_in_main_memory || in_main_memory(*entry.first); };
+    ended_.wait(lock, [&] { return std::ranges::none_of(running_, is_waited_for); });
+}
+
+void Stragglers::leave_data_to(KeptData& kept) {
+    std::vector<BlockData> ended;
+    {
+        const Lock lock(mutex_);
+        ended = std::exchange(ended_data_, {});
+    }
+    for (BlockData& data : ended) {
+        if (data.earlier_results())
+            kept.keep(std::move(data));
+        else
+            kept.retire(data);
+    }
+}
+
+}  // namespace apportion
