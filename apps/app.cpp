@@ -219,11 +219,12 @@ double time_peer(const Peer& peer) {
 
 Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& options, const std::optional<Peer>& peer,
                   const std::function<void()>& advance) {
+    constexpr double kWarmUp_s = 2;  // of a process
     const int runs = std::max(options.repeat, 1);
     std::vector<std::unique_ptr<Load>> loads;
     for (Workload* workload : workloads) {
         loads.push_back(std::make_unique<Load>(*workload, static_cast<unsigned>(runs)));
-        warm_up(*workload);
+        warm_up(*workload, kWarmUp_s / static_cast<double>(workloads.size()));
     }
     Outcome outcome;
     std::vector<nlohmann::ordered_json> reports;

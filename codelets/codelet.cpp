@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "codelets/failed_task.hpp"
+
 namespace apportion {
 
 namespace {
@@ -163,6 +165,8 @@ std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint
     }
     starpu_profiling_status_set(profiling);
     if (refused) throw std::runtime_error(fmt::format("no worker that was chosen can run {}", workload.shape().name));
+    if (const std::string why = take_failure(); !why.empty())
+        throw std::runtime_error(fmt::format("{} was not computed: {}", workload.shape().name, why));
     return seconds;
 }
 

@@ -113,13 +113,15 @@ bool can_run(unsigned worker, starpu_codelet& codelet);
 apportion_load_options load_options(Workload& workload);
 
 /// Runs units[w] units on each worker w at the same time, as plain tasks, and returns the kernels' seconds; 0 for no
-/// units. The sum must not exceed the workload's units. Throws std::runtime_error when StarPU refuses a task.
+/// units. The sum must not exceed the workload's units. Throws std::runtime_error when StarPU refuses a task or
+/// a codelet could not compute one.
 std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units);
 
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
-/// measured_cost() learns what the workers cost. Results are overwritten by the load itself. Takes a second or two;
-/// without effect in the simulated flavour, where costs are known.
-void warm_up(Workload& workload);
+/// measured_cost() learns what the workers cost. Results are overwritten by the load itself. No worker computes for
+/// more than `limit_s` beside what its first block sets up, unless one smallest block takes longer. Without effect in
+/// the simulated flavour, where costs are known. (What needs the set-up only has apportion_load_options.warm_up.)
+void warm_up(Workload& workload, double limit_s = 2);
 
 /// Cost function [microseconds] for a STARPU_PER_WORKER model. StarPU's history models would need ten runs of every
 /// block size before dmda could use them, and its regressions several sizes in one load; dmda places all of a load's

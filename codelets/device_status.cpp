@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/device_status.hpp"
 
-#include <atomic>
 #include <cstdio>
 #include <string>
-
-#include "policies/starpu/apportion.h"
 
 namespace apportion {
 
@@ -74,12 +71,6 @@ bool succeeded(cublasStatus_t status, const char* call) noexcept {
 }
 bool succeeded(cufftResult status, const char* call) noexcept {
     return tell_unless(status == CUFFT_SUCCESS, status, call);
-}
-
-void report_failed_block(const char* why) noexcept {
-    if (apportion_block_failed(why) == 0) return;
-    static std::atomic_flag told;  // it may be so for every size that is tried
-    if (!told.test_and_set()) std::fprintf(stderr, "a GPU does not compute: %s\n", why);
 }
 
 }  // namespace apportion

@@ -15,6 +15,8 @@
 #include <exception>
 #include <stdexcept>
 
+#include "codelets/failed_task.hpp"
+
 namespace apportion {
 
 class DeviceFailure : public std::runtime_error {
@@ -31,9 +33,6 @@ bool succeeded(cudaError_t status, const char* call) noexcept;
 bool succeeded(cublasStatus_t status, const char* call) noexcept;
 bool succeeded(cufftResult status, const char* call) noexcept;
 
-/// apportion_block_failed; where the task is no block of a load, the first time on stderr.
-void report_failed_block(const char* why) noexcept;
-
 /// The codelet function's work, on the worker's thread. What it has started on the stream before it failed may go on:
 /// StarPU waits for it as for a whole block.
 template <class Body>
@@ -41,7 +40,7 @@ void on_device(Body&& body) noexcept {
     try {
         body();
     } catch (const std::exception& error) {
-        report_failed_block(error.what());
+        fail_block(error.what());
     }
 }
 

@@ -2,7 +2,6 @@
 #include "codelets/matrix.hpp"
 
 #include <fmt/format.h>
-#include <starpu.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <limits>
 #include <stdexcept>
 #include <utility>
+
+#include "codelets/pinned_memory.hpp"
 
 namespace apportion {
 
@@ -114,14 +115,10 @@ Matrix::Matrix(Matrix&& other) noexcept
       data_(std::exchange(other.data_, nullptr)),
       pinned_(std::exchange(other.pinned_, false)) {}
 
-void Matrix::pin() {
-#ifndef STARPU_SIMGRID
-    if (!pinned_ && starpu_cuda_worker_get_count() > 0) pinned_ = starpu_memory_pin(data_, bytes_) == 0;
-#endif
-}
+void Matrix::pin() { pinned_ = pinned_ || pin_memory(data_, bytes_); }
 
 void Matrix::unpin() {
-    if (std::exchange(pinned_, false)) starpu_memory_unpin(data_, bytes_);
+    if (std::exchange(pinned_, false)) unpin_memory(data_, bytes_);
 }
 
 void fill_random(Matrix& matrix, std::uint64_t seed) {

@@ -37,7 +37,8 @@ class Matrix {
     }
     const void* at(std::size_t row, std::size_t column) const { return const_cast<Matrix*>(this)->at(row, column); }
 
-    /// Makes the memory known to the devices, so that transfers are fast; StarPU must be running until unpin().
+    /// Makes the memory known to the devices, so that transfers are fast; StarPU must be running until unpin(). Says so
+    /// when it cannot, see pin_memory().
     void pin();
     void unpin();
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <fmt/format.h>
-#include <starpu.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 #include "codelets/matrix.hpp"
 #include "codelets/mpdata.hpp"
+#include "codelets/pinned_memory.hpp"
 
 namespace apportion {
 
@@ -32,21 +31,16 @@ MpdataField::MpdataField(int nx, const MpdataGrid& grid)
 }
 
 void MpdataField::pin() {
-#ifndef STARPU_SIMGRID
-    if (pinned_ > 0 || starpu_cuda_worker_get_count() == 0) return;
+    if (pinned_ > 0) return;
     for (Values* values : {&psi_, &result_, &courant_}) {
-        if (starpu_memory_pin(values->get(), bytes(*values)) != 0) {
-            fmt::print(stderr, "mpdata: the fields cannot be pinned, and transfers to GPUs will be slow\n");
-            break;
-        }
+        if (!pin_memory(values->get(), bytes(*values))) break;
         ++pinned_;
     }
-#endif
 }
 
 void MpdataField::unpin() {
     for (Values* values : {&psi_, &result_, &courant_})
-        if (pinned_ > 0) --pinned_, starpu_memory_unpin(values->get(), bytes(*values));
+        if (pinned_ > 0) --pinned_, unpin_memory(values->get(), bytes(*values));
 }
 
 std::size_t MpdataField::bytes(const Values& values) const {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <fmt/format.h>
 #include <starpu.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdio>
+#include <stdexcept>
 
 #include "codelets/codelet.hpp"
 #include "codelets/measured_times.hpp"
+#include "codelets/warm_up_sizes.hpp"
 
 namespace apportion {
 
@@ -16,14 +18,11 @@ namespace {
 std::vector<MeasuredTimes> measured;
 
 #ifndef STARPU_SIMGRID
-/// `units` for every worker that can run the codelet, or fewer where the workload has fewer; 0 for the others.
-std::vector<std::uint64_t> first_units(Workload& workload, std::uint64_t units) {
-    std::vector<std::uint64_t> result(starpu_worker_get_count());
-    std::uint64_t able = 0;
-    for (std::size_t w = 0; w < result.size(); ++w) able += result[w] = can_run(w, workload.codelet());
-    if (able > 0) units = std::min(units, workload.shape().units / able);
-    for (std::uint64_t& u : result) u *= units;
-    return result;
+std::vector<WarmUpWorker> workers_for(Workload& workload) {
+    std::vector<WarmUpWorker> workers(starpu_worker_get_count());
+    for (unsigned w = 0; w < workers.size(); ++w)
+        workers[w] = {can_run(w, workload.codelet()), starpu_worker_get_type(static_cast<int>(w)) != STARPU_CPU_WORKER};
+    return workers;
 }
 
 /// Drops the copies of shared data that tasks left on devices: a load that follows has to fetch them itself.
@@ -44,27 +43,22 @@ double measured_cost(starpu_task* task, unsigned worker, unsigned) {
 }
 
 #ifdef STARPU_SIMGRID
-void warm_up(Workload&) {}
+void warm_up(Workload&, double) {}
 #else
-void warm_up(Workload& workload) {
-    constexpr std::uint64_t kFirstUnits = 16;
-    constexpr std::uint64_t kGrowth = 4;
-    constexpr int kRepetitions = 5;  // the fastest counts: the first one sets things up
-    constexpr double kLongest_s = 0.3;
-
-    std::vector<std::uint64_t> units = first_units(workload, kFirstUnits);
-    measured.assign(units.size(), {});
-    while (std::any_of(units.begin(), units.end(), [](std::uint64_t u) { return u > 0; })) {
-        std::vector<double> fastest = run_on_workers(workload, units);
-        for (int repetition = 1; repetition < kRepetitions; ++repetition)
-            std::ranges::transform(fastest, run_on_workers(workload, units), fastest.begin(),
-                                   [](double a, double b) { return std::min(a, b); });
-        for (std::size_t w = 0; w < units.size(); ++w) {
-            if (units[w] == 0) continue;
-            measured[w].add(workload.shape().task_operations(units[w]), fastest[w] / workload.shape().parts);
-            units[w] = fastest[w] * kGrowth < kLongest_s ? units[w] * kGrowth : 0;
-        }
-        if (std::accumulate(units.begin(), units.end(), std::uint64_t{0}) > workload.shape().units) break;
+void warm_up(Workload& workload, double limit_s) {
+    const WorkloadShape& shape = workload.shape();
+    measured.clear();
+    try {
+        const auto blocks = measure_growing_blocks(
+            workers_for(workload), {shape.units, shape.granularity, limit_s},
+            [&](std::span<const std::uint64_t> units) { return run_on_workers(workload, units); });
+        measured.assign(blocks.size(), {});
+        for (std::size_t w = 0; w < blocks.size(); ++w)
+            for (const auto& [units, seconds] : blocks[w])
+                measured[w].add(shape.task_operations(units), seconds / shape.parts);
+    } catch (const std::runtime_error& error) {
+        // The load itself can do without the device.
+        fmt::print(stderr, "warm-up: {}; the costs that dmda is told are not measured\n", error.what());
     }
     drop_device_copies(workload);
 }

@@ -67,6 +67,16 @@ struct apportion_block {
  *  task's handles: on a device in trouble a block may be computed a second time by another worker. */
 typedef int (*apportion_fill)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
+/** Makes the calling worker ready for its first block: loads kernels, sets libraries up, makes plans. Called before
+ *  apportion_load_create returns, once on each worker that can run the codelet, on all of them at once, with that
+ *  worker's device current (starpu_worker_get_id(), starpu_worker_get_type()). No load's clock runs meanwhile: without
+ *  it a first block takes longer by the set-up, and policies that learn take the device for slow. A CUDA kernel is
+ *  loaded when it is launched for the first time, with however little to do; wait for
+ *  starpu_cuda_get_local_stream() then. Returns 0. Another number, or a C++ exception: under a policy of Apportion the
+ *  worker gets no blocks of this load, and `note` in its reports says why; when no worker is left, and under StarPU's
+ *  schedulers, which cannot leave one out, the load is not created. Not called on simulated machines. */
+typedef int (*apportion_warm_up)(void* arg);
+
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
 struct apportion_use {
     starpu_data_handle_t handle;
@@ -81,7 +91,7 @@ struct apportion_load_options {
     uint64_t initial_block; /**< units of a first block; 0: APPORTION_INITIAL_BLOCK, else units / (64 workers) */
     struct starpu_codelet* codelet;
     apportion_fill fill;
-    void* arg;               /**< for fill */
+    void* arg;               /**< for fill and warm_up */
     unsigned parts;          /**< StarPU tasks per block, 0 means 1 */
     uint64_t bytes_per_unit; /**< device memory that one unit's block data take; 0: unbounded */
     uint64_t bytes_shared;   /**< device memory to leave for data shared by all blocks */
@@ -95,13 +105,14 @@ struct apportion_load_options {
                            once, when it is final (BLAS does not: it adds partial sums up in place), and the application
                            neither frees nor changes the blocks' memory before apportion_load_release, the next
                            submission or the load's destruction. Then blocks of CPU workers are taken over, too */
+    apportion_warm_up warm_up; /**< NULL: the first blocks set their workers up */
 };
 
 /** Options with everything optional left out. */
 #define APPORTION_LOAD_OPTIONS(name_, units_, codelet_, fill_, arg_)                                                   \
     {                                                                                                                  \
         sizeof(struct apportion_load_options), (name_), (units_), 0, 0, (codelet_), (fill_), (arg_), 0, 0, 0, NULL, 0, \
-            -1, NULL, 0, NULL, 0                                                                                       \
+            -1, NULL, 0, NULL, 0, NULL                                                                                 \
     }
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that runs:
@@ -113,7 +124,8 @@ int apportion_init(struct starpu_conf* conf);
 /** Ends StarPU if apportion_init started it. Loads must have been destroyed. */
 void apportion_shutdown(void);
 
-/** Creates a load. NULL: invalid options, or no worker of the context can run the codelet; see apportion_error(). */
+/** Creates a load. NULL: invalid options, or no worker of the context can run the codelet; see apportion_error(). With
+ * a `warm_up` it waits until all workers have run it, behind what they are doing. */
 struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
 /** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs, or a CPU worker has still not

@@ -16,6 +16,7 @@
 #include "policies/starpu/load_options.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/report_file.hpp"
+#include "policies/starpu/warm_up.hpp"
 
 using apportion::ApiError;
 using apportion::Lock;
@@ -30,6 +31,11 @@ const char* lasting(const std::string& name) {
     static std::set<std::string>& names = *new std::set<std::string>;
     const Lock lock(mutex);
     return names.insert(name).first->c_str();
+}
+
+const char* scheduler_of(unsigned sched_ctx) {
+    const starpu_sched_policy* const scheduler = starpu_sched_get_sched_policy_in_ctx(sched_ctx);
+    return scheduler && scheduler->policy_name ? scheduler->policy_name : "none";
 }
 
 void do_nothing(void**, void*) {}
@@ -64,6 +70,7 @@ apportion_load::apportion_load(const apportion_load_options& options) {
     description_.runs_expected = static_cast<int>(std::min(o.runs, unsigned{INT_MAX}));
     setup_.workers = apportion::workers_for(*o.codelet, setup_.sched_ctx, description_.granularity,
                                             {o.bytes_per_unit, o.bytes_shared});
+    if (o.warm_up) warm_up();
     setup_.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);
     for (const apportion::Worker& worker : setup_.workers) {
         setup_.processor_of_worker[static_cast<std::size_t>(worker.id)] =
@@ -94,9 +101,30 @@ apportion_load::~apportion_load() {
     kept_.release();
 }
 
+/// Who cannot be set up gets no blocks.
+void apportion_load::warm_up() {
+    const auto problems =
+        apportion::warm_up_workers(setup_.options.warm_up, setup_.options.arg, setup_.sched_ctx, setup_.workers);
+    std::vector<apportion::Worker> ready;
+    for (std::size_t k = 0; k < problems.size(); ++k)
+        if (problems[k].empty())
+            ready.push_back(setup_.workers[k]);
+        else
+            left_out_ += fmt::format("{}{} was left out: {}", left_out_.empty() ? "" : "; ",
+                                     setup_.workers[k].processor.name, problems[k]);
+    const char* const scheduler = scheduler_of(setup_.sched_ctx);
+    if (!left_out_.empty() && (ready.empty() || !apportion::find_policy(scheduler)))
+        throw ApiError(ENODEV,
+                       fmt::format("load '{}': {}; {}", setup_.name, left_out_,
+                                   ready.empty() ? "no worker is left"
+                                                 : fmt::format("StarPU's scheduler {} cannot do without it; let "
+                                                               "StarPU not use it, or choose a policy of Apportion",
+                                                               scheduler)));
+    setup_.workers = std::move(ready);
+}
+
 void apportion_load::choose_policy() {
-    const starpu_sched_policy* scheduler = starpu_sched_get_sched_policy_in_ctx(setup_.sched_ctx);
-    policy_name_ = lasting(scheduler && scheduler->policy_name ? scheduler->policy_name : "none");
+    policy_name_ = lasting(scheduler_of(setup_.sched_ctx));
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
     if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
@@ -118,6 +146,7 @@ apportion::RunRecord apportion_load::new_record() const {
     record.units = description_.units;
     record.granularity = description_.granularity;
     record.run = runs_;
+    record.note = left_out_;
     for (const apportion::Worker& worker : setup_.workers)
         record.processors.push_back({worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
     return record;

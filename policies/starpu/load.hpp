@@ -36,6 +36,7 @@ struct apportion_load {
     void refuse_while_filling(const char* function) const;
 
   private:
+    void warm_up();
     void choose_policy();
     void look_up_profile();
     apportion::RunRecord new_record() const;
@@ -45,6 +46,7 @@ struct apportion_load {
 
     apportion::LoadSetup setup_;
     std::string profile_name_, profile_command_;
+    std::string left_out_;  ///< workers whose warm-up failed, as a sentence
     apportion::LoadDescription description_;
 
     // Kept from run to run. While a run is on, it has these.

@@ -18,6 +18,9 @@ namespace {
 
 // Share of a device's memory that blocks in flight and shared data may take: the rest is StarPU's, for results on
 // their way home, reductions and allocation gaps.
+// StarPU takes 90 % of a CUDA device's memory, so blocks may fill 67 % of it. What is there beside StarPU (contexts,
+// libraries with their workspaces, a screen: 0.4 to 0.9 GB) leaves more than that on every card from 4 GB on. It may
+// leave less than StarPU's 90 %: then an allocation is refused early, and StarPU frees what it keeps for later tasks.
 constexpr double kUsableMemory = 0.75;
 
 struct FreeDeleter {

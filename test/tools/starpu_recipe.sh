@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# starpu_recipe.sh TOOLS: StarPU is built once for each recipe, and again when the recipe changes. The source package is a
+# stand-in that notes how it was configured. Both flavours have room for machines with more than four GPUs.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+mkdir -p "$folder/tools" "$folder/cache/source" "$folder/starpu/src/drivers/cuda" "$folder/cuda/bin" "$folder/none"
+cp "$1/starpu-flavour" "$1/starpu-recipe" "$folder/tools/"
+printf '#include <drivers/cuda/driver_cuda.h>\nif (props[devid].computeMode == cudaComputeModeExclusive) {}\n' \
+    >"$folder/starpu/src/drivers/cuda/driver_cuda.c"
+cat >"$folder/starpu/configure" <<'END'
+#!/bin/sh
+echo "$*" >>"$FOLDER/configured"
+prefix=$(echo "$*" | sed 's/.*--prefix=\([^ ]*\).*/\1/')
+printf 'all:\ninstall:\n\tmkdir -p %s/lib/pkgconfig && touch %s/lib/pkgconfig/starpu-1.4.pc\n' "$prefix" "$prefix" >Makefile
+END
+printf '#!/bin/sh\necho release 13.0\n' >"$folder/cuda/bin/nvcc"
+chmod +x "$folder/starpu/configure" "$folder/cuda/bin/nvcc"
+tar czf "$folder/cache/source/starpu_1.4.10+dfsg.orig.tar.gz" -C "$folder" starpu
+touch "$folder/cache/source/complete"
+export FOLDER=$folder APPORTION_CACHE=$folder/cache CUDA_HOME=$folder/cuda PKG_CONFIG_LIBDIR=$folder/none PKG_CONFIG_PATH=
+unset APPORTION_STARPU_REAL
+touch "$folder/configured"
+
+flavour() { "$folder/tools/starpu-flavour" real 2>"$folder/log" || fail "starpu-flavour: $(cat "$folder/log")"; }
+first=$(flavour)
+[ -f "$first/starpu-1.4.pc" ] || fail "$first holds no StarPU"
+[ "$(flavour)" = "$first" ] && [ "$(wc -l <"$folder/configured")" = 1 ] || fail "the same recipe is built twice"
+grep -q -- "--enable-maxcudadev=16 .*--with-cuda-dir=$folder/cuda" "$folder/configured" ||
+    fail "no room for 16 GPUs: $(cat "$folder/configured")"
+(
+    die() { exit 1; }
+    . "$folder/tools/starpu-recipe" simgrid
+    [[ $options == *--enable-maxcudadev=16* ]]
+) || fail "no room for 16 simulated GPUs"
+
+sed -i 's/--enable-maxcudadev=16/--enable-maxcudadev=17/' "$folder/tools/starpu-recipe"
+second=$(flavour)
+[ "$second" != "$first" ] && [ -f "$second/starpu-1.4.pc" ] && [ "$(wc -l <"$folder/configured")" = 2 ] ||
+    fail "a changed recipe is not built: $second"
+grep -q -- "--enable-maxcudadev=17" "$folder/configured" || fail "the changed recipe is not the one that is built"
+[ -f "$first/starpu-1.4.pc" ] || fail "the former StarPU, which build folders still use, is gone"
+[ $failures = 0 ]
