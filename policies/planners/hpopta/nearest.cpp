@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/hpopta_ties.hpp"
+#include "policies/planners/hpopta/nearest.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -129,8 +129,8 @@ class Programme {
 
 }  // namespace
 
-std::vector<Units> break_ties(std::span<const std::vector<ShareOption>> options, Units units,
-                              std::span<const Units> previous, double most_steps) {
+std::vector<Units> nearest_shares(std::span<const std::vector<ShareOption>> options, Units units,
+                                  std::span<const Units> previous, double most_steps) {
     Programme programme(options, units, previous);
     if (!programme.possible()) return {};
     // More units than any distribution moves; and a first guess, at least the change of the sum.

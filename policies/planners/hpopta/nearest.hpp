@@ -22,7 +22,7 @@ struct ShareOption {
 /// all of them have the same largest time. Moved units are the sum of |share - previous share|. `options[i]` ascend and
 /// begin with 0 units; `previous` has a share for each processor or is empty. Where that would take more than
 /// `most_steps` additions, the best one with fewer units moved than it had time to look at, or nothing.
-std::vector<Units> break_ties(std::span<const std::vector<ShareOption>> options, Units units,
-                              std::span<const Units> previous, double most_steps);
+std::vector<Units> nearest_shares(std::span<const std::vector<ShareOption>> options, Units units,
+                                  std::span<const Units> previous, double most_steps);
 
 }  // namespace apportion
