@@ -28,39 +28,34 @@ int block_shift(std::size_t points) { return std::max(static_cast<int>(std::bit_
 }  // namespace
 
 Envelopes::Envelopes(std::span<const SizeTimes> processors) : lanes_(processors.size()) {
-    std::size_t blocks = 0, points = 1;
+    Units points = 1;
     for (std::size_t i = 0; i < processors.size(); ++i) {
-        lanes_[i].sizes = processors[i];
-        lanes_[i].shift = block_shift(processors[i].count());
-        blocks += (processors[i].count() >> lanes_[i].shift) + 1;
-        points += processors[i].count();
-        capacity_ += processors[i].largest();
+        Lane& lane = lanes_[i];
+        const std::span<const double> seconds = processors[i].all_seconds();
+        lane.sizes = processors[i];
+        lane.shift = block_shift(seconds.size());
+        lane.minima.resize((seconds.size() + (std::size_t{1} << lane.shift) - 1) >> lane.shift);
+        std::size_t begin = 0;
+        for (std::size_t b = 0; b < lane.minima.size(); begin = lane.end_of(b++))  // as memory is read fastest
+            lane.minima[b] = minimum(seconds.subspan(begin, lane.end_of(b) - begin));
+        for (std::size_t b = lane.minima.size(); b-- > 1;)
+            lane.minima[b - 1] = std::min(lane.minima[b - 1], lane.minima[b]);
+        points += static_cast<Units>(seconds.size());
+        capacity_ += lane.sizes.largest();
     }
-    mean_step_ = capacity_ / static_cast<Units>(points) + 1;
-    minima_.resize(blocks);
-    double* minima = minima_.data();
-    for (Lane& lane : lanes_) {
-        const std::span<const double> seconds = lane.sizes.all_seconds();
-        std::size_t count = 0;  // of the blocks; forwards, as memory is read fastest
-        for (std::size_t begin = 0; begin < seconds.size(); begin = lane.end_of(count++))
-            minima[count] = minimum(seconds.subspan(begin, lane.end_of(count) - begin));
-        for (std::size_t b = count; b-- > 1;) minima[b - 1] = std::min(minima[b - 1], minima[b]);
-        lane.minima = {minima, count};
-        minima += count;
-    }
+    mean_step_ = capacity_ / points + 1;
 }
 
 void Envelopes::prepare() {
-    steps_.clear();
     for (const Lane& lane : lanes_) add_steps(lane, lane.sizes.count(), 0, kInfinity);
-    sort_steps();
+    std::sort(steps_.begin(), steps_.end());
     Units sum = 0;
     for (const Step& step : steps_) sums_.push_back(sum += step.units);
 }
 
 std::size_t Envelopes::count_within(std::size_t processor, double tau) const {
     const Lane& lane = lanes_[processor];
-    return count_in_blocks(lane, count_up_to(lane.minima, tau), tau);
+    return count_in_blocks(lane, count_up_to(std::span<const double>(lane.minima), tau), tau);
 }
 
 // Points up to the last one within tau, which is in the last of `blocks` blocks.
@@ -88,7 +83,7 @@ double Envelopes::bound(Units units) {
         const double pivot = any_undecided(undecided);
         Units sum = 0;
         for (Lane& lane : lanes_) {
-            lane.within = lane.first + count_up_to(lane.minima.subspan(lane.first, lane.end - lane.first), pivot);
+            lane.within = lane.first + count_up_to(lane.open(), pivot);
             const std::size_t count = count_in_blocks(lane, lane.within, pivot);
             if (count > 0) sum += lane.sizes.size(count - 1);
         }
@@ -104,7 +99,7 @@ double Envelopes::bound(Units units) {
     steps_.clear();
     for (const Lane& lane : lanes_)
         if (lane.first > 0) units -= add_steps(lane, lane.end_of(lane.first - 1), below, above);
-    sort_steps();
+    std::sort(steps_.begin(), steps_.end());
     for (const Step& step : steps_)
         if ((units -= step.units) <= 0) return step.seconds;
     return above;
@@ -131,10 +126,6 @@ Units Envelopes::add_steps(const Lane& lane, std::size_t count, double below, do
         least = seconds;
     }
     return 0;
-}
-
-void Envelopes::sort_steps() {
-    std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.seconds < b.seconds; });
 }
 
 }  // namespace apportion

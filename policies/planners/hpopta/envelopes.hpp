@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <random>
 #include <span>
@@ -45,23 +46,23 @@ class Envelopes {
     struct Step {
         double seconds;
         Units units;
+        auto operator<=>(const Step&) const = default;
     };
     struct Lane {
         SizeTimes sizes;
         int shift = 0;                   ///< a block has 2^shift points
-        std::span<const double> minima;  ///< suffix minima at the beginnings of the blocks: they never descend
+        std::vector<double> minima;      ///< suffix minima at the beginnings of the blocks: they never descend
         std::size_t first = 0, end = 0;  ///< while bound() searches: the blocks of which it is open
         std::size_t within = 0;          ///< whether the bound is larger; and the blocks that begin within the pivot
+        std::span<const double> open() const { return std::span(minima).subspan(first, end - first); }
         std::size_t end_of(std::size_t block) const { return std::min((block + 1) << shift, sizes.count()); }
     };
 
     std::size_t count_in_blocks(const Lane& lane, std::size_t blocks, double tau) const;
     double any_undecided(std::size_t undecided);
     Units add_steps(const Lane& lane, std::size_t count, double below, double above);
-    void sort_steps();
 
     std::vector<Lane> lanes_;
-    std::vector<double> minima_;  ///< of all lanes
     Units capacity_ = 0, mean_step_ = 1;
     std::vector<Step> steps_;  ///< of the last search or, prepared, all of them by time
     std::vector<Units> sums_;  ///< of these steps; only when prepared

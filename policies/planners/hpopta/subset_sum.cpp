@@ -61,22 +61,15 @@ void BitSums::assign(const BitSums& sums, NumberSet plus, Units limit) {
         for (const Units number : plus) merge_shifted(sums, number);
         return;
     }
-    BitSums numbers;
-    numbers.words_.resize(std::min(most, static_cast<std::size_t>(plus.back()) / 64 + 1));
     std::array<int, 64> gaps{};
-    for (std::size_t k = 0; k < plus.size() && plus[k] <= limit; ++k) {
-        numbers.words_[static_cast<std::size_t>(plus[k]) / 64] |= std::uint64_t{1} << (plus[k] % 64);
-        if (k > 0 && plus[k] - plus[k - 1] < 64) ++gaps[static_cast<std::size_t>(plus[k] - plus[k - 1])];
-    }
-    const Units step = std::max<Units>(std::max_element(gaps.begin(), gaps.end()) - gaps.begin(), 1);
+    for (std::size_t k = 1; k < plus.size(); ++k)
+        if (plus[k] - plus[k - 1] < 64) ++gaps[static_cast<std::size_t>(plus[k] - plus[k - 1])];
+    const Units step = std::max_element(gaps.begin(), gaps.end()) - gaps.begin();
     std::vector<std::pair<Units, Units>> progressions;  // start, length
     Units longest = 0;
-    for (const Units start : plus) {
-        if (numbers.contains(start - step)) continue;
-        Units length = 1;
-        while (numbers.contains(start + step * length)) ++length;
-        progressions.emplace_back(start, length);
-        longest = std::max(longest, length);
+    for (std::size_t k = 0; k < plus.size() && plus[k] <= limit; ++k) {
+        if (k == 0 || plus[k] - plus[k - 1] != step) progressions.emplace_back(plus[k], 0);
+        longest = std::max(longest, ++progressions.back().second);
     }
     BitSums doubled;
     doubled.words_ = sums.words_;
@@ -153,29 +146,21 @@ void SubsetSum::divide(std::span<const NumberSet> sets, Units divisor) {
     }
 }
 
-// Intervals appear early where sets of small gaps come first.
-void SubsetSum::order_by_gaps(Units target) {
-    order_.resize(sets_.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    if (target < 64) return;
-    gaps_.clear();
-    for (const NumberSet set : sets_) gaps_.push_back(largest_gap(set));
-    std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return gaps_[a] < gaps_[b]; });
-}
-
 bool SubsetSum::choose(std::span<const NumberSet> sets, Units target, std::vector<Units>* choice) {
     const Units divisor = common_divisor(sets);
     if (target % divisor != 0) return false;
+    target /= divisor;
     divide(sets, divisor);
-    order_by_gaps(target / divisor);
-    if (choice) choice->assign(sets.size(), 0);
-    bool possible = false;
-    if (target / divisor <= kLongestRow) {
-        possible = search(bits_, target / divisor, choice);
-    } else {
-        std::vector<ListedSums> lists;
-        possible = search(lists, target / divisor, choice);
+    order_.resize(sets.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    if (target >= 64) {  // intervals appear early where sets of small gaps come first
+        gaps_.clear();
+        for (const NumberSet set : sets_) gaps_.push_back(largest_gap(set));
+        std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return gaps_[a] < gaps_[b]; });
     }
+    if (choice) choice->assign(sets.size(), 0);
+    std::vector<ListedSums> lists;
+    const bool possible = target <= kLongestRow ? search(bits_, target, choice) : search(lists, target, choice);
     if (possible && choice)
         for (Units& number : *choice) number *= divisor;
     return possible;
@@ -185,7 +170,6 @@ template <typename Sums>
 bool SubsetSum::search(std::vector<Sums>& sums, Units target, std::vector<Units>* choice) {
     if (sets_.empty()) return target == 0;
     if (sums.size() < sets_.size()) sums.resize(sets_.size());
-    sums[0].assign_zero();
     for (std::size_t stage = 0;; ++stage) {
         for (const Units number : set(stage))
             if (sums[stage].contains(target - number)) {
@@ -245,11 +229,7 @@ std::pair<Units, std::optional<Units>> SubsetSum::nearest(std::span<const Number
         }
         return sums.nearest(target);
     };
-    BitSums bits;
-    bits.assign_zero();
-    ListedSums list;
-    list.assign_zero();
-    auto [below, above] = limit <= kLongestRow ? of(bits) : of(list);
+    auto [below, above] = limit <= kLongestRow ? of(BitSums()) : of(ListedSums());
     if (above) *above *= divisor;
     return {below * divisor, above};
 }

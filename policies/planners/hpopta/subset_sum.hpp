@@ -19,10 +19,9 @@ namespace apportion {
 /// Numbers >= 0, ascending, beginning with 0.
 using NumberSet = std::span<const Units>;
 
-/// Sums as a row of bits.
+/// Sums as a row of bits; at first just the sum 0.
 class BitSums {
   public:
-    void assign_zero() { words_.assign(1, 1); }
     void assign(const BitSums& sums, NumberSet plus, Units limit);
     bool contains(Units sum) const {
         const auto word = static_cast<std::size_t>(sum) / 64;  // of a negative sum: larger than any
@@ -34,20 +33,19 @@ class BitSums {
   private:
     void merge_shifted(const BitSums& sums, Units by);
 
-    std::vector<std::uint64_t> words_;
+    std::vector<std::uint64_t> words_ = {1};
 };
 
 /// Sums as a sorted list, with the same interface.
 class ListedSums {
   public:
-    void assign_zero() { sums_.assign(1, 0); }
     void assign(const ListedSums& sums, NumberSet plus, Units limit);
     bool contains(Units sum) const;
     std::pair<Units, Units> interval(Units) const { return {0, 0}; }
     std::pair<Units, std::optional<Units>> nearest(Units target) const;
 
   private:
-    std::vector<Units> sums_;
+    std::vector<Units> sums_ = {0};
 };
 
 /// Keeps its memory from one call to the next. Throws std::length_error when sums without any regularity need more than
@@ -63,7 +61,6 @@ class SubsetSum {
 
   private:
     void divide(std::span<const NumberSet> sets, Units divisor);
-    void order_by_gaps(Units target);
     NumberSet set(std::size_t stage) const { return sets_[order_[stage]]; }
     template <typename Sums>
     bool search(std::vector<Sums>& sums, Units target, std::vector<Units>* choice);
