@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // hpopta: the smallest makespan over discrete time functions of any shape; a processor may get nothing, and processors
-// need not finish together (Khaleghzadeh, Reddy, Lastovetsky, HPOPTA, sections 3-5; planners/hpopta.hpp, exact).
+// need not finish together (Khaleghzadeh, Reddy, Lastovetsky, HPOPTA, sections 3-5; planners/hpopta/hpopta.hpp, exact).
 // Beyond the paper: the time functions are those of whole shares with their transfers, in blocks; a sparse profile is
 // planned at interpolated sizes, a fine one at recorded sizes only, holes left out (recorded_plan.hpp has the rule).
 // Good for every profile; of use where times do not grow smoothly with sizes.

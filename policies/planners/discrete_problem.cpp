@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "policies/planners/hpopta_sumset.hpp"
+#include "policies/planners/hpopta/subset_sum.hpp"
 
 namespace apportion {
 
@@ -131,7 +131,7 @@ std::string DiscreteProblem::with_nearest(const std::string& reason, Units units
     }
     const std::vector<NumberSet> sets(sizes.begin(), sizes.end());
     try {
-        const auto [below, above] = nearest_sums(sets, units);
+        const auto [below, above] = SubsetSum().nearest(sets, units);
         const bool choose_above = above && (below == 0 || *above - units < units - below);
         return fmt::format("{}; the nearest number that can be distributed is {}", reason,
                            choose_above ? *above : below);

@@ -6,7 +6,7 @@
 
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/geometric.hpp"
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/hpopta_published.hpp"
 #include "policies/planners/ilp.hpp"
 #include "policies/planners/ilp_milp.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "policies/planners/hpopta_search.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 
 namespace apportion {
 
@@ -32,16 +32,11 @@ std::string why_not_identical(const PlanProblem& problem) {
 }  // namespace
 
 Plan plan_popta(const PlanProblem& problem) {
-    const DiscreteProblem discrete(problem, problem.units);
-    if (std::string reason = why_not_identical(problem); !reason.empty()) {
-        Plan plan;
-        plan.algorithm = "popta";
-        plan.failure = std::move(reason);
-        return plan;
-    }
-    const auto first = discrete.processors().first(std::min<std::size_t>(1, discrete.processors().size()));
-    HpoptaSearch search(first, static_cast<Units>(problem.processors.size()));
-    return optimal_plan("popta", discrete, problem.units, search);
+    Plan plan;
+    plan.failure = why_not_identical(problem);
+    if (plan.failure.empty()) plan = plan_hpopta(problem);
+    plan.algorithm = "popta";
+    return plan;
 }
 
 }  // namespace apportion

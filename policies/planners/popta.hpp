@@ -2,8 +2,7 @@
 //
 // `popta`: identical processors (the problem POPT of Lastovetsky, Reddy 2017, reference 9 of HPOPTA's paper): one time
 // function, any shape, shares that need not be equal. Exact. The published algorithm is a dynamic programme of
-// O(m^2 p^2); here it is hpopta's search on one time function that counts p times, so reading and the lower bound do
-// not grow with p.
+// O(m^2 p^2); here it is hpopta.
 #pragma once
 
 #include "policies/planners/planner.hpp"

@@ -5,7 +5,7 @@
 
 #include "models/speed_trend.hpp"
 #include "policies/planners/continuous.hpp"
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 
 namespace apportion {
 

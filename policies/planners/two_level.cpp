@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "policies/planners/hpopta_search.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 
 namespace apportion {
 
@@ -44,11 +44,11 @@ std::vector<Node> make_nodes(const DiscreteProblem& problem, std::span<const int
 std::vector<Units> distribute(const std::vector<Node>& nodes, Units units, std::size_t processors) {
     std::vector<SizeTimes> curves;
     for (const Node& node : nodes) curves.emplace_back(node.curve.points, node.curve.seconds);
-    const std::vector<Units> node_shares = HpoptaSearch(curves, 1).distribute(units);
+    const std::vector<Units> node_shares = HpoptaSearch(curves).distribute(units);
     if (node_shares.empty()) return {};
     std::vector<Units> result(processors);
     for (std::size_t k = 0; k < nodes.size(); ++k) {
-        const std::vector<Units> shares = HpoptaSearch(nodes[k].sizes, 1).distribute(node_shares[k]);
+        const std::vector<Units> shares = HpoptaSearch(nodes[k].sizes).distribute(node_shares[k]);
         for (std::size_t j = 0; j < shares.size(); ++j) result[nodes[k].members[j]] = shares[j];
     }
     return result;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/hpopta_published.hpp"
 
 using namespace apportion;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codelets/failed_task.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;
@@ -127,6 +128,10 @@ TEST_CASE("work on chosen workers runs there and is timed") {
     CHECK(seconds[0] > 0);
     CHECK(seconds[1] > 0);
     CHECK(distance_from_definition(*problem) <= rounding(*problem));
+    // A codelet hands over what a device refuses, and here is no load to take it.
+    fail_block("cudaMalloc: out of memory");
+    CHECK_THROWS_WITH(run_on_workers(*workload, units), "matmul was not computed: cudaMalloc: out of memory");
+    CHECK_NOTHROW(run_on_workers(*workload, units));
 }
 
 TEST_CASE("after the warm-up StarPU's schedulers know the cost of every block size on every worker") {

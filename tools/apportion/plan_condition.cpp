@@ -12,7 +12,7 @@
 #include "models/io/shown.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/geometric.hpp"
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/proportional.hpp"
 #include "policies/planners/smooth_fpm.hpp"
 #include "tools/apportion/command.hpp"

@@ -11,7 +11,7 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "policies/planners/data_assignment.hpp"
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/ilp.hpp"
 #include "policies/planners/imbalance.hpp"
 #include "test/catch.hpp"

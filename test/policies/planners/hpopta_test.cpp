@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 
 #include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/hpopta/subset_sum.hpp"
 #include "policies/planners/hpopta_published.hpp"
-#include "policies/planners/hpopta_sumset.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;
@@ -167,6 +167,7 @@ TEST_CASE("sizes of billions of units without regularity are added up") {
 
 TEST_CASE("one number from each set adds up to the target exactly when some combination does") {
     Generator generator(3);
+    SubsetSum subset_sum;
     int yes = 0, no = 0;
     for (int instance = 0; instance < 2000; ++instance) {
         const Units scale = generator.one_in(3) ? generator.integer(2, 9) : 1, largest = generator.integer(1, 300);
@@ -188,8 +189,8 @@ TEST_CASE("one number from each set adds up to the target exactly when some comb
         const std::vector<NumberSet> sets(numbers.begin(), numbers.end());
         const bool expected = sums[static_cast<std::size_t>(target)];
         std::vector<Units> choice;
-        REQUIRE(choose_sum(sets, target) == expected);
-        REQUIRE(choose_sum(sets, target, &choice) == expected);
+        REQUIRE(subset_sum.choose(sets, target) == expected);
+        REQUIRE(subset_sum.choose(sets, target, &choice) == expected);
         ++(expected ? yes : no);
         if (expected) {
             Units sum = 0;
@@ -199,7 +200,7 @@ TEST_CASE("one number from each set adds up to the target exactly when some comb
             }
             REQUIRE(sum == target);
         }
-        const auto [below, above] = nearest_sums(sets, target);
+        const auto [below, above] = subset_sum.nearest(sets, target);
         Units down = target, up = target + 1;
         while (!sums[static_cast<std::size_t>(down)]) --down;
         while (up <= 3000 && !sums[static_cast<std::size_t>(up)]) ++up;

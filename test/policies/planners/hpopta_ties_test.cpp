@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/hpopta_ties.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 
 #include <tuple>
 
-#include "policies/planners/hpopta.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;

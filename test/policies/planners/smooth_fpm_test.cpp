@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;

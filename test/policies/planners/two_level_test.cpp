@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/two_level.hpp"
 
-#include "policies/planners/hpopta.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;
