@@ -60,7 +60,7 @@ class Simulation {
         : platform_(platform),
           policy_(policy),
           counted_(policy, result_.asked),
-          recovery_(std::max(1.0, platform.stall_factor), load.processors),
+          recovery_(std::max(1.0, platform.stall_factor), load.processors.size()),
           flow_(load, counted_, previous, platform.stall_factor > 0 ? &recovery_ : nullptr) {
         lanes_.resize(platform.workers.size());
         for (std::size_t w = 0; w < lanes_.size(); ++w)

@@ -29,33 +29,19 @@ Units Pace::within(double seconds) const {
     return static_cast<Units>(std::min(most, kMost));
 }
 
-Recovery::Recovery(double factor, std::span<const Processor> processors)
-    : factor_(factor), kernel_(processors.size()), whole_(processors.size()) {
-    for (const Processor& processor : processors) kinds_.push_back(processor.kind);
-}
+Recovery::Recovery(double factor, std::size_t processors) : factor_(factor), kernel_(processors), whole_(processors) {}
 
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
     kernel_[static_cast<std::size_t>(processor)].add(units, kernel_s);
     whole_[static_cast<std::size_t>(processor)].add(units, total_s);
 }
 
-bool Recovery::known(int processor) const {
-    for (std::size_t other = 0; other < kernel_.size(); ++other)
-        if (kernel_[other].known() && kinds_[other] == kinds_[static_cast<std::size_t>(processor)]) return true;
-    return false;
-}
-
 double Recovery::should_run_s(int processor, Units units) const {
-    const auto p = static_cast<std::size_t>(processor);
-    if (kernel_[p].known()) return kernel_[p].at_most_s(units);
-    double of_kind_s = 0;
-    std::vector<int> all;
-    for (std::size_t other = 0; other < kernel_.size(); ++other) {
-        if (!kernel_[other].known()) continue;
-        if (kinds_[other] == kinds_[p]) of_kind_s = std::max(of_kind_s, kernel_[other].at_most_s(units));
-        all.push_back(static_cast<int>(other));
-    }
-    return of_kind_s > 0 ? of_kind_s : together_s(all, units);
+    if (known(processor)) return kernel_[static_cast<std::size_t>(processor)].at_most_s(units);
+    std::vector<int> others;
+    for (int other = 0; other < static_cast<int>(kernel_.size()); ++other)
+        if (known(other)) others.push_back(other);
+    return together_s(others, units);
 }
 
 double Recovery::late_after_s(int processor, Units units) const {

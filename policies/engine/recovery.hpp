@@ -21,7 +21,6 @@
 #pragma once
 
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -52,15 +51,16 @@ class Pace {
 class Recovery {
   public:
     /// factor >= 1, of APPORTION_STALL_FACTOR.
-    Recovery(double factor, std::span<const Processor> processors);
+    Recovery(double factor, std::size_t processors);
 
     /// A block ran that long, and took that long with its transfer.
     void finished(int processor, Units units, double kernel_s, double total_s);
 
-    /// Whether it, or a processor of its kind, has finished a block.
-    bool known(int processor) const;
-    /// Seconds that the task of such a block should run at most: as its own blocks did, else as those of its kind, else
-    /// as long as all that are known would need together; infinite: nothing is known.
+    /// Whether it has finished a block. (What others of its kind did tells nothing: cores of one kind for StarPU may be
+    /// fast and slow ones.)
+    bool known(int processor) const { return kernel_[static_cast<std::size_t>(processor)].known(); }
+    /// Seconds that the task of such a block should run at most: as its own blocks did, else as long as all that are
+    /// known would need together; infinite: nothing is known.
     double should_run_s(int processor, Units units) const;
     /// When it is late, and when it stalls. Of who is not known nobody knows how slow it is: it is late when it stalls.
     double late_after_s(int processor, Units units) const;
@@ -76,7 +76,6 @@ class Recovery {
     static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
     double factor_;
-    std::vector<int> kinds_;
     std::vector<Pace> kernel_, whole_;
 };
 

@@ -85,7 +85,7 @@ apportion_load::apportion_load(const apportion_load_options& options) {
                     : apportion::default_initial_block(description_.units, description_.granularity,
                                                        static_cast<int>(setup_.workers.size()));
     if (const double factor = apportion::stall_factor_option(); factor > 0)
-        recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors);
+        recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());
 
     if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
