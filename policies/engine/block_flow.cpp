@@ -54,7 +54,10 @@ std::size_t BlockFlow::depth(int processor) const {
 }
 
 void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
-    while (remaining() > 0 && !lane(processor).fenced && lane(processor).blocks.size() < depth) {
+    const auto& blocks = lane(processor).blocks;
+    for (const BlockInFlight& block : blocks)
+        if (retakes_.contains(block.id)) return;  // it may be lost soon
+    while (remaining() > 0 && !lane(processor).fenced && blocks.size() < depth) {
         const Units room_units = room(processor);
         if (room_units < load_.granularity) break;
         Units units = policy_.next_block(processor, now_s, *this);
@@ -243,6 +246,11 @@ void BlockFlow::give_up_stalled(double now_s, bool ended) {
     }
 }
 
+/// Whether the processor can be lost without harm.
+bool BlockFlow::all_yield(int processor) const {
+    return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
+}
+
 /// What of a late block nobody computes again yet; 0: also where nobody may.
 Units BlockFlow::not_shared_out(const BlockInFlight& late) const {
     const Flight& flight = flights_.at(late.id);
@@ -255,9 +263,10 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0) return;
     std::vector<int> able, late;
     for (int p = 0; p < processors(); ++p) {
-        if (now_s >= late_at_s(p))
+        const bool is_late = now_s >= late_at_s(p);
+        if (is_late && all_yield(p))
             late.push_back(p);
-        else if (!lane(p).fenced)
+        else if (!is_late && !lane(p).fenced)
             able.push_back(p);
     }
     for (const int p : late) {

@@ -126,6 +126,7 @@ class BlockFlow final : public Progress {
     double late_at_s(int processor) const;
     double stalls_at_s(int processor) const;
     bool all_others_wait(double now_s) const;
+    bool all_yield(int processor) const;
     void lose(int processor);
     void give_up_stalled(double now_s, bool ended);
     void compute_again(double now_s, std::vector<Block>& out);

@@ -128,8 +128,8 @@ void apportion_shutdown(void);
  * a `warm_up` it waits until all workers have run it, behind what they are doing. */
 struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
-/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs, or a CPU worker has still not
- *  finished a block of a run that ended with -ETIMEDOUT. */
+/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it still runs, or a worker has still not
+ *  finished a block of a run that ended with an error, and may store its results late or has earlier ones. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory: those of the blocks' own data (but with
@@ -142,7 +142,8 @@ int apportion_load_submit(struct apportion_load* load);
  *  nothing in main memory any more; it still reads the block's input and argument: free and change them only when the
  *  load is released, submitted again or destroyed, which waits for it. Blocks that change data in place, and blocks of
  *  CPU workers (but with results_stay), are always waited for. If such a block takes APPORTION_STALL_FACTOR times as
- *  long as it should (and as 1.5 s) while all others wait, the load ends with -ETIMEDOUT; then the task may still store
+ *  long as it should (and as 1.5 s) while all others wait, the load ends with -ETIMEDOUT (but a worker's first block,
+ *  of which nobody knows how long it should take, is waited for); then the task may still store
  *  its results until the load is released or destroyed. */
 int apportion_load_wait(struct apportion_load* load);
 

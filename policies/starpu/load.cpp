@@ -178,7 +178,7 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
-        if (const std::string who = stragglers_->in_main_memory_after_error(); !who.empty())
+        if (const std::string who = stragglers_->dangerous_after_error(); !who.empty())
             throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
                                               "that has ended",
                                               setup_.name, who));

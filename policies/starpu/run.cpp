@@ -101,7 +101,7 @@ void Run::start(Locked& on) {
     for (const int p : left_out)
         if (left_out.size() < setup_.workers.size())
             lose(p, "it still computes units of an earlier submission that were given up", on);
-    start_blocks(flow_->ask_all(now_s()), on);
+    go_on(flow_->ask_all(now_s()), on);
 }
 
 std::vector<Block> Run::equal_blocks(Locked&) const {
@@ -177,7 +177,10 @@ void Run::complete() {
                 if (!b.given_back) previous.push_back({0, b.processor, b.first, b.units});
         std::ranges::sort(previous, {}, &Block::first);
     }
-    if (watch_failed_) record_.note = "no thread could be had for the watch: late blocks were seen late or not at all";
+    if (watch_failed_) {
+        if (!record_.note.empty()) record_.note += "; ";
+        record_.note += "no thread could be had for the watch: late blocks were seen late or not at all";
+    }
     bell = std::move(bell_);
     on_ = false;
     changed_.notify_all();

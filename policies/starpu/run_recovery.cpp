@@ -102,7 +102,9 @@ void Run::go_on(const std::vector<Block>& next, Locked& on) {
 }
 
 void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
-    RunningBlock& running = *find(block, on);
+    RunningBlock* piece = find(block, on);
+    if (!piece) return;  // gone, as after an error
+    RunningBlock& running = *piece;
     const bool computed = std::exchange(running.waiting, false);
     if (!counts) {
         record_of(block, on).given_back = true;
@@ -124,7 +126,8 @@ void Run::give_up(RunningBlock& running, Locked& on) {
         record_.lost.push_back({processor, now_s(), what});
     record_of(running.block.id, on).given_back = true;
     add_given_back(running, on);
-    if (!running.yields)
+    // What was never filled is nowhere, but perhaps its data of an earlier run.
+    if (!running.yields && (running.tasks_left > 0 || running.kept_input || !running.failed.empty()))
         fail(-ETIMEDOUT,
              fmt::format("{} has {}, and nobody else can compute them, because the codelet {}; a larger "
                          "APPORTION_STALL_FACTOR waits longer",

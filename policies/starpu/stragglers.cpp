@@ -22,10 +22,10 @@ void Stragglers::forget_results(RunningBlock& block) const {
 void Stragglers::add(std::unique_ptr<RunningBlock> block, std::shared_ptr<Run> run) {
     const Lock lock(mutex_);
     block->phase = RunningBlock::Phase::cancelled;
+    any_ = true;  // before: who submits a task of it now looks behind that
     forget_results(*block);
     const RunningBlock* key = block.get();
     running_.emplace(key, Owned{std::move(block), std::move(run)});
-    any_ = true;
 }
 
 void Stragglers::submitted(RunningBlock& block) {
@@ -54,10 +54,10 @@ std::vector<int> Stragglers::processors() const {
     return processors;
 }
 
-std::string Stragglers::in_main_memory_after_error() const {
+std::string Stragglers::dangerous_after_error() const {
     const Lock lock(mutex_);
     for (const auto& [block, owned] : running_)
-        if (in_main_memory(*block) && owned.run->error() != 0)
+        if ((in_main_memory(*block) || block->data.earlier_results()) && owned.run->error() != 0)
             return fmt::format("{} has still not finished {} of an earlier submission",
                                setup_.worker_of(block->block.processor).processor.name, block->range());
     return {};

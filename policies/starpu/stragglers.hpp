@@ -33,8 +33,9 @@ class Stragglers {
     /// Processors that compute stragglers.
     std::vector<int> processors() const;
 
-    /// One that may store in main memory although its run ended with an error, in words; empty: none.
-    std::string in_main_memory_after_error() const;
+    /// One that may store in main memory although its run ended with an error, or has results of an earlier run that no
+    /// other memory has, in words; empty: none.
+    std::string dangerous_after_error() const;
     void wait(bool only_in_main_memory = false);
 
     /// Of those that have ended.

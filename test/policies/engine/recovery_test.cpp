@@ -314,3 +314,39 @@ TEST_CASE("units that the policy keeps for who is late are asked for by who has 
     REQUIRE(next.size() == 1);
     CHECK(next[0].processor == 2);
 }
+
+TEST_CASE("a late block is no reason to lose a processor with another block that nobody else may compute") {
+    LoadDescription load;
+    load.processors.resize(2);
+    load.processors[0].own_memory = true;  // two blocks in flight
+    load.units = 40;
+    Recovery recovery(kFactor, load.processors.size());
+    recovery.finished(0, 10, 1, 1);
+    Fixed policy;
+    BlockFlow flow(load, policy, {}, &recovery);
+    const std::vector<Block> blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 3);
+    flow.begins(blocks[0].id, 0);
+    flow.may_be_taken_over(blocks[0].id);
+    Block last = blocks[1];
+    for (double end_s = 1; last.processor == 1; ++end_s) {
+        const std::vector<Block> next = flow.finished(last.id, end_s - 1, end_s, 1, end_s);
+        if (next.empty()) break;
+        last = next[0];
+    }
+    REQUIRE(flow.remaining() == 0);
+    CHECK(flow.look(10).empty());
+    const Block second = blocks[2];
+    REQUIRE(second.processor == 0);
+    flow.may_be_taken_over(second.id);
+    CHECK_FALSE(flow.look(11).empty());
+}
+
+TEST_CASE("whoever has a late block that others compute again gets no further block") {
+    Situation s(3);
+    s.finish(s.blocks[1], 2);
+    REQUIRE(s.flow->look(3).size() == 1);
+    s.flow->give_back(s.blocks[2].id);  // it failed: its units are free
+    CHECK(s.flow->ask_all(3.1).empty() == false);
+    CHECK(s.flow->in_flight(0).size() == 1);
+}
