@@ -2,6 +2,7 @@
 #include "codelets/matrix.hpp"
 
 #include <fmt/format.h>
+#include <starpu_config.h>  // STARPU_SIMGRID
 #include <sys/mman.h>
 
 #include <algorithm>
