@@ -9,15 +9,17 @@
 //     its processor gets nothing more in this run. When all others have nothing to do, a block that has run
 //     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
+// Of a processor that has finished no block nobody knows how slow it is: its first block is late when it stalls.
+//
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
 //
-// Why it cannot harm: who computes again has nothing else to do and knows how long it takes; a block that is late by d
-// is thought to need d more (nothing is known of it but that), so a piece that takes at most d is no worse than
-// waiting; and healthy blocks, which noise makes late by a part of themselves, are never twice as long as the longest
-// that the last few admit. Why twice: who waits as long as a thing should take pays at most twice the best. (The idea
-// is that of MapReduce's backup tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan,
-// Ciorba, 2019.)
+// Why it does little harm: who computes again has nothing else to do and knows how long it takes; a block that is late
+// by d is thought to need d more (nothing is known of it but that), so a piece that takes at most d is no worse than
+// waiting; and noise makes healthy blocks late by a part of themselves, hardly ever to twice what the last few admit
+// (RESULTS.md has what it costs on random machines). Why twice: who waits as long as a thing should take pays at most
+// twice the best. (The idea is that of MapReduce's backup tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of
+// rDLB, Mohammed, Cavelan, Ciorba, 2019.)
 #pragma once
 
 #include <deque>

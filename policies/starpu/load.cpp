@@ -179,9 +179,11 @@ void apportion_load::submit() {
                                               "again",
                                               setup_.name));
         if (const std::string who = stragglers_->dangerous_after_error(); !who.empty())
-            throw ApiError(EBUSY, fmt::format("load '{}': {}, and may write its results late; submit it again when "
-                                              "that has ended",
-                                              setup_.name, who));
+            throw ApiError(
+                EBUSY,
+                fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
+                            "that has ended",
+                            setup_.name, who));
         finish(lock);
         retired = take_retired();
         make_run();
