@@ -16,8 +16,8 @@
 #include <numeric>
 #include <thread>
 
-#include "codelets/handicap.hpp"
-#include "codelets/text_file.hpp"
+#include "codelets/common/handicap.hpp"
+#include "codelets/io/text_file.hpp"
 #include "models/io/shown.hpp"
 
 namespace apportion {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "codelets/codelet.hpp"
+#include "codelets/common/codelet.hpp"
 
 namespace apportion {
 

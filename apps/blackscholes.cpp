@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Prices European options under the scheduler that STARPU_SCHED names.
-#include "codelets/blackscholes.hpp"
+#include "codelets/blackscholes/blackscholes.hpp"
 
 #include <fmt/format.h>
 #include <starpu.h>
@@ -11,8 +11,8 @@
 #include <string>
 
 #include "apps/app.hpp"
-#include "codelets/npy.hpp"
-#include "codelets/option_file.hpp"
+#include "codelets/blackscholes/option_file.hpp"
+#include "codelets/io/npy.hpp"
 
 namespace {
 

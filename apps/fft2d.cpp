@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The two-dimensional discrete Fourier transform of a complex matrix under the scheduler that STARPU_SCHED names.
-#include "codelets/fft2d.hpp"
+#include "codelets/fft2d/fft2d.hpp"
 
 #include <fmt/format.h>
 #include <starpu.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "apps/app.hpp"
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
 
 namespace {
 

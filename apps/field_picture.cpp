@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "codelets/gnuplot.hpp"
+#include "codelets/io/gnuplot.hpp"
 
 namespace apportion {
 

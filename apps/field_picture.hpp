@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "codelets/mpdata.hpp"
+#include "codelets/mpdata/mpdata.hpp"
 
 namespace apportion {
 

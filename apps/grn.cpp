@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Searches for the genes that predict each target gene best, under the scheduler that STARPU_SCHED names.
-#include "codelets/grn.hpp"
+#include "codelets/grn/grn.hpp"
 
 #include <fmt/format.h>
 #include <starpu.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "apps/app.hpp"
-#include "codelets/expression_file.hpp"
+#include "codelets/grn/expression_file.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 //
 // Solves a system of linear equations by the Jacobi method, iteration after iteration, under the scheduler that
 // STARPU_SCHED names.
-#include "codelets/jacobi.hpp"
+#include "codelets/jacobi/jacobi.hpp"
 
 #include <fmt/format.h>
 #include <starpu.h>
@@ -15,8 +15,8 @@
 #include <string>
 
 #include "apps/app.hpp"
-#include "codelets/matrix_market.hpp"
-#include "codelets/npy.hpp"
+#include "codelets/io/matrix_market.hpp"
+#include "codelets/io/npy.hpp"
 
 namespace {
 

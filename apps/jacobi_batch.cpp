@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Solves many systems of linear equations by the Jacobi method under the scheduler that STARPU_SCHED names.
-#include "codelets/jacobi_batch.hpp"
+#include "codelets/jacobi_batch/jacobi_batch.hpp"
 
 #include <fmt/format.h>
 #include <starpu.h>
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "apps/app.hpp"
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
 
 namespace {
 

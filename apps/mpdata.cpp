@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Advects a rotating body by MPDATA, time step after time step, under the scheduler that STARPU_SCHED names.
-#include "codelets/mpdata.hpp"
+#include "codelets/mpdata/mpdata.hpp"
 
 #include <fmt/format.h>
 #include <starpu.h>
@@ -13,7 +13,7 @@
 
 #include "apps/app.hpp"
 #include "apps/field_picture.hpp"
-#include "codelets/gnuplot.hpp"
+#include "codelets/io/gnuplot.hpp"
 
 namespace {
 

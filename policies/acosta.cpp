@@ -25,8 +25,8 @@
 #include <limits>
 #include <numeric>
 
-#include "policies/redistribution.hpp"
-#include "policies/synchronised_round.hpp"
+#include "policies/shared/redistribution.hpp"
+#include "policies/shared/synchronised_round.hpp"
 
 namespace apportion {
 
@@ -173,9 +173,10 @@ class Acosta final : public Policy {
 
 }  // namespace
 
-extern const char* const describe_acosta;
-const char* const describe_acosta = "synchronised rounds with loads after the relative power, until balanced";
-
-std::unique_ptr<Policy> make_acosta() { return std::make_unique<Acosta>(); }
+extern const PolicyEntry acosta_policy;
+const PolicyEntry acosta_policy{
+    .name = "acosta",
+    .description = "synchronised rounds with loads after the relative power, until balanced",
+    .make = make_policy<Acosta>};
 
 }  // namespace apportion

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // auto: takes the policy that it predicts to be best for the load. With recorded times of the load's kernel it runs
-// every candidate in virtual time (policies/virtual_run.hpp) and takes the one with the shortest makespan; without any,
-// plb-hec, which needs none. A policy that plans from the record is guarded (policies/guarded_policy.hpp): when blocks
-// take clearly other times than recorded, plb-hec gets what is left.
+// every candidate in virtual time (policies/engine/virtual_run.hpp) and takes the one with the shortest makespan;
+// without any, plb-hec, which needs none. A policy that plans from the record is guarded
+// (policies/shared/guarded_policy.hpp): when blocks take clearly other times than recorded, plb-hec gets what is left.
 //
 // A load that runs again keeps its policy. plb-hec decides block by block, so that its virtual run costs milliseconds:
 // short loads for which there is a plan are spared.
@@ -15,15 +15,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "policies/guarded_policy.hpp"
-#include "policies/virtual_run.hpp"
+#include "policies/engine/virtual_run.hpp"
+#include "policies/shared/guarded_policy.hpp"
 
 namespace apportion {
 
 namespace {
 
 constexpr const char* kAdaptive = "plb-hec";
-constexpr const char* kPlanned[] = {"cpm", "fpm", "fpm-akima", "hpopta", "ilp", "min-min", "imbalance", "equal"};
 constexpr const char* kUnplanned = "equal";  // needs no record
 constexpr double kShort_s = 0.1;
 
@@ -54,7 +53,6 @@ class Auto final : public Policy {
         policy_->block_returned(processor, units, seconds);
     }
     void processor_lost(int processor) override { policy_->processor_lost(processor); }
-    bool plans_from_profile() const override { return true; }
 
     PolicyReport report() const override {
         if (!policy_) return {};
@@ -88,15 +86,14 @@ void Auto::choose(const LoadDescription& load) {
     }
     policy_ = adaptive.make();
     double best_s = std::numeric_limits<double>::infinity();
-    for (const char* name : kPlanned) {
-        const PolicyEntry* entry = find_policy(name);
-        if (!entry) continue;
-        GuardedPolicy rehearsed(entry->make(), adaptive, functions);
+    for (const PolicyEntry& entry : registered_policies()) {
+        if (!entry.rehearsed_by_auto) continue;
+        GuardedPolicy rehearsed(entry.make(), adaptive, functions);
         const double seconds = virtual_makespan(load, rehearsed, functions);
-        predictions_.push_back({name, seconds});
+        predictions_.push_back({entry.name, seconds});
         if (seconds >= best_s) continue;
         best_s = seconds;
-        chosen_ = name;
+        chosen_ = entry.name;
     }
     const bool planned = chosen_ != kAdaptive && chosen_ != kUnplanned;
     if (!planned || shortest_makespan(load, functions) >= kShort_s) {
@@ -110,9 +107,11 @@ void Auto::choose(const LoadDescription& load) {
 
 }  // namespace
 
-extern const char* const describe_auto;
-const char* const describe_auto = "the policy that recorded times predict to be best, or plb-hec without any";
-
-std::unique_ptr<Policy> make_auto() { return std::make_unique<Auto>(); }
+extern const PolicyEntry auto_policy;
+const PolicyEntry auto_policy{
+    .name = "auto",
+    .description = "the policy that recorded times predict to be best, or plb-hec without any",
+    .make = make_policy<Auto>,
+    .reads_profile = true};
 
 }  // namespace apportion

@@ -56,9 +56,10 @@ class Equal final : public Policy {
 
 }  // namespace
 
-extern const char* const describe_equal;
-const char* const describe_equal = "equal shares for all processors, in as few blocks as memory allows";
-
-std::unique_ptr<Policy> make_equal() { return std::make_unique<Equal>(); }
+extern const PolicyEntry equal_policy;
+const PolicyEntry equal_policy{.name = "equal",
+                               .description = "equal shares for all processors, in as few blocks as memory allows",
+                               .make = make_policy<Equal>,
+                               .rehearsed_by_auto = true};
 
 }  // namespace apportion

@@ -7,7 +7,8 @@
 // for every processor, refines the partial models, and the geometrical algorithm partitions the next round. Rounds
 // grow; when the times of one are close, the rest of the load is one last round.
 //
-// A load that runs again is one round per run, with the shares it had, until others pay (policies/redistribution.hpp).
+// A load that runs again is one round per run, with the shares it had, until others pay
+// (policies/shared/redistribution.hpp).
 //
 // Where the paper is ambiguous or differs: its first partition gives everybody n / p, which a single run cannot take
 // back, and its algorithm 1 partitions anew in every iteration although the text stops when the times are close
@@ -22,9 +23,9 @@
 #include <numeric>
 
 #include "models/partial_model.hpp"
-#include "policies/planners/geometric.hpp"
-#include "policies/redistribution.hpp"
-#include "policies/synchronised_round.hpp"
+#include "policies/planners/continuous/geometric.hpp"
+#include "policies/shared/redistribution.hpp"
+#include "policies/shared/synchronised_round.hpp"
 
 namespace apportion {
 
@@ -208,10 +209,10 @@ PolicyReport FpmDynamic::report() const {
 
 }  // namespace
 
-extern const char* const describe_fpm_dynamic;
-const char* const describe_fpm_dynamic =
-    "shares by partial functional performance models, refined round by round and from run to run";
-
-std::unique_ptr<Policy> make_fpm_dynamic() { return std::make_unique<FpmDynamic>(); }
+extern const PolicyEntry fpm_dynamic_policy;
+const PolicyEntry fpm_dynamic_policy{
+    .name = "fpm-dynamic",
+    .description = "shares by partial functional performance models, refined round by round and from run to run",
+    .make = make_policy<FpmDynamic>};
 
 }  // namespace apportion

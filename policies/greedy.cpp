@@ -22,9 +22,10 @@ class Greedy final : public Policy {
 
 }  // namespace
 
-extern const char* const describe_greedy;
-const char* const describe_greedy = "blocks of the initial size to whoever is idle";
-
-std::unique_ptr<Policy> make_greedy() { return std::make_unique<Greedy>(); }
+extern const PolicyEntry greedy_policy;
+const PolicyEntry greedy_policy{.name = "greedy",
+                                .description = "blocks of the initial size to whoever is idle",
+                                .make = make_policy<Greedy>,
+                                .fixed_blocks = true};
 
 }  // namespace apportion

@@ -177,9 +177,10 @@ PolicyReport Hdss::report() const {
 
 }  // namespace
 
-extern const char* const describe_hdss;
-const char* const describe_hdss = "weights from logarithmic fits of a few probes, then shrinking blocks by weight";
-
-std::unique_ptr<Policy> make_hdss() { return std::make_unique<Hdss>(); }
+extern const PolicyEntry hdss_policy;
+const PolicyEntry hdss_policy{
+    .name = "hdss",
+    .description = "weights from logarithmic fits of a few probes, then shrinking blocks by weight",
+    .make = make_policy<Hdss>};
 
 }  // namespace apportion

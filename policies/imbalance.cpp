@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policies/offset_search.hpp"
 #include "policies/planners/planner_table.hpp"
-#include "policies/static_policy.hpp"
+#include "policies/shared/offset_search.hpp"
+#include "policies/shared/static_policy.hpp"
 
 namespace apportion {
 
@@ -118,8 +118,6 @@ class Imbalance final : public Policy {
         return report;
     }
 
-    bool plans_from_profile() const override { return true; }
-
   private:
     /// Stands in for times that nobody knows: all shares as one block, where memory does not bound it.
     static LoadDescription without_profile(const LoadDescription& load) {
@@ -148,9 +146,13 @@ class Imbalance final : public Policy {
 
 }  // namespace
 
-extern const char* const describe_imbalance;
-const char* const describe_imbalance = "identical processors: shares that differ on purpose, by profile or by trying";
-
-std::unique_ptr<Policy> make_imbalance() { return std::make_unique<Imbalance>(); }
+extern const PolicyEntry imbalance_policy;
+const PolicyEntry imbalance_policy{
+    .name = "imbalance",
+    .description = "identical processors: shares that differ on purpose, by profile or by trying",
+    .make = make_policy<Imbalance>,
+    .reads_profile = true,
+    .rehearsed_by_auto = true,
+    .identical_processors = true};
 
 }  // namespace apportion

@@ -2,8 +2,8 @@
 //
 // What a policy is: a state machine that answers one question, "how many units next for this processor?", from what it
 // has been told about finished blocks. It knows no StarPU, no threads and no clock: whoever runs it (the load engine,
-// or the fake platform of the tests) tells it the time. To add a policy, derive from Policy in one file NAME.cpp with a
-// `std::unique_ptr<Policy> make_NAME()` and add NAME to the list in policies/meson.build.
+// or the fake platform of the tests) tells it the time. To add a policy, derive from Policy in one file NAME.cpp,
+// define `extern const PolicyEntry NAME_policy` there, and add NAME to the list in policies/meson.build.
 #pragma once
 
 #include <cstdint>
@@ -157,17 +157,25 @@ class Policy {
     virtual void processor_lost(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }
-
-    /// Whether LoadDescription::recorded is of use: a profile is looked for.
-    virtual bool plans_from_profile() const { return false; }
 };
 
-/// One line of the table of policies, which meson generates from the list in policies/meson.build.
+/// What the library and its tools know of a policy. The table of all is generated from the list in
+/// policies/meson.build.
 struct PolicyEntry {
     const char* name;         ///< value of STARPU_SCHED, e.g. "plb-hec"
     const char* description;  ///< one line for STARPU_SCHED=help
     std::unique_ptr<Policy> (*make)();
+    bool reads_profile = false;         ///< LoadDescription::recorded is of use: a profile is looked for
+    bool rehearsed_by_auto = false;     ///< `auto` considers it where there is a profile
+    bool identical_processors = false;  ///< refuses loads on unlike processors
+    bool fixed_blocks = false;          ///< all blocks have the initial size, which tools then vary
 };
+
+/// PolicyEntry::make of a policy that needs no arguments.
+template <class P>
+std::unique_ptr<Policy> make_policy() {
+    return std::make_unique<P>();
+}
 
 /// All registered policies, in the order of the list.
 std::span<const PolicyEntry> registered_policies();

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "policies/planners/continuous.hpp"
+#include "policies/planners/continuous/continuous.hpp"
 
 namespace apportion {
 

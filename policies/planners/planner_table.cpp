@@ -4,19 +4,19 @@
 #include <algorithm>
 #include <chrono>
 
+#include "policies/planners/assignment/ilp.hpp"
+#include "policies/planners/assignment/ilp_milp.hpp"
+#include "policies/planners/assignment/min_min.hpp"
+#include "policies/planners/continuous/geometric.hpp"
+#include "policies/planners/continuous/numerical.hpp"
+#include "policies/planners/continuous/plb_hec_plan.hpp"
+#include "policies/planners/continuous/proportional.hpp"
+#include "policies/planners/continuous/smooth_fpm.hpp"
 #include "policies/planners/discrete_problem.hpp"
-#include "policies/planners/geometric.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
-#include "policies/planners/hpopta_published.hpp"
-#include "policies/planners/ilp.hpp"
-#include "policies/planners/ilp_milp.hpp"
+#include "policies/planners/hpopta/hpopta_published.hpp"
+#include "policies/planners/hpopta/popta.hpp"
 #include "policies/planners/imbalance.hpp"
-#include "policies/planners/min_min.hpp"
-#include "policies/planners/numerical.hpp"
-#include "policies/planners/plb_hec_plan.hpp"
-#include "policies/planners/popta.hpp"
-#include "policies/planners/proportional.hpp"
-#include "policies/planners/smooth_fpm.hpp"
 #include "policies/planners/two_level.hpp"
 
 namespace apportion {

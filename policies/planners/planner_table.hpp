@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "policies/planners/data_assignment.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
 #include "policies/planners/planner.hpp"
 
 namespace apportion {

@@ -128,7 +128,7 @@ void apportion_load::choose_policy() {
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
     if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
-    if (policy_ && policy_->plans_from_profile() && !profile_looked_up_) look_up_profile();
+    if (policy_ && entry->reads_profile && !profile_looked_up_) look_up_profile();
 }
 
 void apportion_load::look_up_profile() {

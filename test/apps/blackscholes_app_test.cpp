@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
 #include "test/apps/run_app.hpp"
 
 using namespace apportion;

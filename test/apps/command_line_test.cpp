@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
 #include "test/apps/run_app.hpp"
 
 using namespace apportion;

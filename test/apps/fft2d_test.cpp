@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
 #include "test/apps/run_app.hpp"
 #include "test/catch.hpp"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "codelets/grn.hpp"
+#include "codelets/grn/grn.hpp"
 #include "test/apps/run_app.hpp"
 
 using namespace apportion;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "codelets/linear_system.hpp"
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
+#include "codelets/jacobi/linear_system.hpp"
 #include "test/apps/run_app.hpp"
 #include "test/catch.hpp"
 

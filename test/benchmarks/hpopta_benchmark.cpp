@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "policies/planners/hpopta/hpopta.hpp"
-#include "policies/planners/hpopta_published.hpp"
+#include "policies/planners/hpopta/hpopta_published.hpp"
 
 using namespace apportion;
 

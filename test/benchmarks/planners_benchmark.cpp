@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "models/fitted_curve.hpp"
-#include "policies/planners/equal_finish.hpp"
-#include "policies/planners/geometric.hpp"
-#include "policies/planners/ilp.hpp"
-#include "policies/planners/ilp_milp.hpp"
-#include "policies/planners/min_min.hpp"
-#include "policies/planners/numerical.hpp"
+#include "policies/planners/assignment/ilp.hpp"
+#include "policies/planners/assignment/ilp_milp.hpp"
+#include "policies/planners/assignment/min_min.hpp"
+#include "policies/planners/continuous/equal_finish.hpp"
+#include "policies/planners/continuous/geometric.hpp"
+#include "policies/planners/continuous/numerical.hpp"
 #include "test/published/gdansk.hpp"
 
 using namespace apportion;

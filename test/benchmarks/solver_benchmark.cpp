@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "models/fitted_curve.hpp"
-#include "policies/planners/equal_finish_ipopt.hpp"
+#include "policies/planners/continuous/equal_finish_ipopt.hpp"
 
 using namespace apportion;
 

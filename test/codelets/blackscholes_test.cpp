@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The arithmetic and the kernels of blackscholes, for every instruction set that this processor has, without StarPU.
-#include "codelets/blackscholes.hpp"
+#include "codelets/blackscholes/blackscholes.hpp"
 
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "codelets/blackscholes_formula.hpp"
+#include "codelets/blackscholes/blackscholes_formula.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fft2d workloads inside StarPU, under the scheduler that STARPU_SCHED names.
-#include "codelets/fft2d.hpp"
+#include "codelets/fft2d/fft2d.hpp"
 
 #include <starpu.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <numbers>
 #include <vector>
 
-#include "codelets/fft2d_kernels.hpp"
-#include "codelets/fft_rows.hpp"
+#include "codelets/fft2d/fft2d_kernels.hpp"
+#include "codelets/fft2d/fft_rows.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

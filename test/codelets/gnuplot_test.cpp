@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pictures: gnuplot shows texts and executes none; children end with whoever runs them.
-#include "codelets/gnuplot.hpp"
+#include "codelets/io/gnuplot.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "codelets/child_process.hpp"
+#include "codelets/common/child_process.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

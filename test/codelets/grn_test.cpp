@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The search for predictors against its reference, for every instruction set that this processor has, without StarPU.
-#include "codelets/grn.hpp"
+#include "codelets/grn/grn.hpp"
 
 #include <cmath>
 #include <limits>

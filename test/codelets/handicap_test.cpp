@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "codelets/handicap.hpp"
+#include "codelets/common/handicap.hpp"
 
 #include <starpu.h>
 

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string>
 
-#include "codelets/expression_file.hpp"
-#include "codelets/option_file.hpp"
+#include "codelets/blackscholes/option_file.hpp"
+#include "codelets/grn/expression_file.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The Jacobi workloads inside StarPU, under the scheduler that STARPU_SCHED names.
-#include "codelets/jacobi.hpp"
+#include "codelets/jacobi/jacobi.hpp"
 
 #include <starpu.h>
 
@@ -10,8 +10,8 @@
 #include <limits>
 #include <vector>
 
-#include "codelets/jacobi_batch.hpp"
-#include "codelets/jacobi_kernels.hpp"
+#include "codelets/jacobi/jacobi_kernels.hpp"
+#include "codelets/jacobi_batch/jacobi_batch.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

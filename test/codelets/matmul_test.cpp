@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The matmul workload inside StarPU, under the scheduler that STARPU_SCHED names.
-#include "codelets/matmul.hpp"
+#include "codelets/matmul/matmul.hpp"
 
 #include <starpu.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "codelets/failed_task.hpp"
+#include "codelets/common/failed_task.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "codelets/matrix_market.hpp"
+#include "codelets/io/matrix_market.hpp"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // MPDATA inside StarPU, under the scheduler that STARPU_SCHED names.
-#include "codelets/mpdata.hpp"
+#include "codelets/mpdata/mpdata.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "codelets/npy.hpp"
+#include "codelets/io/npy.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>

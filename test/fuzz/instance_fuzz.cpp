@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "policies/planners/ilp.hpp"
-#include "policies/planners/instance_file.hpp"
-#include "policies/planners/min_min.hpp"
+#include "policies/planners/assignment/ilp.hpp"
+#include "policies/planners/assignment/instance_file.hpp"
+#include "policies/planners/assignment/min_min.hpp"
 
 using namespace apportion;
 

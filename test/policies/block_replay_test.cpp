@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/block_replay.hpp"
+#include "policies/shared/block_replay.hpp"
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"

@@ -62,7 +62,7 @@ FakePlatform suited(const PolicyEntry& entry, FakePlatform platform) {
     const bool alike = std::all_of(platform.workers.begin(), platform.workers.end(), [&](const FakeWorker& worker) {
         return worker.kind == platform.workers.front().kind;
     });
-    if (entry.name != std::string("imbalance") || alike) return platform;
+    if (!entry.identical_processors || alike) return platform;
     const auto policy = entry.make();
     REQUIRE_THROWS_AS(run(platform, *policy, platform.load(100)), PolicyError);
     for (FakeWorker& worker : platform.workers) {

@@ -229,8 +229,7 @@ TEST_CASE("whatever processors are lost and whenever, every policy hands what is
                         INFO(entry.name << (recorded ? ", recorded, " : ", ") << units << " units, " << lost
                                         << " lost, seed " << seed);
                         const auto policy = entry.make();
-                        const LoadDescription load =
-                            load_of(units, granularity, entry.name == std::string("imbalance"), recorded);
+                        const LoadDescription load = load_of(units, granularity, entry.identical_processors, recorded);
                         try {
                             Runtime(load, *policy, seed);
                         } catch (const PolicyError&) {
@@ -264,8 +263,7 @@ TEST_CASE("every policy computes loads and granules of up to 2^61 - 1 units, on 
                 const int count = block_by_block.contains(entry.name) ? std::min(processors, 8) : processors;
                 INFO(entry.name << (recorded ? ", recorded, " : ", ") << units << " units, granularity " << granularity
                                 << ", " << count << " processors");
-                const LoadDescription load =
-                    huge_load(units, granularity, count, entry.name == std::string("imbalance"), recorded);
+                const LoadDescription load = huge_load(units, granularity, count, entry.identical_processors, recorded);
                 const auto policy = entry.make();
                 try {
                     Runtime(load, *policy, 1);

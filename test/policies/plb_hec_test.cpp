@@ -2,8 +2,8 @@
 #include <cmath>
 #include <map>
 
-#include "policies/plb_hec_models.hpp"
-#include "policies/plb_hec_published.hpp"
+#include "policies/plb_hec/plb_hec_models.hpp"
+#include "policies/plb_hec/plb_hec_published.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/recorded_plan.hpp"
+#include "policies/shared/recorded_plan.hpp"
 
 #include <cmath>
 #include <numeric>

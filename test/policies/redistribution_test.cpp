@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/redistribution.hpp"
+#include "policies/shared/redistribution.hpp"
 
 #include <numeric>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "codelets/child_process.hpp"
+#include "codelets/common/child_process.hpp"
 #include "codelets/simulated/platform.hpp"
 #include "policies/starpu/machine.hpp"
 

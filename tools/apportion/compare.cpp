@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-#include "codelets/gnuplot.hpp"
+#include "codelets/io/gnuplot.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/shown.hpp"
 #include "policies/policy.hpp"
@@ -102,7 +102,7 @@ int compare_command(const CompareOptions& options) {
 std::vector<std::string> default_policies() {
     std::vector<std::string> names;
     for (const PolicyEntry& entry : registered_policies())
-        if (entry.name != std::string("imbalance")) names.emplace_back(entry.name);  // it refuses unlike processors
+        if (!entry.identical_processors) names.emplace_back(entry.name);
     for (const char* starpu : {"eager", "dmda", "dmdas", "lws"}) names.emplace_back(starpu);
     return names;
 }

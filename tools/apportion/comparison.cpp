@@ -24,9 +24,6 @@ constexpr const char* kStarpuSchedulers[] = {"eager", "prio",   "random",       
                                              "dmda",  "dmdap",  "dmdar",           "dmdas",     "dmdasd", "heteroprio",
                                              "pheft", "peager", "parallel-random", "graph_test"};
 
-/// The policy of ours whose blocks are all of the size it is told.
-constexpr const char* kFixedBlocks = "greedy";
-
 /// Indices of the runs by their makespans.
 std::vector<std::size_t> by_makespan(const std::vector<RunResult>& runs) {
     std::vector<std::size_t> order(runs.size());
@@ -173,7 +170,10 @@ void check_policy(const std::string& policy) {
     throw UserError(fmt::format("--policies: there is no policy {}; choose from {}modular-...", policy, names));
 }
 
-bool is_swept(const std::string& policy) { return !find_policy(policy) || policy == kFixedBlocks; }
+bool is_swept(const std::string& policy) {
+    const PolicyEntry* entry = find_policy(policy);
+    return !entry || entry->fixed_blocks;
+}
 
 std::vector<std::int64_t> automatic_blocks(const nlohmann::json& report) {
     constexpr std::int64_t kMostPerProcessor = 128;

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "codelets/gnuplot.hpp"
+#include "codelets/io/gnuplot.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/comparison_output.hpp"
 

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <map>
 
-#include "codelets/child_process.hpp"
+#include "codelets/common/child_process.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_platform.hpp"
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 bool plans_from_profile(const std::string& policy) {
     const PolicyEntry* entry = find_policy(policy);
-    return entry && entry->make()->plans_from_profile();
+    return entry && entry->reads_profile;
 }
 
 /// What the load of that report would look for. Processors of one model are of one kind.

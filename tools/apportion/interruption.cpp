@@ -11,7 +11,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "codelets/child_process.hpp"
+#include "codelets/common/child_process.hpp"
 
 namespace apportion {
 

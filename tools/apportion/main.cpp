@@ -11,10 +11,10 @@
 #include <iostream>
 #include <new>
 
-#include "codelets/child_process.hpp"
-#include "codelets/gnuplot.hpp"
+#include "codelets/common/child_process.hpp"
+#include "codelets/io/gnuplot.hpp"
+#include "codelets/io/text_file.hpp"
 #include "codelets/simulated/platform_file.hpp"
-#include "codelets/text_file.hpp"
 #include "models/io/file_error.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"

@@ -11,8 +11,8 @@
 #include <memory>
 #include <optional>
 
-#include "codelets/gnuplot.hpp"
-#include "policies/planners/instance_file.hpp"
+#include "codelets/io/gnuplot.hpp"
+#include "policies/planners/assignment/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/plan_condition.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codelets/gnuplot.hpp"
+#include "codelets/io/gnuplot.hpp"
 #include "models/akima.hpp"
 #include "models/fitted_curve.hpp"
 #include "models/piecewise_linear.hpp"

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <ranges>
 
-#include "codelets/codelet.hpp"
-#include "codelets/handicap.hpp"
+#include "codelets/common/codelet.hpp"
+#include "codelets/common/handicap.hpp"
 #include "policies/starpu/apportion.h"
 #include "tools/apportion/command.hpp"
 

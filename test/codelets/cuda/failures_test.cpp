@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "codelets/blackscholes_kernels.hpp"
-#include "codelets/codelet.hpp"
-#include "codelets/device_worker.hpp"
-#include "codelets/fft2d_kernels.hpp"
-#include "codelets/grn_kernels.hpp"
-#include "codelets/jacobi_kernels.hpp"
-#include "codelets/matmul_kernels.hpp"
-#include "codelets/mpdata_kernels.hpp"
+#include "codelets/blackscholes/blackscholes_kernels.hpp"
+#include "codelets/common/codelet.hpp"
+#include "codelets/common/device_worker.hpp"
+#include "codelets/fft2d/fft2d_kernels.hpp"
+#include "codelets/grn/grn_kernels.hpp"
+#include "codelets/jacobi/jacobi_kernels.hpp"
+#include "codelets/matmul/matmul_kernels.hpp"
+#include "codelets/mpdata/mpdata_kernels.hpp"
 #include "test/catch.hpp"
 #include "test/codelets/cuda/buffers.hpp"
 #include "test/codelets/cuda/stand_in.hpp"

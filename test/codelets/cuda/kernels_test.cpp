@@ -5,13 +5,13 @@
 #include <limits>
 #include <vector>
 
-#include "codelets/blackscholes.hpp"
-#include "codelets/blackscholes_kernels.hpp"
-#include "codelets/codelet.hpp"
-#include "codelets/device_worker.hpp"
-#include "codelets/grn.hpp"
-#include "codelets/jacobi_kernels.hpp"
-#include "codelets/mpdata.hpp"
+#include "codelets/blackscholes/blackscholes.hpp"
+#include "codelets/blackscholes/blackscholes_kernels.hpp"
+#include "codelets/common/codelet.hpp"
+#include "codelets/common/device_worker.hpp"
+#include "codelets/grn/grn.hpp"
+#include "codelets/jacobi/jacobi_kernels.hpp"
+#include "codelets/mpdata/mpdata.hpp"
 #include "test/catch.hpp"
 #include "test/codelets/cuda/buffers.hpp"
 #include "test/codelets/cuda/stand_in.hpp"

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "codelets/grn_slices.hpp"
-#include "codelets/jacobi_batch_steps.hpp"
-#include "codelets/mpdata.hpp"
-#include "codelets/mpdata_stages.hpp"
+#include "codelets/grn/grn_slices.hpp"
+#include "codelets/jacobi_batch/jacobi_batch_steps.hpp"
+#include "codelets/mpdata/mpdata.hpp"
+#include "codelets/mpdata/mpdata_stages.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -10,9 +10,9 @@
 
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
-#include "policies/planners/data_assignment.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
+#include "policies/planners/assignment/ilp.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
-#include "policies/planners/ilp.hpp"
 #include "policies/planners/imbalance.hpp"
 #include "test/catch.hpp"
 #include "test/published/gdansk.hpp"

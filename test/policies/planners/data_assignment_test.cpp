@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The planners of data assignment: the published instances, brute force, and the laws that all of them keep.
-#include "policies/planners/data_assignment.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
 
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <random>
 
-#include "policies/planners/ilp.hpp"
-#include "policies/planners/ilp_milp.hpp"
-#include "policies/planners/level_fill.hpp"
-#include "policies/planners/min_min.hpp"
+#include "policies/planners/assignment/ilp.hpp"
+#include "policies/planners/assignment/ilp_milp.hpp"
+#include "policies/planners/assignment/min_min.hpp"
+#include "policies/planners/continuous/level_fill.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "test/catch.hpp"
 #include "test/published/gdansk.hpp"

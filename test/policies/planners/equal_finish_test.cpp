@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/equal_finish.hpp"
+#include "policies/planners/continuous/equal_finish.hpp"
 
 #include <cmath>
 #include <memory>
 #include <random>
 #include <thread>
 
-#include "policies/planners/equal_finish_ipopt.hpp"
+#include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <random>
 
-#include "policies/planners/geometric.hpp"
-#include "policies/planners/numerical.hpp"
-#include "policies/planners/plb_hec_plan.hpp"
-#include "policies/planners/proportional.hpp"
+#include "policies/planners/continuous/geometric.hpp"
+#include "policies/planners/continuous/numerical.hpp"
+#include "policies/planners/continuous/plb_hec_plan.hpp"
+#include "policies/planners/continuous/proportional.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/hpopta_published.hpp"
+#include "policies/planners/hpopta/hpopta_published.hpp"
 
 #include "test/policies/planners/profiles.hpp"
 

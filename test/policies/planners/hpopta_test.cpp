@@ -2,8 +2,8 @@
 #include "policies/planners/hpopta/hpopta.hpp"
 
 #include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/hpopta/hpopta_published.hpp"
 #include "policies/planners/hpopta/subset_sum.hpp"
-#include "policies/planners/hpopta_published.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/instance_file.hpp"
+#include "policies/planners/assignment/instance_file.hpp"
 
 #include <sstream>
 

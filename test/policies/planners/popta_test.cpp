@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/popta.hpp"
+#include "policies/planners/hpopta/popta.hpp"
 
 #include "test/policies/planners/profiles.hpp"
 

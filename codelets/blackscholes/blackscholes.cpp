@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/blackscholes/blackscholes.hpp"
+
+#include <utility>
+
+#include "codelets/common/kernel_codelet.hpp"
+#ifdef STARPU_SIMGRID
+#include "codelets/simulated/starpu_cost.hpp"
+#endif
+
+namespace apportion {
+
+namespace {
+
+starpu_codelet& blackscholes_codelet() {
+    static KernelCodelet codelet("blackscholes", "blackscholes", APPORTION_KERNELS(blackscholes_cpu, blackscholes_cuda),
+                                 {STARPU_R, STARPU_W});
+    return codelet.get();
+}
+
+#ifdef STARPU_SIMGRID
+std::uint64_t options_of(const starpu_task* task) { return starpu_matrix_get_nx(task->handles[0]); }
+#endif
+
+class BlackScholes final : public Workload {
+  public:
+    explicit BlackScholes(std::shared_ptr<BlackScholesProblem> problem);
+    ~BlackScholes() override;
+    BlackScholes(const BlackScholes&) = delete;
+    BlackScholes& operator=(const BlackScholes&) = delete;
+
+    starpu_codelet& codelet() override { return blackscholes_codelet(); }
+    std::vector<TaskData> data(const TaskRange& range) override;
+    const void* argument_with_range() override { return &problem_->parameters; }
+    void spoil_result() override { fill_nan(problem_->results); }
+    Verification verify() override { return verify_blackscholes(*problem_); }
+
+  private:
+    std::shared_ptr<BlackScholesProblem> problem_;
+};
+
+BlackScholes::BlackScholes(std::shared_ptr<BlackScholesProblem> problem) : problem_(std::move(problem)) {
+    BlackScholesProblem& p = *problem_;
+    shape_.name = "blackscholes";
+    shape_.units = p.options.rows();
+    shape_.operations_per_unit = blackscholes_operations(p.parameters);
+    shape_.bytes_per_unit = element_size(p.options.type()) * (p.options.columns() + p.results.columns());
+#ifdef STARPU_SIMGRID
+    simulated::install(codelet(), "blackscholes", {.n = static_cast<double>(shape_.units)}, options_of);
+#else
+    for (Matrix* matrix : {&p.options, &p.results}) matrix->pin();
+#endif
+}
+
+BlackScholes::~BlackScholes() {
+    for (Matrix* matrix : {&problem_->options, &problem_->results}) matrix->unpin();
+}
+
+std::vector<TaskData> BlackScholes::data(const TaskRange& range) {
+    const auto rows_of = [&](Matrix& matrix, int mode) {
+        TaskData d;
+        d.mode = mode;
+        d.data = matrix.at(range.first, 0);
+        d.ld = matrix.ld();
+        d.rows = range.units;
+        d.columns = matrix.columns();
+        d.element_size = element_size(matrix.type());
+        return d;
+    };
+    return {rows_of(problem_->options, STARPU_R), rows_of(problem_->results, STARPU_W)};
+}
+
+/// SplitMix64: number `draw` of option `i`, uniform in [0, 1).
+double uniform(std::uint64_t seed, std::uint64_t i, std::uint64_t draw) {
+    std::uint64_t x = (seed * 0x2545f4914f6cdd1du + i * kOptionColumns + draw + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
+}
+
+template <class T>
+void fill(BlackScholesProblem& p) {
+    const auto column = [&](OptionColumn c) { return static_cast<T*>(p.options.at(0, c)); };
+    for (std::size_t i = 0; i < p.options.rows(); ++i) {
+        const auto between = [&](OptionColumn draw, double low, double high) {
+            return low + (high - low) * uniform(p.parameters.seed, i, draw);
+        };
+        const double spot = between(kSpot, 50, 150);
+        const double strike = spot * between(kSignedStrike, 0.7, 1.3);
+        column(kSpot)[i] = static_cast<T>(spot);
+        column(kSignedStrike)[i] = static_cast<T>(i % 2 == 0 ? strike : -strike);
+        column(kRate)[i] = static_cast<T>(between(kRate, 0, 0.1));
+        column(kVolatility)[i] = static_cast<T>(between(kVolatility, 0.1, 0.6));
+        column(kExpiry)[i] = static_cast<T>(between(kExpiry, 0.1, 3));
+    }
+}
+
+}  // namespace
+
+double blackscholes_operations(const BlackScholesParameters& parameters) {
+    // Counted in the formulas; a path's share of Philox, logarithm, root, sine and cosine is in it.
+    constexpr double kClosedForm = 220;
+    constexpr double kPath = 75;
+    return parameters.paths > 0 ? kPath * static_cast<double>(parameters.paths) : kClosedForm;
+}
+
+Matrix blackscholes_results(ElementType type, std::size_t options, const BlackScholesParameters& parameters) {
+#ifdef STARPU_SIMGRID
+    const std::size_t columns = 1;  // what the platforms' descriptions say an option gives back
+    (void)parameters;
+#else
+    const std::size_t columns = parameters.paths > 0 ? 2 : 1;
+#endif
+    return Matrix(type, options, columns);
+}
+
+BlackScholesProblem random_blackscholes(ElementType type, std::size_t options,
+                                        const BlackScholesParameters& parameters) {
+    require_free_memory(matrix_bytes(type, options, kOptionColumns + 2), "the options");
+    BlackScholesProblem problem{Matrix(type, options, kOptionColumns), blackscholes_results(type, options, parameters),
+                                parameters};
+#ifndef STARPU_SIMGRID
+    if (type == ElementType::float32)
+        fill<float>(problem);
+    else
+        fill<double>(problem);
+#endif
+    return problem;
+}
+
+std::unique_ptr<Workload> make_blackscholes(std::shared_ptr<BlackScholesProblem> problem) {
+    return std::make_unique<BlackScholes>(std::move(problem));
+}
+
+std::unique_ptr<Workload> make_blackscholes(const WorkloadOptions& options) {
+    return make_blackscholes(std::make_shared<BlackScholesProblem>(
+        random_blackscholes(ElementType::float64, options.sizes(1).front(), {kDefaultPaths, options.seed})));
+}
+
+}  // namespace apportion

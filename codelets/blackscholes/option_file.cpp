@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/blackscholes/option_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "codelets/io/text_file.hpp"
+#include "models/io/shown.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr std::array<std::string_view, kOptionColumns + 1> kNames = {"spot",       "strike", "rate",
+                                                                     "volatility", "expiry", "type"};
+constexpr int kType = kOptionColumns;
+
+/// Column of the file for each of kNames.
+using Positions = std::array<std::size_t, kNames.size()>;
+
+Positions read_header(TextFile& file) {
+    if (!file.next()) file.fail(fmt::format("the file is empty; a line with {} is needed", fmt::join(kNames, ",")));
+    const auto fields = file.fields(',');
+    Positions positions;
+    positions.fill(fields.size());
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        const auto name = std::ranges::find(kNames, fields[f]);
+        if (name == kNames.end())
+            file.fail(
+                fmt::format("there is no column {}; the columns are {}", in_quotes(fields[f]), fmt::join(kNames, ",")));
+        std::size_t& position = positions[name - kNames.begin()];
+        if (position != fields.size()) file.fail(fmt::format("column {} is there twice", fields[f]));
+        position = f;
+    }
+    for (std::size_t name = 0; name < kNames.size(); ++name)
+        if (positions[name] == fields.size()) file.fail(fmt::format("column {} is missing", kNames[name]));
+    return positions;
+}
+
+void check(const TextFile& file, const std::array<double, kOptionColumns>& o) {
+    // What float and double can both compute without overflow, and sooner a slip than an option.
+    constexpr double kLeastPrice = 1e-9, kMostPrice = 1e12, kMostDeviation = 5, kMostGrowth = 50;
+    for (const OptionColumn c : {kSpot, kSignedStrike})
+        if (o[c] < kLeastPrice || o[c] > kMostPrice)
+            file.fail(fmt::format("{} is {}; it must be within {} ... {}", kNames[c], o[c], kLeastPrice, kMostPrice));
+    for (const OptionColumn c : {kVolatility, kExpiry})
+        if (o[c] < 0) file.fail(fmt::format("{} is {}; it must not be negative", kNames[c], o[c]));
+    if (o[kVolatility] * std::sqrt(o[kExpiry]) > kMostDeviation)
+        file.fail(fmt::format("volatility {} over {} years exceeds {} standard deviations; 20 % a year is 0.2",
+                              o[kVolatility], o[kExpiry], kMostDeviation));
+    if (std::abs(o[kRate] * o[kExpiry]) > kMostGrowth)
+        file.fail(fmt::format("rate {} over {} years is senseless; 5 % a year is 0.05", o[kRate], o[kExpiry]));
+}
+
+std::array<double, kOptionColumns> read_option(const TextFile& file, const Positions& positions) {
+    const auto fields = file.fields(',');
+    if (fields.size() != kNames.size())
+        file.fail(file.line().empty() ? "the line is empty"
+                                      : fmt::format("there are {} fields instead of {}", fields.size(), kNames.size()));
+    std::array<double, kOptionColumns> option;
+    for (int c = 0; c < kOptionColumns; ++c) option[c] = file.value(fields[positions[c]], kNames[c]);
+    check(file, option);
+    const std::string_view type = fields[positions[kType]];
+    if (type != "call" && type != "put") file.fail(fmt::format("type {} is neither call nor put", in_quotes(type)));
+    if (type == "put") option[kSignedStrike] = -option[kSignedStrike];
+    return option;
+}
+
+template <class T>
+void fill(Matrix& matrix, const std::vector<std::array<double, kOptionColumns>>& options) {
+    matrix.for_each_column<T>([&](T* column, std::size_t c) {
+        for (std::size_t i = 0; i < options.size(); ++i) column[i] = static_cast<T>(options[i][c]);
+    });
+}
+
+template <class T>
+void write_rows(std::FILE* file, const BlackScholesProblem& p) {
+    const auto value = [](const Matrix& matrix, std::size_t i, std::size_t j) {
+        return *static_cast<const T*>(matrix.at(i, j));
+    };
+    for (std::size_t i = 0; i < p.options.rows(); ++i) {
+        const T strike = value(p.options, i, kSignedStrike);
+        fmt::print(file, "{},{},{},{},{},{}", value(p.options, i, kSpot), std::abs(strike), value(p.options, i, kRate),
+                   value(p.options, i, kVolatility), value(p.options, i, kExpiry), strike < 0 ? "put" : "call");
+        for (std::size_t j = 0; j < p.results.columns(); ++j) fmt::print(file, ",{}", value(p.results, i, j));
+        fmt::print(file, "\n");
+    }
+}
+
+}  // namespace
+
+Matrix read_options(const std::string& path, ElementType type) {
+    TextFile file(path);
+    const Positions positions = read_header(file);
+    std::vector<std::array<double, kOptionColumns>> options;
+    while (file.next()) options.push_back(read_option(file, positions));
+    if (options.empty()) file.fail("there is no option below the header");
+    Matrix matrix(type, options.size(), kOptionColumns);
+    if (type == ElementType::float32)
+        fill<float>(matrix, options);
+    else
+        fill<double>(matrix, options);
+    return matrix;
+}
+
+void write_priced_options(const std::string& path, const BlackScholesProblem& problem) {
+    write_text_file(path, [&](std::FILE* file) {
+        fmt::print(file, "{},price{}\n", fmt::join(kNames, ","),
+                   problem.results.columns() > 1 ? ",standard_error" : "");
+        if (problem.options.type() == ElementType::float32)
+            write_rows<float>(file, problem);
+        else
+            write_rows<double>(file, problem);
+    });
+}
+
+}  // namespace apportion

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/common/device_status.hpp"
+
+#include <cstdio>
+#include <string>
+
+namespace apportion {
+
+namespace {
+
+std::string message(const char* call, const char* name, const char* text) {
+    return std::string(call) + ": " + text + " (" + name + ")";
+}
+
+/// cuFFT has no texts; these are its manual's, and the numbers' names those of cufft.h.
+std::string message(cufftResult status, const char* call) {
+    switch (status) {
+        case CUFFT_INVALID_PLAN:
+            return message(call, "CUFFT_INVALID_PLAN", "the plan is not valid");
+        case CUFFT_ALLOC_FAILED:
+            return message(call, "CUFFT_ALLOC_FAILED", "no memory for the plan");
+        case CUFFT_INVALID_VALUE:
+            return message(call, "CUFFT_INVALID_VALUE", "an argument is not valid");
+        case CUFFT_INTERNAL_ERROR:
+            return message(call, "CUFFT_INTERNAL_ERROR", "the driver or cuFFT failed");
+        case CUFFT_EXEC_FAILED:
+            return message(call, "CUFFT_EXEC_FAILED", "the transform cannot run on the GPU");
+        case CUFFT_SETUP_FAILED:
+            return message(call, "CUFFT_SETUP_FAILED", "cuFFT did not start");
+        case CUFFT_INVALID_SIZE:
+            return message(call, "CUFFT_INVALID_SIZE", "no transform of this size");
+        case CUFFT_NO_WORKSPACE:
+            return message(call, "CUFFT_NO_WORKSPACE", "no work area");
+        default:
+            return message(call, ("cufftResult " + std::to_string(static_cast<int>(status))).c_str(), "cuFFT failed");
+    }
+}
+
+std::string message(cudaError_t status, const char* call) {
+    return message(call, cudaGetErrorName(status), cudaGetErrorString(status));
+}
+
+std::string message(cublasStatus_t status, const char* call) {
+    return message(call, cublasGetStatusName(status), cublasGetStatusString(status));
+}
+
+template <class Status>
+void throw_unless(bool good, Status status, const char* call) {
+    if (good) return;
+    cudaGetLastError();  // forgotten, so that nobody else finds it
+    throw DeviceFailure(message(status, call));
+}
+
+template <class Status>
+bool tell_unless(bool good, Status status, const char* call) noexcept {
+    if (!good) std::fprintf(stderr, "%s\n", message(status, call).c_str());
+    return good;
+}
+
+}  // namespace
+
+void require(cudaError_t status, const char* call) { throw_unless(status == cudaSuccess, status, call); }
+void require(cublasStatus_t status, const char* call) { throw_unless(status == CUBLAS_STATUS_SUCCESS, status, call); }
+void require(cufftResult status, const char* call) { throw_unless(status == CUFFT_SUCCESS, status, call); }
+
+bool succeeded(cudaError_t status, const char* call) noexcept {
+    return tell_unless(status == cudaSuccess, status, call);
+}
+bool succeeded(cublasStatus_t status, const char* call) noexcept {
+    return tell_unless(status == CUBLAS_STATUS_SUCCESS, status, call);
+}
+bool succeeded(cufftResult status, const char* call) noexcept {
+    return tell_unless(status == CUFFT_SUCCESS, status, call);
+}
+
+}  // namespace apportion

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/fft2d/fft_planning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace apportion {
+
+namespace {
+
+constexpr std::pair<std::string_view, FftPlanning> kNames[] = {{"estimate", FftPlanning::estimate},
+                                                               {"measure", FftPlanning::measure},
+                                                               {"patient", FftPlanning::patient},
+                                                               {"unaligned", FftPlanning::unaligned}};
+
+std::optional<FftPlanning> planning_named(std::string_view name) {
+    for (const auto& [known, planning] : kNames)
+        if (name == known) return planning;
+    return std::nullopt;
+}
+
+}  // namespace
+
+FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& option) {
+    const auto refuse = [&](std::string_view entry) {
+        throw std::runtime_error(
+            fmt::format("{}: '{}' is not estimate, measure, patient or unaligned, nor worker=one of them for a worker "
+                        "that is named once",
+                        option, entry));
+    };
+    FftPlanningChoice choice;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        const std::string_view entry = text.substr(begin, end - begin);
+        const std::size_t equals = entry.find('=');
+        const auto planning = planning_named(equals == entry.npos ? entry : entry.substr(equals + 1));
+        if (!planning) refuse(entry);
+        if (equals == entry.npos) {
+            if (begin > 0) refuse(entry);
+            choice.general = *planning;
+        } else {
+            int worker = -1;
+            const auto [rest, error] = std::from_chars(entry.data(), entry.data() + equals, worker);
+            const bool whole = error == std::errc{} && rest == entry.data() + equals && worker >= 0;
+            if (!whole || !choice.of_worker.emplace(worker, *planning).second) refuse(entry);
+        }
+        begin = end + 1;
+    }
+    return choice;
+}
+
+FftPlanningChoice fft_planning_variable() {
+    const char* text = std::getenv("APPORTION_FFT_PLANNING");
+    return text && *text ? parse_fft_planning(text, "APPORTION_FFT_PLANNING") : FftPlanningChoice{};
+}
+
+}  // namespace apportion

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/grn/grn.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "codelets/common/device_worker.hpp"
+#include "codelets/common/kernel_codelet.hpp"
+#ifdef STARPU_SIMGRID
+#include "codelets/simulated/starpu_cost.hpp"
+#endif
+
+namespace apportion {
+
+namespace {
+
+#ifdef STARPU_SIMGRID
+// The expression matrix is no data here: it lies on every device from the beginning.
+const std::vector<starpu_data_access_mode> kModes = {STARPU_W};
+#else
+const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_R, STARPU_R, STARPU_W};
+#endif
+
+starpu_codelet& grn_codelet() {
+    static KernelCodelet codelet("grn", "grn", APPORTION_KERNELS(grn_cpu, grn_cuda), kModes);
+    return codelet.get();
+}
+
+#ifdef STARPU_SIMGRID
+std::uint64_t targets_of(const starpu_task* task) { return starpu_vector_get_nx(task->handles[0]); }
+#endif
+
+template <class T>
+TaskData vector_data(std::vector<T>& values, int mode, std::size_t first, std::size_t rows, std::size_t elements) {
+    TaskData d;
+    d.mode = mode;
+    d.data = values.data() + first * elements;
+    d.rows = rows;
+    d.element_size = elements * sizeof(T);
+    return d;
+}
+
+class Grn final : public Workload {
+  public:
+    explicit Grn(std::shared_ptr<GrnProblem> problem);
+    ~Grn() override;
+    Grn(const Grn&) = delete;
+    Grn& operator=(const Grn&) = delete;
+
+    starpu_codelet& codelet() override { return grn_codelet(); }
+    std::vector<TaskData> data(const TaskRange& range) override;
+    void* argument() override { return &problem_->parameters; }
+    void spoil_result() override;
+    Verification verify() override { return verify_grn(*problem_); }
+
+  private:
+    std::shared_ptr<GrnProblem> problem_;
+    std::vector<starpu_data_handle_t> shared_;  ///< candidates, table; none in the simulated flavour
+    DeviceWorkers keep_;
+};
+
+Grn::Grn(std::shared_ptr<GrnProblem> problem) : problem_(std::move(problem)) {
+    // Per word of a bit set and of logical operation, counting and addition; and to look up the entropies.
+    constexpr double kPerWord = 3;
+    GrnProblem& p = *problem_;
+    const double levels = p.parameters.levels;
+    shape_.name = "grn";
+    shape_.units = p.target_count();
+    shape_.operations_per_unit =
+        p.sets_per_target() * (kPerWord * static_cast<double>(p.parameters.words()) + 2 * levels * levels * levels);
+    shape_.bytes_per_unit = p.parameters.target_words() * sizeof(std::uint64_t) + sizeof(PredictorSet);
+    shape_.bytes_shared = p.candidates.size() * sizeof(std::uint64_t) + p.nlogn.size() * sizeof(std::int64_t);
+#ifdef STARPU_SIMGRID
+    simulated::install(codelet(), "grn", {.n = static_cast<double>(p.genes.size())}, targets_of);
+#else
+    shared_.resize(2);
+    starpu_vector_data_register(&shared_[0], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(p.candidates.data()),
+                                p.candidates.size(), sizeof(std::uint64_t));
+    starpu_vector_data_register(&shared_[1], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(p.nlogn.data()),
+                                p.nlogn.size(), sizeof(std::int64_t));
+#endif
+}
+
+Grn::~Grn() {
+    for (starpu_data_handle_t handle : shared_) starpu_data_unregister(handle);
+}
+
+void Grn::spoil_result() {
+    std::ranges::fill(problem_->results, PredictorSet{kNoGene, kNoGene, std::numeric_limits<double>::quiet_NaN()});
+}
+
+std::vector<TaskData> Grn::data(const TaskRange& range) {
+    GrnProblem& p = *problem_;
+    const TaskData results = vector_data(p.results, STARPU_W, range.first, range.units, 1);
+    if (shared_.empty()) return {results};
+    std::vector<TaskData> all(shared_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].shared = shared_[i];
+        all[i].mode = STARPU_R;
+    }
+    all.push_back(vector_data(p.targets, STARPU_R, range.first, range.units, p.parameters.target_words()));
+    all.push_back(results);
+    return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Workload> make_grn(std::shared_ptr<GrnProblem> problem) {
+    return std::make_unique<Grn>(std::move(problem));
+}
+
+std::unique_ptr<Workload> make_grn(const WorkloadOptions& options) {
+    return make_grn(std::make_shared<GrnProblem>(generated_grn_problem(options.sizes(1).front(), {}, options.seed)));
+}
+
+}  // namespace apportion

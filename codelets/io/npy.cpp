@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/io/npy.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/io/input_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/shown.hpp"
+
+namespace apportion {
+
+static_assert(std::endian::native == std::endian::little, "elements are read and written as they are");
+
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kAlignment = 64;  ///< of the data in the file, as NumPy writes it
+constexpr std::size_t kMaxHeader = 65536;
+constexpr std::size_t kMaxDimensions = 3;
+constexpr std::pair<ElementType, const char*> kTypes[] = {{ElementType::float32, "<f4"},
+                                                          {ElementType::float64, "<f8"},
+                                                          {ElementType::complex64, "<c8"},
+                                                          {ElementType::complex128, "<c16"}};
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+[[noreturn]] void fail(const std::string& path, const std::string& problem) {
+    throw std::runtime_error(path + ": " + problem);
+}
+
+[[noreturn]] void fail_system(const std::string& path, const char* action) {
+    fail(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
+}
+
+/// The header's text: a Python dictionary with exactly the keys 'descr', 'fortran_order' and 'shape'.
+class HeaderParser {
+  public:
+    HeaderParser(const std::string& path, std::string_view text) : path_(path), rest_(text) {}
+
+    NpyHeader parse() {
+        NpyHeader header;
+        bool seen[3] = {};
+        auto once = [&](int key) {
+            if (std::exchange(seen[key], true)) malformed();
+        };
+        expect('{');
+        while (!accept('}')) {
+            const std::string_view key = quoted();
+            expect(':');
+            if (key == "descr")
+                once(0), header.type = element_type();
+            else if (key == "fortran_order")
+                once(1), header.fortran_order = boolean();
+            else if (key == "shape")
+                once(2), shape(header);
+            else
+                malformed();
+            if (!accept(',')) {
+                expect('}');
+                break;
+            }
+        }
+        skip_space();
+        if (!rest_.empty() || !seen[0] || !seen[1] || !seen[2]) malformed();
+        return header;
+    }
+
+  private:
+    [[noreturn]] void malformed() const { fail(path_, "the .npy header is malformed; write the file with numpy.save"); }
+
+    void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n"), rest_.size())); }
+
+    bool accept(char c) {
+        skip_space();
+        if (!rest_.starts_with(c)) return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
+
+    void expect(char c) {
+        if (!accept(c)) malformed();
+    }
+
+    bool accept_word(std::string_view word) {
+        skip_space();
+        if (!rest_.starts_with(word)) return false;
+        rest_.remove_prefix(word.size());
+        return true;
+    }
+
+    std::string_view quoted() {
+        skip_space();
+        const char quote = rest_.empty() ? '\0' : rest_.front();
+        if (quote != '\'' && quote != '"') malformed();
+        const std::size_t end = rest_.find(quote, 1);
+        if (end == rest_.npos) malformed();
+        const std::string_view text = rest_.substr(1, end - 1);
+        rest_.remove_prefix(end + 1);
+        return text;
+    }
+
+    bool boolean() {
+        if (accept_word("True")) return true;
+        if (!accept_word("False")) malformed();
+        return false;
+    }
+
+    ElementType element_type() {
+        skip_space();
+        if (rest_.starts_with('[')) fail(path_, "has structured elements; floating-point numbers are needed");
+        const std::string_view descr = quoted();
+        for (const auto& [type, name] : kTypes)
+            if (descr == name) return type;
+        fail(path_, fmt::format("has elements of type {}; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
+                                "'<c16' (complex128) are needed",
+                                in_quotes(descr)));
+    }
+
+    std::size_t integer() {
+        skip_space();
+        std::size_t value = 0;
+        const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+        if (error != std::errc{}) malformed();
+        rest_.remove_prefix(end - rest_.data());
+        return value;
+    }
+
+    void shape(NpyHeader& header) {
+        std::vector<std::size_t> dimensions;
+        expect('(');
+        while (!accept(')')) {
+            dimensions.push_back(integer());
+            if (!accept(',')) {
+                expect(')');
+                break;
+            }
+        }
+        if (dimensions.empty() || dimensions.size() > kMaxDimensions)
+            fail(path_,
+                 fmt::format("has {} dimensions; an array with 1 to {} is needed", dimensions.size(), kMaxDimensions));
+        if (std::ranges::find(dimensions, 0u) != dimensions.end())
+            fail(path_, fmt::format("is an empty array of {}", fmt::join(dimensions, " x ")));
+        header.shape = dimensions;
+    }
+
+    const std::string& path_;
+    std::string_view rest_;
+};
+
+File open_file(const std::string& path) {
+    require_regular_file(path);
+    File file(std::fopen(path.c_str(), "rb"), std::fclose);
+    if (!file) fail_system(path, "open");
+    return file;
+}
+
+NpyHeader read_header(const std::string& path, std::FILE* file) {
+    unsigned char start[12] = {};
+    const std::size_t got = std::fread(start, 1, sizeof start, file);
+    if (got < sizeof start || std::memcmp(start, kMagic.data(), kMagic.size()) != 0) fail(path, "is not a .npy file");
+    const int version = start[6];
+    if (version < 1 || version > 3) fail(path, fmt::format("has .npy version {}; 1 to 3 are known", version));
+    const std::size_t before = version == 1 ? 10 : 12;
+    std::size_t length = start[8] + 256u * start[9];
+    if (version > 1) length += (std::size_t{start[10]} << 16) + (std::size_t{start[11]} << 24);
+    if (length > kMaxHeader)
+        fail(path, fmt::format("has a .npy header of {} bytes; at most {} make sense", length, kMaxHeader));
+
+    std::string text(length, '\0');
+    std::fseek(file, static_cast<long>(before), SEEK_SET);
+    if (std::fread(text.data(), 1, length, file) != length) fail(path, "ends within its .npy header");
+    NpyHeader header = HeaderParser(path, text).parse();
+    header.data_offset = before + length;
+
+    struct stat status;
+    if (fstat(fileno(file), &status) != 0) fail_system(path, "read");
+    const std::size_t has = static_cast<std::size_t>(status.st_size) - header.data_offset;
+    std::size_t needs = element_size(header.type);
+    bool overflow = false;
+    for (const std::size_t n : header.shape) overflow = overflow || __builtin_mul_overflow(needs, n, &needs);
+    if (overflow || has < needs)
+        fail(path, fmt::format("is truncated: its shape {} needs more than the {} bytes of data it has",
+                               fmt::join(header.shape, " x "), has));
+    header.columns = header.shape.back();
+    header.rows = std::reduce(header.shape.begin(), header.shape.end() - 1, std::size_t{1}, std::multiplies<>());
+    if (has > needs) fail(path, fmt::format("has {} bytes behind the {} that its shape needs", has - needs, needs));
+    return header;
+}
+
+void read_exactly(const std::string& path, std::FILE* file, void* data, std::size_t bytes) {
+    if (std::fread(data, 1, bytes, file) != bytes) fail_system(path, "read");
+}
+
+NpyHeader check_matrix(const std::string& path, NpyHeader header) {
+    if (header.shape.size() != 2)
+        fail(path, fmt::format("has {} dimension{}; a matrix with 2 is needed", header.shape.size(),
+                               header.shape.size() == 1 ? "" : "s"));
+    if (is_complex(header.type)) fail(path, "has complex elements; float32 or float64 are needed");
+    return header;
+}
+
+NpyHeader check_rows(const std::string& path, NpyHeader header, NpyElements elements) {
+    if (header.fortran_order && header.shape.size() > 2)
+        fail(path, "is in Fortran order; write numpy.ascontiguousarray of it");
+    if (is_complex(header.type) && elements == NpyElements::real)
+        fail(path, "has complex elements; float32 or float64 are needed");
+    if (!is_complex(header.type) && elements == NpyElements::complex)
+        fail(path, "has real elements; complex64 or complex128 are needed, which array.astype gives");
+    return header;
+}
+
+/// Reads a strip of rows at a time and scatters it, so that both sides are touched in cache-sized pieces.
+template <class T>
+void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
+    // Long rows need no more of them in a strip, which then holds one at least.
+    constexpr std::size_t kMostRows = 64, kStripBytes = 4 << 20;
+    const std::size_t strip_rows =
+        std::clamp<std::size_t>(kStripBytes / (matrix.columns() * sizeof(T)), 1, std::min(kMostRows, matrix.rows()));
+    std::vector<T> strip(strip_rows * matrix.columns());
+    for (std::size_t first = 0; first < matrix.rows(); first += strip_rows) {
+        const std::size_t rows = std::min(strip_rows, matrix.rows() - first);
+        read_exactly(path, file, strip.data(), rows * matrix.columns() * sizeof(T));
+        matrix.for_each_column<T>([&](T* column, std::size_t j) {
+            for (std::size_t i = 0; i < rows; ++i) column[first + i] = strip[i * matrix.columns() + j];
+        });
+    }
+}
+
+void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
+    switch (matrix.type()) {
+        case ElementType::float32:
+            return read_scattered<float>(path, file, matrix);
+        case ElementType::float64:
+            return read_scattered<double>(path, file, matrix);
+        case ElementType::complex64:
+            return read_scattered<std::complex<float>>(path, file, matrix);
+        case ElementType::complex128:
+            return read_scattered<std::complex<double>>(path, file, matrix);
+    }
+}
+
+/// Reads the data at the file's position, column after column or row after row of the matrix.
+void read_data(const std::string& path, std::FILE* file, Matrix& matrix, bool column_by_column) {
+    // One row is the same in both orders, and the columns of one element lie one behind the other.
+    if (matrix.rows() == 1 && matrix.ld() == 1)
+        return read_exactly(path, file, matrix.at(0, 0), matrix.columns() * element_size(matrix.type()));
+    if (!column_by_column) return read_scattered(path, file, matrix);
+    const std::size_t column_bytes = matrix.rows() * element_size(matrix.type());
+    for (std::size_t j = 0; j < matrix.columns(); ++j) read_exactly(path, file, matrix.at(0, j), column_bytes);
+}
+
+std::string header_text(ElementType type, bool fortran_order, const std::vector<std::size_t>& shape) {
+    const auto* descr = std::ranges::find(kTypes, type, [](const auto& t) { return t.first; })->second;
+    std::string text =
+        fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", descr,
+                    fortran_order ? "True" : "False", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+    const std::size_t before = kMagic.size() + 4;
+    const std::size_t end = (before + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
+    text.append(end - before - text.size() - 1, ' ');
+    text += '\n';
+    const char prefix[4] = {1, 0, static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
+    return std::string(kMagic) + std::string(prefix, 4) + text;
+}
+
+void write_file(const std::string& path, const std::string& header, const Matrix& matrix) {
+    NewFile file(path);
+    bool good = std::fwrite(header.data(), 1, header.size(), file.stream()) == header.size();
+    const std::size_t column_bytes = matrix.rows() * element_size(matrix.type());
+    for (std::size_t j = 0; good && j < matrix.columns(); ++j)
+        good = std::fwrite(matrix.at(0, j), 1, column_bytes, file.stream()) == column_bytes;
+    file.finish();
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) {
+    return check_matrix(path, read_header(path, open_file(path).get()));
+}
+
+NpyHeader read_npy_rows_header(const std::string& path, NpyElements elements) {
+    return check_rows(path, read_header(path, open_file(path).get()), elements);
+}
+
+Matrix read_npy(const std::string& path) {
+    const File file = open_file(path);
+    const NpyHeader header = check_matrix(path, read_header(path, file.get()));
+    Matrix matrix(header.type, header.rows, header.columns);
+    read_data(path, file.get(), matrix, header.fortran_order);
+    return matrix;
+}
+
+Matrix read_npy_rows(const std::string& path, NpyElements elements) {
+    const File file = open_file(path);
+    const NpyHeader header = check_rows(path, read_header(path, file.get()), elements);
+    Matrix matrix(header.type, header.columns, header.rows);
+    read_data(path, file.get(), matrix, !header.fortran_order || header.shape.size() == 1);
+    return matrix;
+}
+
+void require_finite(const std::string& path, const Matrix& matrix, NpyRead read) {
+    const bool complex = matrix.type() == ElementType::complex64 || matrix.type() == ElementType::complex128;
+    const auto check = [&]<class T>() {
+        const std::size_t parts = complex ? 2 : 1, count = parts * matrix.rows();
+        for (std::size_t j = 0; j < matrix.columns(); ++j) {
+            const T* const column = static_cast<const T*>(matrix.at(0, j));
+            const T* const bad = std::find_if_not(column, column + count, [](T value) { return std::isfinite(value); });
+            if (bad == column + count) continue;
+            const std::size_t i = static_cast<std::size_t>(bad - column) / parts;
+            throw std::runtime_error(fmt::format("{}: the element in row {}, column {} (from 0) is not finite", path,
+                                                 read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i));
+        }
+    };
+    if (matrix.type() == ElementType::float32 || matrix.type() == ElementType::complex64)
+        check.operator()<float>();
+    else
+        check.operator()<double>();
+}
+
+void write_npy(const std::string& path, const Matrix& matrix) {
+    write_file(path, header_text(matrix.type(), true, {matrix.rows(), matrix.columns()}), matrix);
+}
+
+void write_npy_rows(const std::string& path, const Matrix& matrix, const std::vector<std::size_t>& shape) {
+    write_file(path, header_text(matrix.type(), false, shape), matrix);
+}
+
+}  // namespace apportion

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/jacobi/linear_system.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace apportion {
+
+namespace {
+
+constexpr double kDominance = 1.1;
+
+template <class T>
+const T* elements(const Matrix& matrix, std::size_t column = 0) {
+    return static_cast<const T*>(matrix.at(0, column));
+}
+
+/// Calls body(column, value) for the entries of a row.
+template <class T, class Body>
+void for_each_entry(const LinearSystem& system, std::size_t row, Body&& body) {
+    if (system.dense) {
+        const T* const a = elements<T>(*system.dense, row);
+        for (std::size_t j = 0; j < system.n(); ++j) body(j, a[j]);
+    } else {
+        const SparseMatrix& s = *system.sparse;
+        for (std::int64_t k = s.start[row]; k < s.start[row + 1]; ++k)
+            body(static_cast<std::size_t>(s.columns[k]), static_cast<T>(s.values[k]));
+    }
+}
+
+/// Calls body.operator()<T>() for the system's type.
+template <class Body>
+auto by_type(const LinearSystem& system, Body&& body) {
+    return system.type() == ElementType::float32 ? body.template operator()<float>()
+                                                 : body.template operator()<double>();
+}
+
+template <class T>
+void make_dominant(Matrix& a) {
+    a.for_each_column<T>([&](T* row, std::size_t i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < a.rows(); ++j) {
+            row[j] = -std::abs(row[j]);
+            if (j != i) sum += std::abs(double{row[j]});
+        }
+        row[i] = static_cast<T>(sum > 0 ? kDominance * sum : 1);
+    });
+}
+
+}  // namespace
+
+double LinearSystem::entries() const {
+    const double size = static_cast<double>(n());
+    return dense ? size * size : static_cast<double>(sparse->values.size());
+}
+
+LinearSystem random_system(ElementType type, std::size_t n, std::uint64_t seed) {
+    require_free_memory(matrix_bytes(type, n, n), "the matrix and the vectors");
+    LinearSystem system{"the generated system", Matrix(type, n, n), {}, Matrix(type, n, 1)};
+    fill_random(*system.dense, seed);
+    fill_random(system.b, seed + 1);
+#ifndef STARPU_SIMGRID
+    by_type(system, [&]<class T>() { make_dominant<T>(*system.dense); });
+#endif
+    return system;
+}
+
+void set_solution_of_ones(LinearSystem& system) {
+    by_type(system, [&]<class T>() {
+        for (std::size_t i = 0; i < system.n(); ++i) {
+            double sum = 0;
+            for_each_entry<T>(system, i, [&](std::size_t, T value) { sum += double{value}; });
+            *static_cast<T*>(system.b.at(i, 0)) = static_cast<T>(sum);
+        }
+    });
+}
+
+void check_solvable(const LinearSystem& system) {
+    by_type(system, [&]<class T>() {
+        for (std::size_t i = 0; i < system.n(); ++i) {
+            T diagonal = 0;
+            for_each_entry<T>(system, i, [&](std::size_t j, T value) {
+                if (!std::isfinite(value))
+                    throw std::runtime_error(fmt::format("{}: the element in row {}, column {} (from 1) is not finite",
+                                                         system.name, i + 1, j + 1));
+                if (j == i) diagonal = value;
+            });
+            if (diagonal == 0)
+                throw std::runtime_error(
+                    fmt::format("{}: there is a zero on the diagonal of row {} (from 1), by which the Jacobi method "
+                                "would divide; put the equations into another order",
+                                system.name, i + 1));
+            if (!std::isfinite(elements<T>(system.b)[i]))
+                throw std::runtime_error(
+                    fmt::format("{}: element {} (from 1) of the right-hand side is not finite", system.name, i + 1));
+        }
+    });
+}
+
+std::string describe_dominance(const LinearSystem& system) {
+    return by_type(system, [&]<class T>() -> std::string {
+        for (std::size_t i = 0; i < system.n(); ++i) {
+            double diagonal = 0, others = 0;
+            for_each_entry<T>(system, i,
+                              [&](std::size_t j, T value) { (j == i ? diagonal : others) += std::abs(double{value}); });
+            if (!(diagonal > others))
+                return fmt::format("row {} (from 1) is not diagonally dominant: {:.4g} on the diagonal, {:.4g} beside",
+                                   i + 1, diagonal, others);
+        }
+        return "every row is diagonally dominant";
+    });
+}
+
+Matrix diagonal_of(const LinearSystem& system) {
+    Matrix diagonal(system.type(), system.n(), 1);
+#ifndef STARPU_SIMGRID
+    by_type(system, [&]<class T>() {
+        for (std::size_t i = 0; i < system.n(); ++i)
+            for_each_entry<T>(system, i, [&](std::size_t j, T value) {
+                if (j == i) *static_cast<T*>(diagonal.at(i, 0)) = value;
+            });
+    });
+#endif
+    return diagonal;
+}
+
+void plain_jacobi_iteration(const LinearSystem& system, const Matrix& x, Matrix& x_new) {
+    by_type(system, [&]<class T>() {
+        const T* const from = elements<T>(x);
+        for (std::size_t i = 0; i < system.n(); ++i) {
+            T sum = 0, diagonal = 0;
+            for_each_entry<T>(system, i, [&](std::size_t j, T value) {
+                if (j == i)
+                    diagonal = value;
+                else
+                    sum += value * from[j];
+            });
+            *static_cast<T*>(x_new.at(i, 0)) = (elements<T>(system.b)[i] - sum) / diagonal;
+        }
+    });
+}
+
+}  // namespace apportion

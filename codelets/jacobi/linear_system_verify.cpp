@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "codelets/jacobi/linear_system.hpp"
+
+namespace apportion {
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kSlack = 8;  ///< in epsilons, where rows are short
+
+double epsilon(const LinearSystem& system) {
+    return system.type() == ElementType::float32 ? std::numeric_limits<float>::epsilon()
+                                                 : std::numeric_limits<double>::epsilon();
+}
+
+VectorXd in_double(const Matrix& matrix, std::size_t column = 0) {
+    VectorXd result(static_cast<Eigen::Index>(matrix.rows()));
+    for (Eigen::Index i = 0; i < result.size(); ++i) {
+        const void* at = matrix.at(static_cast<std::size_t>(i), column);
+        result[i] = matrix.type() == ElementType::float32 ? double{*static_cast<const float*>(at)}
+                                                          : *static_cast<const double*>(at);
+    }
+    return result;
+}
+
+/// Row i of the matrix times x, and the sum of the products' absolute values.
+struct RowProduct {
+    double product = 0, magnitude = 0, row_sum = 0, diagonal = 0;
+};
+
+RowProduct row_product(const LinearSystem& system, std::size_t i, const VectorXd& x) {
+    RowProduct result;
+    const auto add = [&](Eigen::Index j, double value) {
+        result.product += value * x[j];
+        result.magnitude += std::abs(value * x[j]);
+        result.row_sum += std::abs(value);
+        if (static_cast<std::size_t>(j) == i) result.diagonal = value;
+    };
+    if (system.dense) {
+        const VectorXd row = in_double(*system.dense, i);
+        for (Eigen::Index j = 0; j < row.size(); ++j) add(j, row[j]);
+    } else {
+        const SparseMatrix& s = *system.sparse;
+        for (std::int64_t k = s.start[i]; k < s.start[i + 1]; ++k) add(s.columns[k], s.values[k]);
+    }
+    return result;
+}
+
+/// The larger one; not-a-number counts as infinite.
+double worse(double worst, double error) {
+    return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+}
+
+MatrixXd whole_matrix(const LinearSystem& system) {
+    const auto n = static_cast<Eigen::Index>(system.n());
+    MatrixXd a = MatrixXd::Zero(n, n);
+    for (Eigen::Index i = 0; i < n; ++i)
+        if (system.dense)
+            a.row(i) = in_double(*system.dense, static_cast<std::size_t>(i)).transpose();
+        else
+            for (std::int64_t k = system.sparse->start[i]; k < system.sparse->start[i + 1]; ++k)
+                a(i, system.sparse->columns[k]) = system.sparse->values[k];
+    return a;
+}
+
+/// |x - x*| / |x*| / condition of A, in maximum norms, with Eigen's solution x*.
+double distance_from_direct_solution(const LinearSystem& system, const VectorXd& x) {
+    // Eigen estimates the condition in the norm of column sums; that of the transposed matrix is the one wanted here.
+    // The estimate may be too small, by less than this in practice.
+    constexpr double kEstimate = 4;
+    const Eigen::PartialPivLU<MatrixXd> lu(whole_matrix(system).transpose());
+    const VectorXd direct = lu.transpose().solve(in_double(system.b));
+    const double size = direct.lpNorm<Eigen::Infinity>();
+    const double distance = (x - direct).lpNorm<Eigen::Infinity>();
+    return distance == 0 ? 0 : distance / size * lu.rcond() / kEstimate;
+}
+
+}  // namespace
+
+Verification verify_iteration(const LinearSystem& system, const Matrix& x, const Matrix& x_new) {
+    const VectorXd from = in_double(x), to = in_double(x_new), b = in_double(system.b);
+    Verification result;
+    for (std::size_t i = 0; i < system.n(); ++i) {
+        const auto row = static_cast<Eigen::Index>(i);
+        const RowProduct p = row_product(system, i, from);
+        const double should = from[row] + (b[row] - p.product) / p.diagonal;
+        const double magnitude = std::abs(from[row]) + (std::abs(b[row]) + p.magnitude) / std::abs(p.diagonal);
+        const double error = std::abs(to[row] - should);
+        result.max_error = worse(result.max_error, error == 0 ? 0 : error / magnitude);
+    }
+    result.tolerance = (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system);
+    result.correct = result.max_error <= result.tolerance;
+    return result;
+}
+
+Verification verify_solution(const LinearSystem& system, const Matrix& x, double tolerance) {
+    const VectorXd solution = in_double(x), b = in_double(system.b);
+    double residual = 0, norm = 0;
+    for (std::size_t i = 0; i < system.n(); ++i) {
+        const RowProduct p = row_product(system, i, solution);
+        residual = worse(residual, std::abs(b[static_cast<Eigen::Index>(i)] - p.product));
+        norm = std::max(norm, p.row_sum);
+    }
+    const double size = norm * solution.lpNorm<Eigen::Infinity>() + b.lpNorm<Eigen::Infinity>();
+    Verification result;
+    result.max_error = residual == 0 ? 0 : residual / size;
+    if (system.n() <= kDirectlySolved)
+        result.max_error = worse(result.max_error, distance_from_direct_solution(system, solution));
+    result.tolerance = 2 * tolerance + (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system);
+    result.correct = result.max_error <= result.tolerance;
+    return result;
+}
+
+}  // namespace apportion

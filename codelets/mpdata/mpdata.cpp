@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "codelets/mpdata/mpdata.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "codelets/common/device_worker.hpp"
+#include "codelets/common/kernel_codelet.hpp"
+#ifdef STARPU_SIMGRID
+#include "codelets/simulated/starpu_cost.hpp"
+#endif
+
+namespace apportion {
+
+namespace {
+
+// Additions, multiplications, divisions and comparisons of one cell in one time step, counted in mpdata_arithmetic.hpp.
+constexpr double kOperationsPerCell = 340;
+
+starpu_codelet& mpdata_codelet() {
+    static KernelCodelet codelet("mpdata", "mpdata", APPORTION_KERNELS(mpdata_cpu, mpdata_cuda),
+                                 {STARPU_R, STARPU_R, STARPU_W});
+    return codelet.get();
+}
+
+#ifdef STARPU_SIMGRID
+std::uint64_t planes_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[2]); }
+#endif
+
+class Mpdata final : public Workload {
+  public:
+    explicit Mpdata(std::shared_ptr<MpdataField> field);
+    ~Mpdata() override { field_->unpin(); }
+    Mpdata(const Mpdata&) = delete;
+    Mpdata& operator=(const Mpdata&) = delete;
+
+    starpu_codelet& codelet() override { return mpdata_codelet(); }
+    void* argument() override { return &grid_; }
+    std::vector<TaskData> data(const TaskRange& range) override;
+    void spoil_result() override;
+    Verification verify() override;
+
+  private:
+    std::shared_ptr<MpdataField> field_;
+    MpdataGrid grid_;
+    DeviceWorkers keep_;
+};
+
+Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), grid_(field_->grid()) {
+    constexpr std::uint64_t kFields = 5;  // psi, result and three Courant numbers
+    shape_.name = "mpdata";
+    shape_.units = static_cast<std::uint64_t>(field_->nx());
+    if (grid_.ny == grid_.nz && grid_.steps == 1) name_profile(static_cast<std::uint64_t>(grid_.ny));
+    shape_.operations_per_unit = kOperationsPerCell * grid_.ny * grid_.nz * grid_.steps;
+    const std::uint64_t plane_bytes = sizeof(double) * grid_.plane();
+    shape_.bytes_per_unit = kFields * plane_bytes;
+    // Scratch memory is StarPU's, an eighth of a device at most.
+    shape_.bytes_shared = 2 * static_cast<std::uint64_t>(grid_.halo()) * kFields * plane_bytes;
+    field_->pin();
+#ifdef STARPU_SIMGRID
+    const auto size = [](int n) { return static_cast<double>(n); };
+    simulated::install(codelet(), "mpdata", {.m = size(field_->nx()), .n = size(grid_.ny), .k = size(grid_.nz)},
+                       planes_of);
+#endif
+}
+
+std::vector<TaskData> Mpdata::data(const TaskRange& range) {
+    const auto planes = [&](int mode, double* first, std::size_t doubles_per_plane, std::size_t count) {
+        TaskData d;
+        d.mode = mode;
+        d.data = first;
+        d.ld = d.rows = doubles_per_plane;
+        d.columns = count;
+        d.element_size = sizeof(double);
+        return d;
+    };
+    const int first = static_cast<int>(range.first), halo = grid_.halo();
+    const std::size_t read = range.units + 2 * static_cast<std::size_t>(halo);
+    return {planes(STARPU_R, field_->plane(first - halo), grid_.plane(), read),
+            planes(STARPU_R | APPORTION_KEEP, field_->courant_planes(first - halo), 3 * grid_.plane(), read),
+            planes(STARPU_W, field_->result_plane(first), grid_.plane(), range.units)};
+}
+
+void Mpdata::spoil_result() {
+    std::fill_n(field_->result_plane(0), static_cast<std::size_t>(field_->nx()) * grid_.plane(),
+                std::numeric_limits<double>::quiet_NaN());
+}
+
+Verification Mpdata::verify() {
+    const std::vector<double> expected = mpdata_reference(*field_);
+    Verification verification{true, 0, 0};
+    auto value = expected.begin();
+    for (int x = 0; x < field_->nx(); ++x)
+        for (int y = 0; y < grid_.ny; ++y) {
+            const double* row = field_->result_plane(x) + static_cast<std::ptrdiff_t>(y + 1) * grid_.row() + 1;
+            for (int z = 0; z < grid_.nz; ++z, ++value) {
+                const double error = std::abs(row[z] - *value);
+                if (error == 0) continue;  // false for NaN as well
+                verification.correct = false;
+                verification.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity()
+                                                           : std::max(verification.max_error, error);
+            }
+        }
+    return verification;
+}
+
+}  // namespace
+
+std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field) {
+    return std::make_unique<Mpdata>(std::move(field));
+}
+
+std::unique_ptr<Workload> make_mpdata(const WorkloadOptions& options) {
+    constexpr double kCourant = 0.9;
+    std::vector<int> size;
+    for (const std::uint64_t cells : options.sizes(3))
+        size.push_back(static_cast<int>(std::min<std::uint64_t>(cells, std::numeric_limits<int>::max())));
+    auto field = std::make_shared<MpdataField>(size[0], MpdataGrid{size[1], size[2], 1});
+    rotating_body(*field, MpdataBody::cone, kCourant);
+    return make_mpdata(std::move(field));
+}
+
+}  // namespace apportion

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/engine/virtual_run.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <tuple>
+
+#include "policies/engine/block_flow.hpp"
+#include "policies/shared/block_costs.hpp"
+
+namespace apportion {
+
+namespace {
+
+class VirtualRun {
+  public:
+    VirtualRun(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions)
+        : load_(load), policy_(policy), functions_(functions), lanes_(functions.size()), flow_(load, policy) {}
+
+    double run() {
+        accept(flow_.ask_all(0), 0);
+        while (!events_.empty()) {
+            const auto [at_s, number, home] = events_.top();
+            events_.pop();
+            const Running& block = blocks_[number];
+            const std::size_t p = static_cast<std::size_t>(block.block.processor);
+            if (home) {
+                makespan_s_ = std::max(makespan_s_, at_s);
+                if (load_.processors[p].own_memory)
+                    policy_.block_returned(block.block.processor, block.block.units, at_s - block.end_s);
+                continue;
+            }
+            events_.emplace(at_s + one_way_s(load_, p, block.block.units), number, true);
+            accept(flow_.finished(block.block.id, block.start_s, block.end_s, block.end_s - block.start_s, at_s), at_s);
+        }
+        return makespan_s_;
+    }
+
+  private:
+    struct Lane {
+        double link_free_s = 0;
+        double free_s = 0;
+    };
+    struct Running {
+        Block block;
+        double start_s = 0, end_s = 0;
+    };
+    using Event = std::tuple<double, std::size_t, bool>;  ///< when, block, home (or its kernel ended)
+
+    void accept(const std::vector<Block>& blocks, double now_s) {
+        for (const Block& block : blocks) {
+            const auto p = static_cast<std::size_t>(block.processor);
+            Lane& lane = lanes_[p];
+            lane.link_free_s = std::max(lane.link_free_s, now_s) + one_way_s(load_, p, block.units);
+            const double start_s = std::max(lane.link_free_s, lane.free_s) + kBlockOverhead_s;
+            lane.free_s = start_s + functions_[p].seconds(static_cast<double>(block.units));
+            events_.emplace(lane.free_s, blocks_.size(), false);
+            blocks_.push_back({block, start_s, lane.free_s});
+        }
+    }
+
+    const LoadDescription& load_;
+    Policy& policy_;
+    const std::vector<PiecewiseLinear>& functions_;
+    std::vector<Lane> lanes_;
+    BlockFlow flow_;
+    std::vector<Running> blocks_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    double makespan_s_ = 0;
+};
+
+}  // namespace
+
+std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load) {
+    std::vector<PiecewiseLinear> functions;
+    for (const ProcessorProfile& profile : load.recorded.processors) {
+        std::vector<BlockTime> samples;
+        for (const ProfilePoint& point : profile.points)
+            samples.push_back({static_cast<double>(point.units), point.seconds});
+        const auto function = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::kAsMeasured);
+        if (!function) return {};
+        functions.push_back(*function);
+    }
+    if (functions.size() != load.processors.size()) functions.clear();
+    return functions;
+}
+
+double virtual_makespan(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions) {
+    try {
+        return VirtualRun(load, policy, functions).run();
+    } catch (const PolicyError&) {
+        return std::numeric_limits<double>::infinity();
+    }
+}
+
+}  // namespace apportion

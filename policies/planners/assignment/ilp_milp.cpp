@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/planners/assignment/ilp_milp.hpp"
+
+#include <lpsolve/lp_lib.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "policies/planners/assignment/min_min.hpp"
+
+namespace apportion {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The program in lp_solve's terms: columns 1 ... p are the packets of the units, column p + 1 is C or T.
+class Program {
+  public:
+    Program(const DataAssignment& problem, Clock::time_point deadline);
+    ~Program() { delete_lp(lp_); }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+
+    /// Returns whether the optimum was found; `best` is the best solution, if any.
+    bool solve();
+    const std::optional<std::vector<Units>>& best() const { return best_; }
+
+  private:
+    void add_row(const std::vector<std::pair<int, double>>& entries, int relation, double right);
+    void take_solution();
+
+    static int is_late(lprec*, void* self) { return Clock::now() >= static_cast<Program*>(self)->deadline_; }
+    static void improved(lprec*, void* self, int) { static_cast<Program*>(self)->take_solution(); }
+
+    const DataAssignment& problem_;
+    Clock::time_point deadline_;
+    lprec* lp_;
+    std::optional<std::vector<Units>> best_;
+};
+
+void Program::add_row(const std::vector<std::pair<int, double>>& entries, int relation, double right) {
+    std::vector<int> columns;
+    std::vector<double> values;
+    for (const auto& [column, value] : entries) {
+        columns.push_back(column);
+        values.push_back(value);
+    }
+    add_constraintex(lp_, static_cast<int>(entries.size()), values.data(), columns.data(), relation, right);
+}
+
+Program::Program(const DataAssignment& problem, Clock::time_point deadline)
+    : problem_(problem), deadline_(deadline), lp_(make_lp(0, static_cast<int>(problem.units.size()) + 1)) {
+    const int last = static_cast<int>(problem.units.size()) + 1;
+    const bool serial = problem.network == Network::kSerial;
+    set_verbose(lp_, NEUTRAL);
+    set_add_rowmode(lp_, TRUE);
+    std::vector<double> objective(static_cast<std::size_t>(last) + 1, 0);
+    objective.back() = 1;
+    std::vector<std::vector<std::pair<int, double>>> of_node(problem.nodes.size());
+    std::vector<std::pair<int, double>> all;
+    for (int column = 1; column < last; ++column) {
+        const AssignmentUnit& unit = problem.units[static_cast<std::size_t>(column) - 1];
+        if (serial) objective[static_cast<std::size_t>(column)] = problem.nodes[unit.node].seconds_per_packet;
+        of_node[unit.node].emplace_back(column, 1.0);
+        all.emplace_back(column, 1.0);
+    }
+    set_obj_fn(lp_, objective.data());
+    add_row(all, EQ, static_cast<double>(problem.packets));
+    for (std::size_t i = 0; i < problem.nodes.size(); ++i)
+        if (problem.nodes[i].maximum_packets < problem.packets && !of_node[i].empty())
+            add_row(of_node[i], LE, static_cast<double>(problem.nodes[i].maximum_packets));
+    for (int column = 1; column < last; ++column) {
+        const AssignmentUnit& unit = problem.units[static_cast<std::size_t>(column) - 1];
+        const AssignmentNode& node = problem.nodes[unit.node];
+        std::vector<std::pair<int, double>> row = {{last, -1.0}};
+        if (!serial)
+            for (const auto& [other, one] : of_node[unit.node])
+                row.emplace_back(other, node.seconds_per_packet + (other == column ? unit.seconds_per_packet : 0));
+        else
+            row.emplace_back(column, unit.seconds_per_packet);
+        add_row(row, LE, serial ? 0 : -2 * node.startup_s);
+    }
+    set_add_rowmode(lp_, FALSE);
+    for (int column = 1; column < last; ++column) {
+        set_int(lp_, column, TRUE);
+        set_upbo(lp_, column, static_cast<double>(problem.units[static_cast<std::size_t>(column) - 1].maximum_packets));
+    }
+    if (!serial)
+        for (const AssignmentNode& node : problem.nodes)
+            set_lowbo(lp_, last, std::max(get_lowbo(lp_, last), 2 * node.startup_s));
+    set_minim(lp_);
+    put_abortfunc(lp_, is_late, this);
+    put_msgfunc(lp_, improved, this, MSG_MILPFEASIBLE | MSG_MILPEQUAL | MSG_MILPBETTER);
+}
+
+void Program::take_solution() {
+    double* values = nullptr;
+    if (!get_ptr_variables(lp_, &values)) return;
+    std::vector<Units> packets;
+    Units sum = 0;
+    for (std::size_t j = 0; j < problem_.units.size(); ++j) {
+        packets.push_back(std::llround(values[j]));
+        sum += packets.back();
+        if (packets.back() < 0 || packets.back() > problem_.units[j].maximum_packets) return;
+    }
+    if (sum != problem_.packets) return;
+    if (!best_ || makespan(problem_, packets) < makespan(problem_, *best_)) best_ = std::move(packets);
+}
+
+bool Program::solve() {
+    const int status = ::solve(lp_);
+    if (status == OPTIMAL || status == SUBOPTIMAL) take_solution();
+    return status == OPTIMAL && best_;
+}
+
+}  // namespace
+
+Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions& options) {
+    const auto deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_limit_s));
+    Plan plan = plan_min_min_v2(problem);
+    plan.algorithm = "ilp-milp";
+    if (!plan.failure.empty() || problem.packets == 0) return plan;
+    const DataAssignment scaled = in_granules(problem);
+    Program program(scaled, deadline);
+    const bool optimal = program.solve();
+    if (program.best()) {
+        std::vector<Units> packets = in_packets(*program.best(), problem);
+        if (makespan(problem, packets) < plan.makespan_s)
+            finish_assignment(problem, std::move(packets), plan.lower_bound_s, plan);
+    }
+    if (optimal) {
+        plan.lower_bound_s = plan.makespan_s;
+        plan.optimal = true;
+    }
+    return plan;
+}
+
+}  // namespace apportion

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/planners/continuous/smooth_fpm.hpp"
+
+#include <vector>
+
+#include "models/speed_trend.hpp"
+#include "policies/planners/continuous/continuous.hpp"
+#include "policies/planners/hpopta/hpopta.hpp"
+
+namespace apportion {
+
+PlanProblem smoothed(const PlanProblem& problem) {
+    PlanProblem smooth = problem;
+    for (DiscreteTimes& times : smooth.processors) {
+        std::vector<BlockTime> samples;
+        for (std::size_t k = 0; k < times.points.size(); ++k)
+            samples.push_back({static_cast<double>(times.points[k]), times.seconds[k]});
+        const auto trend = SpeedTrend::through(samples);
+        if (!trend) continue;
+        for (std::size_t k = 0; k < samples.size(); ++k) times.seconds[k] = trend->seconds(samples[k].units);
+    }
+    return smooth;
+}
+
+Plan plan_smooth_fpm(const PlanProblem& problem) {
+    Plan plan = plan_hpopta(smoothed(problem));
+    plan.algorithm = "smooth-fpm";
+    plan.optimal = false;  // it was for the smoothed times
+    if (plan.failure.empty()) ContinuousProblem(problem).finish(plan, std::move(plan.shares));
+    return plan;
+}
+
+}  // namespace apportion

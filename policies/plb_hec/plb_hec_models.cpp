@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/plb_hec_models.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apportion {
+
+namespace {
+
+double deviation(double measured_s, double expected_s) { return std::abs(measured_s / expected_s - 1); }
+
+}  // namespace
+
+bool PlbHecModels::begin(const LoadDescription& load) {
+    const auto same = [](const Entry& entry, const Processor& processor) {
+        return entry.processor.name == processor.name && entry.processor.kind == processor.kind;
+    };
+    if (!std::equal(entries_.begin(), entries_.end(), load.processors.begin(), load.processors.end(), same)) {
+        entries_.clear();
+        kinds_.clear();
+        for (std::size_t p = 0; p < load.processors.size(); ++p) {
+            Entry entry;
+            entry.processor = load.processors[p];
+            if (p < load.links.size())
+                entry.in = entry.out = TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
+            entries_.push_back(entry);
+        }
+    }
+    discarded_ = 0;
+    for (Entry& entry : entries_) entry.last_start_s = 0;
+    return complete();
+}
+
+bool PlbHecModels::complete() const {
+    for (std::size_t p = 0; p < entries_.size(); ++p)
+        if (!curve(static_cast<int>(p))) return false;
+    return true;
+}
+
+bool PlbHecModels::sizes_differ(int processor) const {
+    const FittedCurve* known = curve(processor);
+    return known && known->sizes_differ();
+}
+
+bool PlbHecModels::deviates(const FittedCurve& curve, const BlockTime& sample) const {
+    const bool measured = sample.units >= curve.smallest_measured() && sample.units <= curve.largest_measured();
+    return measured && deviation(sample.seconds, curve.seconds(sample.units)) >
+                           std::max(options_.agreement, 3 * curve.relative_error());
+}
+
+/// Whether others of the kind needed about as long for about as many units.
+bool PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
+    constexpr double kSimilarSize = 1.25;
+    for (const Entry& other : entries_) {
+        if (&other == &entry || !other.pooled || other.processor.kind != entry.processor.kind) continue;
+        for (const BlockTime& theirs : other.samples)
+            if (std::max(theirs.units, sample.units) <= kSimilarSize * std::min(theirs.units, sample.units) &&
+                deviation(sample.seconds / sample.units, theirs.seconds / theirs.units) > options_.agreement)
+                return false;
+    }
+    return true;
+}
+
+void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
+    // The data travelled from when they were given, or when the link was done with the block before, until the kernel
+    // started. A kernel that started as soon as the one before it ended tells nothing: the transfer was hidden.
+    constexpr double kHidden_s = 1e-9;
+    if (entry.processor.own_memory && block.start_s > block.previous_end_s + kHidden_s)
+        entry.in.add(static_cast<double>(block.units), block.start_s - std::max(block.given_s, entry.last_start_s));
+    entry.last_start_s = block.start_s;
+}
+
+SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
+    Entry& entry = at(block.processor);
+    add_transfer(entry, block);
+    const BlockTime sample{static_cast<double>(block.units), block.busy_s};
+    if (!(sample.units > 0) || !(sample.seconds > 0)) return SampleVerdict::used;
+
+    SampleVerdict verdict = SampleVerdict::used;
+    const FittedCurve* current = curve(block.processor);
+    constexpr std::size_t kFewest = 2;   // a model of less cannot tell a spike
+    constexpr double kMuchLonger = 1.5;  // for fewer units: that was a spike, whatever the model says
+    if (entry.samples.empty()) {
+        entry.pooled = options_.pooled && agrees_with_kind(entry, sample);
+    } else if (options_.robust && current && entry.samples.size() >= kFewest && deviates(*current, sample)) {
+        const bool slower = sample.seconds > current->seconds(sample.units);
+        if (!entry.suspect || slower != (entry.suspect->seconds > current->seconds(entry.suspect->units))) {
+            entry.suspect = sample;
+            ++discarded_;
+            return SampleVerdict::spike;
+        }
+        // Two in a row: the processor has changed.
+        entry.samples.assign(1, *entry.suspect);
+        entry.pooled = false;
+        entry.own = {};
+        --discarded_;
+        verdict = SampleVerdict::changed;
+    }
+    entry.suspect.reset();
+    if (options_.robust)
+        discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
+            return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;
+        }));
+    entry.samples.push_back(sample);
+    if (entry.samples.size() > options_.history) entry.samples.pop_front();
+    refit(entry);
+    return verdict;
+}
+
+void PlbHecModels::add_return(int processor, Units units, double seconds) {
+    at(processor).out.add(static_cast<double>(units), seconds);
+}
+
+/// A fit costs as much as a hundred small blocks' bookkeeping: a sample that says what is known does not need one.
+bool PlbHecModels::worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const {
+    constexpr std::size_t kFew = 8;
+    constexpr double kAsPredicted = 0.02;
+    if (!group.curve || samples <= kFew || samples >= 2 * group.fitted_with) return true;
+    if (latest.units < group.curve->smallest_measured() || latest.units > group.curve->largest_measured()) return true;
+    return deviation(latest.seconds, group.curve->seconds(latest.units)) >
+           std::max(kAsPredicted, 2 * group.curve->relative_error());
+}
+
+/// The one sample without which the others agree: a spike that came before there was a model to tell it by.
+std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime>& samples,
+                                                     const FittedCurve& curve) const {
+    constexpr std::size_t kFewest = 4;  // three others, so that a line through them means something
+    constexpr double kMuchBetter = 3;
+    if (!options_.robust || samples.size() < kFewest) return std::nullopt;
+    const auto worst = std::max_element(samples.begin(), samples.end(), [&](const BlockTime& a, const BlockTime& b) {
+        return deviation(a.seconds, curve.seconds(a.units)) < deviation(b.seconds, curve.seconds(b.units));
+    });
+    if (deviation(worst->seconds, curve.seconds(worst->units)) <= options_.agreement) return std::nullopt;
+    std::vector<BlockTime> others(samples.begin(), worst);
+    others.insert(others.end(), worst + 1, samples.end());
+    const auto without = FittedCurve::fit(others, options_.fit);
+    if (!without || without->relative_error() * kMuchBetter > curve.relative_error() ||
+        deviation(worst->seconds, without->seconds(worst->units)) <= options_.agreement)
+        return std::nullopt;
+    return static_cast<std::size_t>(worst - samples.begin());
+}
+
+void PlbHecModels::refit(Entry& entry) {
+    std::vector<Entry*> members;
+    for (Entry& other : entries_)
+        if (&other == &entry || (entry.pooled && other.pooled && other.processor.kind == entry.processor.kind))
+            members.push_back(&other);
+    std::vector<BlockTime> samples;
+    for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());
+    Group& group = entry.pooled ? kinds_[entry.processor.kind] : entry.own;
+    if (!worth_a_fit(group, samples.size(), entry.samples.back())) return;
+    auto curve = FittedCurve::fit(samples, options_.fit);
+    if (!curve) return;
+    if (const auto spike = spike_among(samples, *curve)) {
+        std::size_t position = *spike;
+        for (Entry* member : members) {
+            if (position < member->samples.size()) {
+                member->samples.erase(member->samples.begin() + static_cast<std::ptrdiff_t>(position));
+                break;
+            }
+            position -= member->samples.size();
+        }
+        ++discarded_;
+        samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(*spike));
+        curve = FittedCurve::fit(samples, options_.fit);
+    }
+    group.curve = curve;
+    group.fitted_with = samples.size();
+}
+
+const FittedCurve* PlbHecModels::curve(int processor) const {
+    const Entry& entry = at(processor);
+    const Group* group = &entry.own;
+    if (entry.pooled || (options_.pooled && entry.samples.empty())) {
+        const auto kind = kinds_.find(entry.processor.kind);
+        if (kind == kinds_.end()) return nullptr;
+        group = &kind->second;
+    }
+    return group->curve ? &*group->curve : nullptr;
+}
+
+void PlbHecModels::report(PolicyReport& report) const {
+    report.discarded_samples = discarded_;
+    for (std::size_t p = 0; p < entries_.size(); ++p) {
+        PolicyReport::Model model;
+        if (const FittedCurve* f = curve(static_cast<int>(p))) {
+            model.formula = f->formula();
+            model.r2 = f->r2();
+            model.samples = f->samples();
+        }
+        if (entries_[p].processor.own_memory) {
+            TransferLine both(entries_[p].in.latency_s() + entries_[p].out.latency_s(),
+                              entries_[p].in.seconds_per_unit() + entries_[p].out.seconds_per_unit());
+            model.transfer = both.formula();
+        }
+        report.models.push_back(model);
+    }
+}
+
+}  // namespace apportion

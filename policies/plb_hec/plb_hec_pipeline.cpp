@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/plb_hec_pipeline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace apportion {
+
+namespace {
+
+double memory_of(const Processor& processor) {
+    return processor.memory_units == kNoLimit ? std::numeric_limits<double>::infinity()
+                                              : std::max(1.0, static_cast<double>(processor.memory_units));
+}
+
+}  // namespace
+
+PipelineTime::PipelineTime(const FittedCurve& kernel, const TransferLine& in, const TransferLine& out,
+                           const Processor& processor)
+    : kernel_(&kernel), in_(in), out_(out), own_memory_(processor.own_memory), memory_(memory_of(processor)) {}
+
+PipelineTime::PipelineTime(double fixed_s, double seconds_per_unit, const Processor& processor)
+    : guessed_fixed_s_(fixed_s), guessed_slope_s_(seconds_per_unit), memory_(memory_of(processor)) {}
+
+double PipelineTime::kernel_seconds(double units) const {
+    return kernel_ ? slowdown_ * kernel_->seconds(units) : guessed_fixed_s_ + guessed_slope_s_ * units;
+}
+
+double PipelineTime::total(double units, const Blocks& blocks) const {
+    const double x = units / blocks.count;
+    const double in_s = in_.seconds(x), out_s = out_.seconds(x), kernel_s = kernel_seconds(x);
+    if (!own_memory_) return blocks.count * kernel_s;
+    if (!blocks.overlapped) return blocks.count * (in_s + kernel_s) + out_s;
+    return (follows_ ? 0 : in_s) + blocks.count * std::max({kernel_s, in_s, out_s}) + out_s;
+}
+
+PipelineTime::Blocks PipelineTime::blocks(double units) const {
+    constexpr double kCeil = 1 - 1e-9;
+    Blocks best{std::max(1.0, std::ceil(units / memory_ * kCeil)), false, memory_};
+    double best_s = total(units, best);
+    auto consider = [&](const Blocks& other) {
+        const double other_s = total(units, other);
+        if (other_s < best_s) {
+            best = other;
+            best_s = other_s;
+        }
+    };
+    // More blocks pay only where F bends upwards or transfers are worth hiding; few sizes tell which.
+    constexpr int kDoublings = 4;
+    const double fewest = best.count;
+    for (int i = 1; i <= kDoublings; ++i) consider({fewest * std::exp2(i), false, memory_});
+    if (own_memory_) {
+        const double half = memory_ / 2;
+        const double fewest_overlapped = std::max(follows_ ? 1.0 : 2.0, std::ceil(units / half * kCeil));
+        for (int i = 0; i <= kDoublings; ++i) consider({fewest_overlapped * std::exp2(i), true, half});
+    }
+    return best;
+}
+
+double PipelineTime::seconds(double units) const { return total(units, is_fixed_ ? fixed_ : blocks(units)); }
+
+double PipelineTime::derivative(double units) const {
+    const Blocks best = is_fixed_ ? fixed_ : blocks(units);
+    const double k = best.count, x = units / k;
+    const double kernel = kernel_ ? slowdown_ * kernel_->derivative(x) : guessed_slope_s_;
+    if (!own_memory_) return kernel;
+    const double in = in_.seconds_per_unit(), out = out_.seconds_per_unit();
+    if (!best.overlapped) return in + kernel + out / k;
+    const double in_s = in_.seconds(x), out_s = out_.seconds(x), kernel_s = kernel_seconds(x);
+    const double slowest = kernel_s >= std::max(in_s, out_s) ? kernel : in_s >= out_s ? in : out;
+    return (follows_ ? 0 : in / k) + slowest + out / k;
+}
+
+double PipelineTime::second_derivative(double units) const {
+    const Blocks best = is_fixed_ ? fixed_ : blocks(units);
+    const double x = units / best.count;
+    if (!kernel_) return 0;
+    const double kernel_s = kernel_seconds(x);
+    const bool computing = !best.overlapped || kernel_s >= std::max(in_.seconds(x), out_.seconds(x));
+    return computing ? slowdown_ * kernel_->second_derivative(x) / best.count : 0;
+}
+
+double PipelineTime::end_of(const BlockInFlight& block, double free_s, double now_s) const {
+    const double units = static_cast<double>(block.units);
+    const double kernel_s = kernel_seconds(units);
+    constexpr double kOverdue = 0.05;  // a block that should have ended will soon
+    return std::max(std::max(free_s, block.given_s + in_.seconds(units)) + kernel_s, now_s + kOverdue * kernel_s);
+}
+
+}  // namespace apportion

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// E(y): seconds in which a processor gets through a share of y units as k equal blocks, transfers included, for the
+// best k (PLB-HeC, section III.C, eq. 5, has k = 1 and no overlap):
+//
+//     one block at a time      k (In(x) + F(x)) + Out(x)              x = y / k <= memory
+//     two blocks in flight     In(x) + k max(F, In, Out)(x) + Out(x)  x = y / k <= memory / 2
+//
+// Whether one block that fills the memory beats two half as large is decided by which E is smaller.
+#pragma once
+
+#include "models/fitted_curve.hpp"
+#include "models/transfer.hpp"
+#include "policies/planners/continuous/equal_finish.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+class PipelineTime final : public ShareTime {
+  public:
+    struct Blocks {
+        double count = 1;
+        bool overlapped = false;
+        double largest = 0;  ///< units of a block in this way of working
+    };
+
+    PipelineTime(const FittedCurve& kernel, const TransferLine& in, const TransferLine& out,
+                 const Processor& processor);
+    /// A processor of which only a guess is known: a line.
+    PipelineTime(double fixed_s, double seconds_per_unit, const Processor& processor);
+
+    double seconds(double units) const override;
+    double derivative(double units) const override;
+    double second_derivative(double units) const override;
+
+    Blocks blocks(double units) const;
+    double kernel_seconds(double units) const;
+
+    /// When a block in flight should end; `free_s` is when the one before it does.
+    double end_of(const BlockInFlight& block, double free_s, double now_s) const;
+
+    /// A block is in flight, so that the transfer into the next one is hidden.
+    void follow(bool follows) { follows_ = follows; }
+
+    /// A block in flight takes longer than it should: so, for the time being, do all.
+    void slow_down(double factor) { slowdown_ = factor; }
+
+    /// Makes E smooth for a solver: the number of blocks stays what is best for `units`.
+    void fix_blocks(double units) { fixed_ = units > 0 ? blocks(units) : Blocks{}, is_fixed_ = units > 0; }
+    void release_blocks() { is_fixed_ = false; }
+
+  private:
+    double total(double units, const Blocks& blocks) const;
+
+    const FittedCurve* kernel_ = nullptr;
+    double guessed_fixed_s_ = 0, guessed_slope_s_ = 0;
+    TransferLine in_, out_;
+    bool own_memory_ = false;
+    double memory_ = 0;
+    bool follows_ = false;
+    double slowdown_ = 1;
+    bool is_fixed_ = false;
+    Blocks fixed_;
+};
+
+}  // namespace apportion

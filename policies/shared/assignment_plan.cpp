@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/assignment_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/planners/planner_table.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr int kMostRounds = 10;
+
+/// The costs of a packet, which is one step, at the given shares.
+DataAssignment assignment_at(const RecordedProblem& problem, std::span<const Units> shares) {
+    DataAssignment assignment;
+    const Units step = problem.shares.granularity;
+    assignment.packets = problem.shares.units / step;
+    assignment.network = Network::kParallel;
+    assignment.nodes.push_back({"main memory", 0, 0, kNoLimit});
+    for (std::size_t p = 0; p < shares.size(); ++p) {
+        const Processor& processor = problem.load->processors[p];
+        const ShareRun run = run_of(problem.times[p], shares[p]);
+        const auto packets = static_cast<double>(shares[p] / step);
+        const bool admitted = run.seconds < INFINITY && !problem.lost[p];
+        AssignmentUnit unit;
+        unit.name = processor.name;
+        unit.seconds_per_packet = admitted ? (problem.busy_s[p] + run.kernel_s) / packets : 1;
+        unit.computing_per_packet_s = unit.seconds_per_packet;
+        unit.maximum_packets = admitted ? kNoLimit : 0;
+        if (processor.own_memory) {
+            const double latency_s = problem.load->links.empty() ? 0 : problem.load->links[p].latency_s;
+            const double transfers_s = admitted ? std::max(0.0, run.seconds - run.kernel_s - latency_s) : 0;
+            unit.node = assignment.nodes.size();
+            assignment.nodes.push_back({processor.name, latency_s / 2, transfers_s / packets, kNoLimit});
+        }
+        assignment.units.push_back(std::move(unit));
+    }
+    return assignment;
+}
+
+double makespan_of(const RecordedProblem& problem, std::span<const Units> shares) {
+    double makespan_s = 0;
+    for (std::size_t p = 0; p < shares.size(); ++p)
+        makespan_s = std::max(makespan_s, share_seconds(problem, p, shares[p]));
+    return makespan_s;
+}
+
+}  // namespace
+
+Plan plan_assignment(const RecordedProblem& problem, const char* planner) {
+    const AssignmentPlannerEntry& entry = *find_assignment_planner(planner);
+    const Units step = problem.shares.granularity;
+    const auto processors = static_cast<Units>(problem.times.size());
+    std::vector<Units> reference(problem.times.size(),
+                                 std::max<Units>(problem.shares.units / processors / step, 1) * step);
+    Plan best;
+    double best_s = INFINITY, solve_s = 0;
+    for (int round = 0; round < kMostRounds; ++round) {
+        Plan plan = run_planner(entry, assignment_at(problem, reference), 0);
+        solve_s += plan.solve_s;
+        if (!plan.failure.empty()) {
+            if (best.shares.empty()) best = plan;
+            break;
+        }
+        for (Units& share : plan.shares) share *= step;
+        std::vector<Units> next = reference;  // who gets nothing is judged by the share it was last judged by
+        for (std::size_t p = 0; p < next.size(); ++p)
+            if (plan.shares[p] > 0) next[p] = plan.shares[p];
+        const double makespan_s = makespan_of(problem, plan.shares);
+        if (makespan_s < best_s) {
+            best_s = makespan_s;
+            best = std::move(plan);
+        }
+        if (next == reference) break;
+        reference = std::move(next);
+    }
+    best.solve_s = solve_s;
+    return best;
+}
+
+}  // namespace apportion

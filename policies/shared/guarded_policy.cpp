@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/guarded_policy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "policies/shared/block_costs.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr double kPart = 0.125;       // of a first block, to see whether the record is right
+constexpr double kNextPart = 0.5;     // of that, where it was not: another size tells the fixed costs
+constexpr double kDearest = 0.035;    // what seeing it may cost, of the planned makespan
+constexpr double kClearFactor = 1.3;  // between recorded and real times
+constexpr int kContradiction = 2;     // wrong blocks of one processor; two processors with one are one, too
+constexpr double kLate = 0.05;        // of the planned makespan: no spike makes a whole block so late
+
+}  // namespace
+
+GuardedPolicy::GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry& adaptive,
+                             const std::vector<PiecewiseLinear>& functions)
+    : planned_(std::move(planned)), adaptive_(adaptive), functions_(functions) {}
+
+void GuardedPolicy::begin(const LoadDescription& load) {
+    load_ = load;
+    lanes_.assign(load.processors.size(), {});
+    finished_.clear();
+    (fallback_ ? fallback_ : planned_)->begin(load);
+    const auto distributions = planned_->report().distributions;
+    planned_s_ = distributions.empty() ? 0 : distributions.back().predicted_end_s;
+}
+
+/// Whether so many more seconds of a processor with a block of `block_s` are a price for knowing.
+bool GuardedPolicy::affordable(double seconds, double block_s) const {
+    return seconds <= kDearest * std::max(planned_s_, block_s);
+}
+
+/// What is handed out of a first block of `units`; all of it where a part would cost too much.
+Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
+    const Lane& lane = lanes_[processor];
+    const PiecewiseLinear& function = functions_[processor];
+    const double wanted = lane.wrong > 0 ? kNextPart * kPart * static_cast<double>(lane.whole)
+                                         : std::max(kPart * static_cast<double>(units), function.range().smallest);
+    const Units part = round_to_granularity(wanted, load_.granularity);
+    if (part >= units) return units;
+    if (lane.wrong > 0) return part;  // more of a block that nobody knows the end of would cost more than any part
+    const double whole_s = function.seconds(static_cast<double>(units));
+    const double cut_s = function.seconds(static_cast<double>(part)) +
+                         function.seconds(static_cast<double>(units - part)) +
+                         one_way_s(load_, processor, units - part);
+    return affordable(cut_s - whole_s, whole_s) ? part : units;
+}
+
+/// A block beside one that has not told yet whether the record is right waits, if its transfer is no great loss.
+bool GuardedPolicy::can_wait(std::size_t processor, Units units) const {
+    const Lane& lane = lanes_[processor];
+    if (lane.cut || lane.wrong > 0) return true;
+    return affordable(one_way_s(load_, processor, units), functions_[processor].seconds(static_cast<double>(units)));
+}
+
+Units GuardedPolicy::next_block(int processor, double now_s, const Progress& progress) {
+    if (fallback_) return fallback_->next_block(processor, now_s, progress);
+    const auto p = static_cast<std::size_t>(processor);
+    Lane& lane = lanes_[p];
+    if (lane.owed == 0) {
+        const Units units = std::min(
+            {planned_->next_block(processor, now_s, progress), progress.room(processor), progress.remaining()});
+        if (lane.right || units <= 0) return units;
+        lane.owed = lane.whole = units;
+        lane.cut = false;
+    }
+    const bool idle = progress.in_flight(processor).empty();
+    if (!lane.right && !idle && can_wait(p, lane.owed)) return 0;
+    const Units part = !lane.right && idle ? part_to_check(p, lane.owed) : lane.owed;
+    lane.cut = part < lane.owed;
+    lane.owed -= part;
+    return part;
+}
+
+bool GuardedPolicy::contradicted() const {
+    const auto wrong = std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.wrong > 0; });
+    return wrong > 1 ||
+           std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.wrong >= kContradiction; });
+}
+
+void GuardedPolicy::block_finished(const FinishedBlock& block) {
+    if (fallback_) {
+        fallback_->block_finished(block);
+        return;
+    }
+    planned_->block_finished(block);
+    finished_.push_back(block);
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    const double recorded_s =
+        functions_[static_cast<std::size_t>(block.processor)].seconds(static_cast<double>(block.units));
+    const double ratio = block.busy_s / recorded_s;
+    const bool wrong = std::max(ratio, 1 / ratio) > kClearFactor;
+    const bool late = !lane.cut && planned_s_ > 0 && block.busy_s - recorded_s > kLate * planned_s_;
+    lane.wrong = late ? kContradiction : wrong ? lane.wrong + 1 : 0;
+    lane.right = !wrong;
+    if (contradicted()) fall_back();
+}
+
+/// What is recorded of processors that nothing was held against, as if they had run before.
+void GuardedPolicy::teach_record(Policy& policy) const {
+    constexpr int kSizes = 6;
+    policy.begin(load_);
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        if (lanes_[p].wrong > 0 || lanes_[p].lost) continue;
+        const MeasuredRange range = functions_[p].range();
+        const auto fitting = static_cast<double>(std::min(load_.units, load_.processors[p].memory_units));
+        const double largest = std::min(range.largest, fitting);
+        const double smallest = std::max(range.smallest, largest / std::exp2(kSizes - 1));
+        for (int k = 0; k < kSizes; ++k) {
+            FinishedBlock block;
+            block.processor = static_cast<int>(p);
+            block.units = static_cast<Units>(smallest * std::pow(largest / smallest, k / (kSizes - 1.0)));
+            block.end_s = block.busy_s = functions_[p].seconds(static_cast<double>(block.units));
+            policy.block_finished(block);
+        }
+    }
+}
+
+void GuardedPolicy::fall_back() {
+    fallback_ = adaptive_.make();
+    teach_record(*fallback_);
+    fallback_->begin(load_);
+    for (std::size_t p = 0; p < lanes_.size(); ++p)
+        if (lanes_[p].lost) fallback_->processor_lost(static_cast<int>(p));
+    for (const FinishedBlock& block : finished_) fallback_->block_finished(block);
+    finished_.clear();
+}
+
+void GuardedPolicy::block_returned(int processor, Units units, double seconds) {
+    (fallback_ ? fallback_ : planned_)->block_returned(processor, units, seconds);
+}
+
+void GuardedPolicy::processor_lost(int processor) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    lane.owed = 0;
+    lane.lost = true;
+    (fallback_ ? fallback_ : planned_)->processor_lost(processor);
+}
+
+PolicyReport GuardedPolicy::report() const {
+    PolicyReport report = (fallback_ ? fallback_ : planned_)->report();
+    if (fallback_) report.note = "the recorded times were wrong; " + std::string(adaptive_.name) + " took over";
+    return report;
+}
+
+}  // namespace apportion

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/offset_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/planners/planner_table.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr Units kStepsOfShare = 30;
+constexpr int kMostTries = 20;          // runs with unequal shares that search
+constexpr double kDrop = 1.05;          // of the time, that ends the search
+constexpr int kEqualRuns = 3;           // before it begins
+constexpr int kNoisyEqualRuns = 9;      // the same while the typical one takes ...
+constexpr double kNoise = 1.02;         // ... more than this, in the least time
+constexpr double kBudget = 0.005;       // of the time with equal shares
+constexpr double kSurprise = 3;         // times what the next step should cost, it may
+constexpr int kPairs = 3;               // of a run with what was found and one with equal shares, and so many ...
+constexpr int kMostPairs = 9;           // ... while it is not clearly faster or slower
+constexpr double kMargin = 0.99;        // of the time with equal shares: what is kept takes less
+constexpr int kMostComparisons = 2;     // of what was found
+constexpr std::size_t kRemembered = 9;  // times at one offset
+
+}  // namespace
+
+void OffsetSearch::Times::add(double seconds) {
+    if (last_s.size() == kRemembered) last_s.erase(last_s.begin());
+    last_s.push_back(seconds);
+    ++count;
+}
+
+double OffsetSearch::Times::least_s() const {
+    return last_s.empty() ? INFINITY : *std::min_element(last_s.begin(), last_s.end());
+}
+
+double OffsetSearch::Times::typical_s() const {
+    if (last_s.empty()) return INFINITY;
+    std::vector<double> sorted = last_s;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle;
+}
+
+void OffsetSearch::reset(const LoadDescription& load) {
+    const auto processors = static_cast<Units>(load.processors.size());
+    *this = {};
+    units_ = load.units;
+    granularity_ = load.granularity;
+    balanced_ = units_ / granularity_ / processors * granularity_;
+    step_ = std::max<Units>(1, balanced_ / granularity_ / kStepsOfShare) * granularity_;
+    phase_ = processors > 1 ? Phase::kSearching : Phase::kKeeping;
+}
+
+void OffsetSearch::begin(const LoadDescription& load, bool ended) {
+    if (load.units != units_ || load.granularity != granularity_ || load.processors.size() != shares_.size()) {
+        reset(load);
+    } else if (ended && runs_ > 1) {  // the very first warms up
+        learn();
+        switch (phase_) {
+            case Phase::kSearching:
+                search();
+                break;
+            case Phase::kComparing:
+                compare();
+                break;
+            case Phase::kKeeping:
+                keep();
+                break;
+        }
+    }
+    shares_.assign(load.processors.size(), {});
+    runs_expected_ = load.runs_expected;
+    ++runs_;
+}
+
+void OffsetSearch::add(const FinishedBlock& block) {
+    Share& share = shares_[static_cast<std::size_t>(block.processor)];
+    share.units += block.units;
+    share.busy_s += block.busy_s;
+    share.end_s = std::max(share.end_s, block.end_s);
+}
+
+/// Makespan and times of the run before.
+void OffsetSearch::learn() {
+    double end_s = 0;
+    std::map<Units, double> slowest_s;
+    for (std::size_t p = 0; p < shares_.size(); ++p) {
+        if (shares_[p].units == 0) continue;
+        const bool paired = p % 2 == 1 || p + 1 < shares_.size();
+        const Units size = !paired ? balanced_ : p % 2 == 0 ? balanced_ - offset_ : balanced_ + offset_;
+        slowest_s[size] = std::max(slowest_s[size], shares_[p].busy_s);
+        end_s = std::max(end_s, shares_[p].end_s);
+    }
+    makespans_[offset_].add(end_s);
+    for (const auto& [size, seconds] : slowest_s) {
+        const auto known = times_.try_emplace(size, seconds).first;
+        known->second = std::min(known->second, seconds);
+    }
+}
+
+double OffsetSearch::typical_s(Units offset) const {
+    const auto times = makespans_.find(offset);
+    return times == makespans_.end() ? INFINITY : times->second.typical_s();
+}
+
+double OffsetSearch::proportional_s(Units units) const {
+    return equal_s() * static_cast<double>(units) / static_cast<double>(balanced_);
+}
+
+double OffsetSearch::budget_s() const { return kBudget * equal_s() * std::max(runs_expected_, runs_); }
+
+/// By a run at that offset, against equal shares. While few times are known, what is not below all those with equal
+/// shares is no gain, and costs at least as much as the larger share is larger.
+double OffsetSearch::loss_s(Units offset, const Times& times) const {
+    if (offset == 0 || times.count == 0) return 0;
+    const Times& equal = makespans_.at(0);
+    const double excess_s = times.typical_s() - equal.typical_s();
+    if (phase_ == Phase::kKeeping) return excess_s;
+    const double gain_s = equal.least_s() - times.typical_s();
+    return gain_s > 0 ? -gain_s : std::max(excess_s, proportional_s(offset));
+}
+
+/// By all runs with unequal shares, beyond what they gained.
+double OffsetSearch::lost_s() const {
+    double lost_s = lost_before_s_;
+    for (const auto& [offset, times] : makespans_) lost_s += times.count * loss_s(offset, times);
+    return lost_s;
+}
+
+void OffsetSearch::search() {
+    const auto tried = makespans_.find(tried_);
+    offset_ = 0;
+    double best_s = INFINITY;
+    int tries = 0;
+    for (const auto& [offset, times] : makespans_) {
+        best_s = std::min(best_s, times.typical_s());
+        if (offset != 0) tries += times.count;
+    }
+    const Times& equal = makespans_[0];
+    const bool noisy = equal.typical_s() > kNoise * equal.least_s();
+    if (equal.count < (noisy ? kNoisyEqualRuns + tries : kEqualRuns + std::min(tries, 1))) return;
+    const bool slow = tried_ != 0 && tried->second.typical_s() > kDrop * best_s;
+    if (tries >= kMostTries || tried_ + step_ > balanced_ || (slow && tried->second.count > 1)) return choose();
+    const Units next = slow ? tried_ : tried_ + step_;
+    if (affordable(loss_s(tried_, tried->second) + kSurprise * proportional_s(next - tried_)))
+        offset_ = tried_ = next;
+    else if (runs_expected_ > 0)
+        choose();
+}
+
+void OffsetSearch::choose() {
+    PlanProblem problem;
+    problem.units = balanced_ * static_cast<Units>(shares_.size());
+    problem.granularity = granularity_;
+    DiscreteTimes times;
+    for (const auto& [units, seconds] : times_) {
+        times.points.push_back(units);
+        times.seconds.push_back(seconds);
+    }
+    problem.processors.assign(shares_.size(), times);
+    const Plan plan = run_planner(*find_planner("imbalance"), problem);
+    found_ = plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
+    if (found_ == 0)
+        phase_ = Phase::kKeeping;
+    else
+        begin_comparison(std::max(lost_s(), 0.0));
+}
+
+/// With times of its own: the machine may have changed.
+void OffsetSearch::begin_comparison(double lost_before_s) {
+    phase_ = Phase::kComparing;
+    lost_before_s_ = lost_before_s;
+    makespans_.clear();
+    offset_ = 0;
+    ++comparisons_;
+}
+
+void OffsetSearch::compare() {
+    const Times& equal = makespans_[0];
+    const Times& found = makespans_[found_];
+    offset_ = 0;
+    if (equal.count > found.count && affordable(std::max(loss_s(found_, found), 0.0))) {
+        offset_ = found_;
+        return;
+    }
+    const bool clearly = found.typical_s() < kMargin * equal.least_s();
+    const bool least = found.least_s() < kMargin * equal.least_s();
+    const bool typical = found.typical_s() < kMargin * equal.typical_s();
+    const bool undecided = found.count < kPairs || (!clearly && (least || typical) && found.count < kMostPairs);
+    if (equal.count == found.count && undecided) return;
+    phase_ = Phase::kKeeping;
+    if (equal.count == found.count && least && typical)
+        offset_ = found_;
+    else
+        found_ = 0;
+}
+
+/// What is kept is compared with a run with equal shares ever more rarely.
+void OffsetSearch::keep() {
+    if (found_ == 0) return;
+    if (affordable(0))
+        offset_ = makespans_[found_].count < std::exp2(makespans_[0].count + 1) ? found_ : 0;
+    else if (comparisons_ < kMostComparisons)
+        begin_comparison(0);
+    else
+        offset_ = found_ = 0;
+}
+
+double OffsetSearch::predicted_s() const {
+    const double seconds = phase_ == Phase::kKeeping ? typical_s(offset_) : NAN;
+    return std::isfinite(seconds) ? seconds : std::nan("");
+}
+
+std::string OffsetSearch::note() const {
+    switch (phase_) {
+        case Phase::kSearching:
+            return fmt::format("no profile: searching, offset {} of {} units", offset_, balanced_);
+        case Phase::kComparing:
+            return fmt::format("no profile: comparing offset {} of {} units with equal shares", found_, balanced_);
+        case Phase::kKeeping:
+            break;
+    }
+    return fmt::format("no profile: offset {} of {} units found by trying", offset_, balanced_);
+}
+
+}  // namespace apportion

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/recorded_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "policies/shared/block_costs.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr Units kMostSteps = 2048;       // of a load
+constexpr std::size_t kFinePoints = 64;  // of every processor of a fine profile
+
+Units quotient_up(Units units, Units of) { return units / of + (units % of > 0 ? 1 : 0); }
+Units up_to_multiple(Units units, Units of) { return quotient_up(units, of) * of; }
+
+/// Whether only recorded sizes are to be used; `step` divides all of them.
+bool is_fine(const LoadDescription& load, Units step, Units block_step) {
+    for (const ProcessorProfile& processor : load.recorded.processors) {
+        const auto points = processor.points.size();
+        if (points < kFinePoints || static_cast<Units>(2 * points) < processor.points.back().units / step) return false;
+    }
+    const Units share = load.units / static_cast<Units>(load.processors.size());
+    return block_step <= std::max(load.granularity, share / 8) && load.units / block_step <= 8 * kMostSteps;
+}
+
+/// The smallest multiple of `least` that makes at most kMostSteps of `units`; if possible one of less than twice that
+/// size that divides them.
+Units step_for(Units units, Units least) {
+    const Units all = units / least, factor = std::max<Units>(1, quotient_up(all, kMostSteps));
+    if (units % least == 0)
+        for (Units steps = all / factor; steps > 0 && all / steps < 2 * factor; --steps)
+            if (all % steps == 0) return all / steps * least;
+    return factor * least;
+}
+
+}  // namespace
+
+RecordedSizes recorded_sizes(const LoadDescription& load) {
+    RecordedSizes sizes;
+    Units common = 0;
+    for (const ProcessorProfile& processor : load.recorded.processors)
+        for (const ProfilePoint& point : processor.points) {
+            sizes.all.push_back(point.units);
+            common = std::gcd(common, point.units);
+        }
+    std::sort(sizes.all.begin(), sizes.all.end());
+    sizes.all.erase(std::unique(sizes.all.begin(), sizes.all.end()), sizes.all.end());
+    sizes.step = sizes.granularity = load.granularity;
+    sizes.most = load.units;
+    if (common == 0 || common > load.units) return sizes;
+    const Units factor = common / std::gcd(common, load.granularity);
+    if (factor > load.units / load.granularity) return sizes;
+    const Units block_step = factor * load.granularity;
+    sizes.fine = is_fine(load, common, block_step);
+    if (sizes.fine) sizes.step = block_step;
+    return sizes;
+}
+
+ShareTimes::ShareTimes(const ProcessorProfile& recorded, const Processor& processor, const LoadDescription::Link& link,
+                       const RecordedSizes& sizes)
+    : step_(sizes.step),
+      exact_(sizes.fine),
+      own_memory_(processor.own_memory),
+      memory_(processor.memory_units),
+      most_(sizes.most),
+      link_(link) {
+    std::vector<Point> points;
+    auto size = sizes.all.begin();
+    for (const ProfilePoint& point : recorded.points) {
+        const auto here = std::lower_bound(size, sizes.all.end(), point.units);
+        points.push_back({point.units, point.seconds, !points.empty() && here != size});
+        size = here + 1;
+    }
+    if (!points.empty()) largest_ = points.back().units;
+    if (largest_ >= most_) largest_ = up_to_multiple(most_, sizes.granularity);
+    points_ = std::make_shared<const std::vector<Point>>(std::move(points));
+    for (const bool overlapped : {false, true}) fastest_[overlapped] = fastest_size(overlapped);
+}
+
+ShareTimes ShareTimes::without_holes() const {
+    ShareTimes times = *this;
+    times.exact_ = false;
+    std::vector<Point> points = *points_;
+    for (Point& point : points) point.hole_before = false;
+    times.points_ = std::make_shared<const std::vector<Point>>(std::move(points));
+    return times;
+}
+
+double ShareTimes::kernel_seconds(Units units) const {
+    if (units <= 0) return 0;
+    units = std::min(units, most_);
+    const std::vector<Point>& points = *points_;
+    const auto right = std::lower_bound(points.begin(), points.end(), units,
+                                        [](const Point& point, Units x) { return point.units < x; });
+    if (right == points.end()) return kNever;
+    if (right->units == units) return right->seconds;
+    if (exact_ || right->hole_before) return kNever;
+    if (right == points.begin()) return right->seconds * static_cast<double>(units) / static_cast<double>(right->units);
+    const Point& left = *(right - 1);
+    return left.seconds + (right->seconds - left.seconds) * static_cast<double>(units - left.units) /
+                              static_cast<double>(right->units - left.units);
+}
+
+double ShareTimes::in_s(Units units) const { return own_memory_ ? one_way_s(link_, units) : 0; }
+
+Units ShareTimes::largest(bool overlapped) const {
+    const Units memory = memory_ == kNoLimit || !overlapped ? memory_ : memory_ / 2;
+    return std::min(memory, largest_);
+}
+
+double ShareTimes::highest_speed() const {
+    double speed = 0;
+    for (const Point& point : *points_) speed = std::max(speed, static_cast<double>(point.units) / point.seconds);
+    return speed;
+}
+
+/// The recorded size at which a share of many blocks has the highest speed; 0: none fits.
+Units ShareTimes::fastest_size(bool overlapped) const {
+    Units fastest = 0;
+    double speed = 0;
+    for (const Point& point : *points_) {
+        if (point.units > largest(overlapped)) break;
+        const double transfer_s = in_s(point.units);
+        const double seconds = overlapped ? std::max(point.seconds, transfer_s) : point.seconds + transfer_s;
+        if (static_cast<double>(point.units) / seconds > speed) {
+            speed = static_cast<double>(point.units) / seconds;
+            fastest = point.units;
+        }
+    }
+    return fastest;
+}
+
+ShareRun ShareTimes::run(Units share, Units count, bool overlapped) const {
+    const Units steps = quotient_up(share, step_);
+    const Units small = steps / count * step_, more = steps % count;  // `more` blocks have one step more
+    ShareRun result{0, 0, count, overlapped};
+    auto add = [&](Units units, Units times) {
+        if (times == 0) return;
+        const double kernel_s = kernel_seconds(units), transfer_s = in_s(units);
+        result.kernel_s += static_cast<double>(times) * kernel_s;
+        result.seconds +=
+            static_cast<double>(times) * (overlapped ? std::max(kernel_s, transfer_s) : kernel_s + transfer_s);
+    };
+    if (small == 0 || small + (more > 0 ? step_ : 0) > largest(overlapped)) return {};
+    const Units first = more > 0 ? small + step_ : small;
+    add(small + step_, more);
+    add(small, count - more);
+    if (overlapped)  // the first block's transfer and kernel follow each other
+        result.seconds += in_s(first) + kernel_seconds(first) - std::max(kernel_seconds(first), in_s(first));
+    result.seconds += in_s(small);
+    return result.seconds < kNever ? result : ShareRun{};
+}
+
+void ShareTimes::consider(ShareRun& best, double& best_cost, Units share, Units count, bool overlapped) const {
+    const ShareRun other = run(share, count, overlapped);
+    const double cost = other.seconds + static_cast<double>(count) * kBlockOverhead_s;
+    if (!(cost < best_cost)) return;
+    best = other;
+    best_cost = cost;
+}
+
+void ShareTimes::consider_all(ShareRun& best, double& best_cost, Units share, bool overlapped) const {
+    const Units most_steps = largest(overlapped) / step_, steps = quotient_up(share, step_);
+    if (most_steps <= 0) return;
+    const Units fewest = quotient_up(steps, most_steps);
+    const Units fast = fastest_[overlapped] > 0 ? share / fastest_[overlapped] : 0;
+    // Smaller blocks than any recorded one would seem to have no fixed cost.
+    const Units most = std::min(steps, share / points_->front().units);
+    consider(best, best_cost, share, fewest, overlapped);
+    const auto consider_too = [&](Units count) {
+        if (count > fewest && count <= most) consider(best, best_cost, share, count, overlapped);
+    };
+    for (const Units more : {1, 2}) consider_too(fewest + more);
+    for (const Units times : {2, 4, 8})
+        if (fewest <= most / times) consider_too(times * fewest);
+    for (const Units more : {0, 1}) consider_too(fast + more);
+}
+
+ShareRun ShareTimes::best(Units share) const {
+    if (share <= 0) return {0, 0, 0, false};
+    ShareRun best;
+    double best_cost = kNever;
+    consider_all(best, best_cost, share, false);
+    if (own_memory_) consider_all(best, best_cost, share, true);
+    return best;
+}
+
+BlockRuns ShareTimes::blocks(Units share) const {
+    const ShareRun way = best(share);
+    if (way.blocks == 0) return {};
+    const Units steps = quotient_up(share, step_), missing = steps * step_ - share;  // in the last block
+    const Units small = steps / way.blocks * step_, more = steps % way.blocks;
+    const Units whole = way.blocks - more - (missing > 0 ? 1 : 0);
+    return {{small + step_, more}, {small, whole}, {small - missing, missing > 0 ? 1 : 0}};
+}
+
+bool ShareTimes::same_as(const ShareTimes& other) const {
+    return own_memory_ == other.own_memory_ && memory_ == other.memory_ && link_.latency_s == other.link_.latency_s &&
+           link_.seconds_per_unit == other.link_.seconds_per_unit && *points_ == *other.points_;
+}
+
+double share_seconds(const RecordedProblem& problem, std::size_t processor, Units share) {
+    if (share <= 0) return 0;
+    return problem.busy_s[processor] + run_of(problem.times[processor], share).seconds;
+}
+
+ShareRun run_of(const ShareTimes& times, Units share) {
+    const ShareRun best = times.best(share);
+    return best.blocks > 0 || share <= 0 ? best : times.without_holes().best(share);
+}
+
+BlockRuns blocks_of(const ShareTimes& times, Units share) {
+    BlockRuns blocks = times.blocks(share);
+    if (blocks.empty()) blocks = times.without_holes().blocks(share);
+    return blocks.empty() ? BlockRuns{{share, 1}} : blocks;
+}
+
+namespace {
+
+/// A makespan that can be had: shares in proportion to the highest speeds. Infinite: not at usable sizes.
+double attainable_s(const RecordedProblem& problem) {
+    double speed = 0, seconds = 0;
+    for (std::size_t p = 0; p < problem.times.size(); ++p)
+        if (!problem.lost[p]) speed += problem.times[p].highest_speed();
+    if (speed == 0) return kNever;
+    const auto units = static_cast<double>(problem.shares.units);
+    const Units step = problem.shares.granularity;
+    for (std::size_t p = 0; p < problem.times.size(); ++p) {
+        if (problem.lost[p]) continue;
+        const double share = units * problem.times[p].highest_speed() / speed;
+        const Units whole = up_to_multiple(static_cast<Units>(share) + 1, step);
+        seconds = std::max(seconds, problem.busy_s[p] + problem.times[p].best(whole).seconds);
+    }
+    return seconds;
+}
+
+/// The largest share that is worth looking at: an equal one is, any other takes no longer than `within_s` at the
+/// highest speed.
+Units largest_useful_share(const RecordedProblem& problem, std::size_t processor, double within_s) {
+    const double share =
+        std::max(within_s * problem.times[processor].highest_speed(),
+                 static_cast<double>(problem.shares.units) / static_cast<double>(problem.times.size()));
+    if (share >= static_cast<double>(problem.shares.units)) return problem.shares.units;
+    return up_to_multiple(static_cast<Units>(share) + 1, problem.shares.granularity);
+}
+
+}  // namespace
+
+RecordedProblem recorded_problem(const LoadDescription& load, std::span<const ShareTimes> times,
+                                 const RecordedSizes& sizes, Units units, std::vector<double> busy_s,
+                                 std::vector<bool> lost) {
+    RecordedProblem problem{&load, times, std::move(busy_s), std::move(lost), {}, 0};
+    const Units granules = up_to_multiple(units, load.granularity);
+    const Units step = std::min(step_for(granules, sizes.step), std::max(granules, load.granularity));
+    problem.shares.granularity = step;
+    problem.shares.units = granules / step * step;
+    problem.granules_left = granules - problem.shares.units;
+    const double within_s = attainable_s(problem);
+    for (std::size_t p = 0; p < times.size(); ++p) {
+        DiscreteTimes shares;
+        for (std::size_t q = 0; q < p; ++q)
+            if (!problem.lost[p] && !problem.lost[q] && problem.busy_s[q] == problem.busy_s[p] &&
+                times[q].same_as(times[p])) {
+                shares = problem.shares.processors[q];
+                break;
+            }
+        const bool known = !shares.points.empty() || problem.lost[p];
+        const Units most = known ? 0 : largest_useful_share(problem, p, within_s);
+        for (Units share = step; share <= most; share += step) {
+            const double seconds = times[p].best(share).seconds;
+            if (seconds == kNever) continue;
+            shares.points.push_back(share);
+            shares.seconds.push_back(problem.busy_s[p] + seconds);
+        }
+        shares.processor = load.processors[p].name;
+        problem.shares.processors.push_back(std::move(shares));
+    }
+    return problem;
+}
+
+std::vector<Units> complete_shares(const RecordedProblem& problem, std::vector<Units> shares) {
+    constexpr Units kPieces = 16;
+    if (std::ranges::find(problem.lost, false) == problem.lost.end()) return shares;
+    const Units granule = problem.load->granularity;
+    Units missing =
+        problem.shares.units + problem.granules_left - std::accumulate(shares.begin(), shares.end(), Units{0});
+    const Units piece = up_to_multiple(std::max<Units>(missing / kPieces, 1), granule);
+    while (missing > 0) {
+        const Units more = std::min(piece, missing);
+        std::size_t soonest = shares.size();
+        double soonest_s = kNever;
+        for (std::size_t p = 0; p < shares.size(); ++p) {
+            if (problem.lost[p]) continue;
+            const double seconds = share_seconds(problem, p, shares[p] + more);
+            if (soonest < shares.size() && !(seconds < soonest_s)) continue;
+            soonest_s = seconds;
+            soonest = p;
+        }
+        shares[soonest] += more;
+        missing -= more;
+    }
+    return shares;
+}
+
+}  // namespace apportion

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/static_policy.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "policies/planners/planner_table.hpp"
+
+namespace apportion {
+
+Plan plan_curves(const RecordedProblem& problem, const char* planner) {
+    const Units step = problem.shares.granularity;
+    PlanProblem in_steps = problem.shares;
+    in_steps.units /= step;
+    in_steps.granularity = 1;
+    for (DiscreteTimes& times : in_steps.processors)
+        for (Units& size : times.points) size /= step;
+    Plan plan = run_planner(*find_planner(planner), in_steps);
+    for (Units& share : plan.shares) share *= step;
+    return plan;
+}
+
+void StaticPolicy::begin(const LoadDescription& load) {
+    if (load.recorded.processors.size() != load.processors.size())
+        throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
+                                                        : load.recorded.problem);
+    load_ = load;
+    someone_lost_ = false;
+    report_ = {};
+    report_.profile = load_.recorded.source;
+    report_.note = load_.recorded.note;
+    if (planned_before(load)) {
+        sizes_ = before_->sizes;
+        times_ = before_->times;
+        lanes_ = before_->lanes;
+        report_.distributions.push_back(before_->distribution);
+        return;
+    }
+    before_.reset();
+    sizes_ = recorded_sizes(load_);
+    set_times();
+    lanes_.assign(load_.processors.size(), {});
+    plan(load_.units, 0, nullptr, "profile");
+    before_ = WholePlan{load_, sizes_, times_, lanes_, report_.distributions.back()};
+}
+
+bool StaticPolicy::planned_before(const LoadDescription& load) const {
+    if (!before_) return false;
+    const LoadDescription& before = before_->load;
+    return before.units == load.units && before.granularity == load.granularity &&
+           before.processors == load.processors && before.links == load.links &&
+           before.recorded.processors == load.recorded.processors;
+}
+
+void StaticPolicy::set_times() {
+    times_.clear();
+    for (std::size_t p = 0; p < load_.processors.size(); ++p)
+        times_.emplace_back(load_.recorded.processors[p], load_.processors[p],
+                            load_.links.empty() ? LoadDescription::Link{} : load_.links[p], sizes_);
+}
+
+Plan StaticPolicy::shares_of(const RecordedProblem& problem) const {
+    if (problem.shares.units == 0) {
+        Plan nothing;
+        nothing.shares.assign(lanes_.size(), 0);
+        return nothing;
+    }
+    return plan_shares_(problem);
+}
+
+/// Plans `units` for the processors that are there, at least one; `progress` null: none is busy, and a plan that the
+/// profile does not admit is an error. Later, the load has to go on.
+void StaticPolicy::plan(Units units, double now_s, const Progress* progress, const char* reason) {
+    std::vector<double> busy(lanes_.size(), 0);
+    std::vector<bool> lost;
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        lost.push_back(lanes_[p].lost);
+        if (progress && !lost.back()) busy[p] = busy_s(p, now_s, *progress);
+    }
+    RecordedProblem problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
+    Plan plan = shares_of(problem);
+    if (!plan.failure.empty() && sizes_.fine) {  // the recorded sizes alone do not add up to the load
+        sizes_.fine = false;
+        sizes_.step = load_.granularity;
+        set_times();
+        problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
+        plan = shares_of(problem);
+    }
+    if (!plan.failure.empty() && progress) {
+        for (ShareTimes& times : times_) times = times.without_holes();
+        problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
+        plan = shares_of(problem);
+    }
+    if (!plan.failure.empty()) {
+        if (!progress)
+            throw PolicyError("the profile " + load_.recorded.source + " does not admit this load: " + plan.failure +
+                              "; record more sizes");
+        plan.shares.assign(lanes_.size(), 0);  // piece by piece, then
+        ++report_.solver_fallbacks;
+    }
+    const std::vector<Units> shares = complete_shares(problem, plan.shares);
+    PlannedDistribution distribution{now_s, reason, {shares.begin(), shares.end()}, now_s};
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        lanes_[p].blocks = shares[p] > 0 ? blocks_of(times_[p], shares[p]) : BlockRuns{};
+        lanes_[p].overlapped = run_of(times_[p], shares[p]).overlapped;
+        distribution.predicted_end_s =
+            std::max(distribution.predicted_end_s, now_s + share_seconds(problem, p, shares[p]));
+    }
+    report_.distributions.push_back(std::move(distribution));
+    ++report_.solves;
+    report_.solver_seconds += plan.solve_s;
+}
+
+Units StaticPolicy::whole_granules(Units units) const {
+    return (units / load_.granularity + (units % load_.granularity > 0 ? 1 : 0)) * load_.granularity;
+}
+
+Units StaticPolicy::planned() const {
+    Units sum = 0;
+    for (const Lane& lane : lanes_) sum += lane.blocks.total();
+    return sum;
+}
+
+/// What was really handed out can be less than the answer, where free units are not contiguous, and more, after a
+/// stall; a block may have been given back.
+void StaticPolicy::account(std::size_t processor, const Progress& progress) {
+    Lane& lane = lanes_[processor];
+    Units handed_out = lane.finished;
+    for (const BlockInFlight& block : progress.in_flight(static_cast<int>(processor)))
+        handed_out += whole_granules(block.units);
+    const Units excess = handed_out - lane.handed_out;
+    lane.handed_out = handed_out;
+    if (excess < 0 && !lane.lost) lane.blocks.push_front(-excess);
+    lane.blocks.drop_back(excess);
+}
+
+double StaticPolicy::busy_s(std::size_t processor, double now_s, const Progress& progress) const {
+    const auto blocks = progress.in_flight(static_cast<int>(processor));
+    if (blocks.empty()) return 0;
+    const ShareTimes times = times_[processor].without_holes();
+    double end_s = std::max(lanes_[processor].last_end_s, blocks.front().given_s);
+    for (const BlockInFlight& block : blocks) end_s += times.best(whole_granules(block.units)).kernel_s;
+    return std::max(0.0, end_s - now_s);
+}
+
+Units StaticPolicy::next_block(int processor, double now_s, const Progress& progress) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    if (lane.lost) return 0;
+    for (std::size_t p = 0; p < lanes_.size(); ++p) account(p, progress);
+    if (someone_lost_ || planned() != whole_granules(progress.remaining())) {
+        plan(progress.remaining(), now_s, &progress, someone_lost_ ? "processor lost" : "units came back");
+        someone_lost_ = false;
+    }
+    if (lane.blocks.empty() || (!lane.overlapped && !progress.in_flight(processor).empty())) return 0;
+    const Units units = lane.blocks.take_front(progress.room(processor));
+    lane.handed_out += units;
+    return units;
+}
+
+void StaticPolicy::block_finished(const FinishedBlock& block) {
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    lane.finished += whole_granules(block.units);
+    lane.last_end_s = std::max(lane.last_end_s, block.end_s);
+}
+
+void StaticPolicy::processor_lost(int processor) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    lane.lost = true;
+    lane.blocks.clear();
+    someone_lost_ = true;
+}
+
+}  // namespace apportion
