@@ -134,7 +134,8 @@ void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units
         units += shares[p];
     }
     const std::vector<Units> whole = whole_shares(shares, load_.granularity);
-    const Units later = std::max<Units>(0, remaining - std::accumulate(whole.begin(), whole.end(), Units{0}));
+    Units later = remaining;  // what the shares leave; together they may be more than a number of units can be
+    for (const Units units : whole) later -= std::min(later, units);
     round_.begin(load_, whole, later);
     report_.distributions.push_back({now_s,
                                      reason,
