@@ -219,6 +219,13 @@ double BlockFlow::stalls_at_s(int processor) const {
     return block ? begun_s(processor) + recovery_->stalled_after_s(processor, block->units) : kNever_s;
 }
 
+double BlockFlow::silent_at_s() const {
+    double at_s = -kNever_s;
+    for (int p = 0; p < processors(); ++p)
+        if (running(p)) at_s = std::max(at_s, stalls_at_s(p));
+    return at_s;
+}
+
 /// Whether somebody has nothing to do, and nobody computes anything but blocks that stall.
 bool BlockFlow::all_others_wait(double now_s) const {
     bool somebody = false;

@@ -70,6 +70,10 @@ class BlockFlow final : public Progress {
     std::vector<Block> look(double now_s, bool ended = false);
     /// When to look next, if nothing happens before; infinite: no need.
     double next_look_s(double now_s, bool ended = false) const;
+    /// When the processor's running block stalls; infinite: nothing runs.
+    double stalls_at_s(int processor) const;
+    /// From when on nobody computes anything but blocks that stall, if nothing happens before.
+    double silent_at_s() const;
     /// Nothing ran for a while (the program was suspended): that counts for nobody.
     void stood_still(double seconds);
 
@@ -124,7 +128,6 @@ class BlockFlow final : public Progress {
     const BlockInFlight* running(int processor) const;
     double begun_s(int processor) const;
     double late_at_s(int processor) const;
-    double stalls_at_s(int processor) const;
     bool all_others_wait(double now_s) const;
     bool all_yield(int processor) const;
     void lose(int processor);

@@ -96,7 +96,7 @@ apportion_load::~apportion_load() {
         wait();
     } catch (const std::exception&) {  // the report could not be written, which nobody has asked for
     }
-    stragglers_->wait();
+    wait_for_stragglers();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
 }
@@ -178,6 +178,10 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
+        if (run_ && run_->left_data_behind())
+            throw ApiError(EBUSY, fmt::format("load '{}': results of an earlier submission are still on a device that "
+                                              "hangs; submit it again when they have come",
+                                              setup_.name));
         if (const std::string who = stragglers_->dangerous_after_error(); !who.empty())
             throw ApiError(
                 EBUSY,
@@ -230,14 +234,26 @@ void apportion_load::finish(const Lock&) {
                                      apportion::trace_option());
 }
 
+/// ... and for data on their way from devices that hung.
+void apportion_load::wait_for_stragglers() {
+    stragglers_->wait();
+    std::shared_ptr<apportion::Run> run;
+    {
+        const Lock lock(mutex_);
+        run = run_;
+    }
+    if (run) run->wait_for_data_left_behind();
+}
+
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
+    if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     stragglers_->leave_data_to(kept_);
     return kept_.take_retired();
 }
 
 void apportion_load::release_kept() {
     wait();
-    stragglers_->wait();
+    wait_for_stragglers();
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);

@@ -42,6 +42,7 @@ struct apportion_load {
     apportion::RunRecord new_record() const;
     void make_run();
     void finish(const apportion::Lock& lock);
+    void wait_for_stragglers();
     std::vector<starpu_data_handle_t> take_retired();
 
     apportion::LoadSetup setup_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "policies/starpu/error.hpp"
@@ -164,12 +166,46 @@ void Run::look(double overslept_s) noexcept {
         if (completing_ || !flow_) return;
         tell_begins(on);
         flow_->stood_still(overslept_s);
+        stood_still_s_ += overslept_s;
+        if (now_s() >= data_hang_at_s(on)) give_up_data(on);
         go_on(flow_->look(now_s(), error_ != 0), on);
     });
 }
 
+/// When nobody computes anything and a device stalls whose driver has to send what others wait for; infinite: nobody
+/// waits for such data.
+double Run::data_hang_at_s(Locked&) const {
+    std::set<unsigned> nodes;
+    state_.kept.add_left_nodes(nodes);
+    for (const auto& [id, running] : blocks_) {
+        if (running->waits_for_kept()) nodes.insert(running->kept_on);
+        if (running->returns_left > 0 && flow_->remaining() == 0) nodes.insert(running->data.node);
+    }
+    nodes.erase(STARPU_MAIN_RAM);  // what is there moves nowhere
+    if (!state_.recovery || data_hang_ || nodes.empty()) return std::numeric_limits<double>::infinity();
+    double at_s = (state_.stragglers->stalls_at_us(*state_.recovery, nodes) - begin_us_) * 1e-6 + stood_still_s_;
+    for (std::size_t p = 0; p < setup_.workers.size(); ++p)
+        if (nodes.contains(setup_.workers[p].node)) at_s = std::min(at_s, flow_->stalls_at_s(static_cast<int>(p)));
+    return std::max(at_s, flow_->silent_at_s());
+}
+
+void Run::give_up_data(Locked& on) {
+    data_hang_ = true;
+    fail(-ETIMEDOUT,
+         "a device hangs, and results that others wait for are in its memory; a larger APPORTION_STALL_FACTOR waits "
+         "longer",
+         on);
+    std::vector<std::int64_t> waiting;
+    for (const auto& [id, running] : blocks_)
+        if (running->waits_for_kept()) waiting.push_back(id);
+    for (const std::int64_t id : waiting) {
+        record_of(id, on).given_back = true;
+        state_.stragglers->add(std::move(blocks_.extract(id).mapped()), shared_from_this());
+    }
+}
+
 void Run::set_alarm(Locked& on) {
-    const double next_s = flow_->next_look_s(now_s(), error_ != 0);
+    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on));
     if (!std::isfinite(next_s)) return;
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
