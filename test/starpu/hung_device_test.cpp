@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A device that hangs while results of earlier blocks are in its memory alone: only its driver could send them to those
-// who wait for them, so the run ends with a sentence, and the load can be used again as soon as the device answers.
-// Skipped (77) where StarPU finds no OpenCL device. One CPU worker, greedy.
+// A device that hangs beside one CPU worker, under greedy. Where results of earlier blocks are in its memory alone only
+// its driver could send them to those who wait for them: the run ends with a sentence, and the load can be used again
+// as soon as the device answers. Skipped (77) where StarPU finds no OpenCL device.
 #include <starpu.h>
 
 #include <cerrno>
@@ -43,10 +43,9 @@ int device() {
 
 int core() { return starpu_worker_get_by_type(STARPU_CPU_WORKER, 0); }
 
-/// Blocks of 70 units, the last one of 60: whoever takes units from the end has other blocks than those before.
-Load create(Work& work) {
+Load create(Work& work, std::uint64_t block) {
     auto options = work.options();
-    options.initial_block = 70;
+    options.initial_block = block;
     setenv("APPORTION_STALL_FACTOR", "1", 1);
     Load load(apportion_load_create(&options));
     INFO(apportion_error());
@@ -61,8 +60,8 @@ int run(Work& work, apportion_load* load) {
 }
 
 /// The load ended with an error because of the device: it is refused until that answers, and then as good as new.
-void check_that_it_recovers(Work& work, apportion_load* load) {
-    CHECK(std::string(apportion_error()).find("a device hangs") != std::string::npos);
+void check_that_it_recovers(Work& work, apportion_load* load, const char* words) {
+    CHECK(std::string(apportion_error()).find(words) != std::string::npos);
     CHECK(work.stalled == 1);
     CHECK(apportion_load_submit(load) == -EBUSY);
     work.stalls = {};
@@ -83,26 +82,52 @@ TEST_CASE("who waits for results that a hung device has kept does not hide that 
     const int worker = device();
     Work work;
     work.keep = APPORTION_KEEP;
-    const Load load = create(work);
+    const Load load = create(work, 70);  // the last one has 60: who takes units from the end has others than before
     work.fails = {.worker = core()};
     REQUIRE(run(work, load.get()) == 0);  // the device has computed everything
     work.fails = {};
     work.stalls = {.worker = worker};
     work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get());
+    check_that_it_recovers(work, load.get(), "a device hangs");
 }
 
 TEST_CASE("results that a lost device has kept, and the next submission reads, are not waited for without end") {
     const int worker = device();
     Work work;
     work.keep = APPORTION_KEEP;
-    const Load load = create(work);
+    const Load load = create(work, 70);
     work.stalls = {.worker = worker, .block = 1};
     work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == 0);  // the core has computed its second block again
     CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
     work.computes_z = true;
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get());
+    check_that_it_recovers(work, load.get(), "a device hangs");
+}
+
+TEST_CASE("a hung block that reads kept results ends the load, and the next submission has them") {
+    const int worker = device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const Load load = create(work, kUnits / 2);
+    REQUIRE(run(work, load.get()) == 0);
+    work.computes_z = true;
+    work.stalls = {.worker = worker};
+    work.stall_s = kHangs_s;
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
+}
+
+TEST_CASE("a hung block is given up although all others had nothing to do from the beginning on") {
+    const int worker = device();
+    Work work;
+    const Load load = create(work, kUnits);
+    REQUIRE(run(work, load.get()) == 0);
+    work.stalls = {.worker = worker};
+    work.stall_s = kHangs_s;
+    REQUIRE(run(work, load.get()) == 0);
+    CHECK(work.stalled == 1);
+    CHECK(work.wrong() == 0);
+    CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
 }
