@@ -72,9 +72,9 @@ void Run::give_back(RunningBlock& running, Locked& on) {
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {
-    if (flow_->fenced(processor)) return;
     flow_->fence(processor);
-    record_.lost.push_back({processor, now_s(), reason});
+    if (std::ranges::find(record_.lost, processor, &LostProcessor::processor) == record_.lost.end())
+        record_.lost.push_back({processor, now_s(), reason});
 }
 
 void Run::add_given_back(const RunningBlock& running, Locked&) {
@@ -124,8 +124,7 @@ void Run::give_up(RunningBlock& running, Locked& on) {
     const int processor = running.block.processor;
     const std::string what =
         fmt::format("{} not finished after {:.3g} s", running.range(), now_s() - begun_s(running.block.id, on));
-    if (std::ranges::find(record_.lost, processor, &LostProcessor::processor) == record_.lost.end())
-        record_.lost.push_back({processor, now_s(), what});
+    lose(processor, what, on);
     record_of(running.block.id, on).given_back = true;
     add_given_back(running, on);
     // What was never filled is nowhere, but perhaps its data of an earlier run.
