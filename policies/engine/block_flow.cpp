@@ -10,7 +10,6 @@ namespace apportion {
 
 namespace {
 constexpr std::size_t kBlocksInFlight = 1;
-constexpr double kUntilItBegins_s = 1;               // between looks whether a block has begun that others wait for
 constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace

@@ -39,6 +39,8 @@ struct Decisions {
 
 class BlockFlow final : public Progress {
   public:
+    static constexpr double kUntilItBegins_s = 1;  ///< between looks whether a block has begun that others wait for
+
     /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `previous`
     /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
     /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every

@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -150,6 +151,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     std::string why_not_dropped(const RunningBlock& running, Locked& on) const;
     void look(double overslept_s) noexcept;
     void tell_begins(Locked& on);
+    std::set<unsigned> awaited_nodes(Locked& on) const;
     double data_hang_at_s(Locked& on) const;
     void give_up_data(Locked& on);
     void set_alarm(Locked& on);
@@ -193,6 +195,7 @@ void Run::locked(Change&& change) noexcept {
         const Lock lock(mutex_);
         try {
             change(on);
+            if (flow_ && !completing_) set_alarm(on);
         } catch (const std::exception& error) {
             fail(-EIO, error.what(), on);
         } catch (...) {

@@ -100,7 +100,6 @@ void Run::go_on(const std::vector<Block>& next, Locked& on) {
     for (const std::int64_t id : decisions.given_up)
         if (RunningBlock* running = find(id, on)) give_up(*running, on);
     start_blocks(next, on);
-    set_alarm(on);
 }
 
 void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
@@ -171,16 +170,22 @@ void Run::look(double overslept_s) noexcept {
     });
 }
 
-/// When nobody computes anything and a device stalls whose driver has to send what others wait for; infinite: nobody
-/// waits for such data.
-double Run::data_hang_at_s(Locked&) const {
+/// Memories of devices in which something is that has to come home, or to a block of another processor.
+std::set<unsigned> Run::awaited_nodes(Locked&) const {
     std::set<unsigned> nodes;
     state_.kept.add_left_nodes(nodes);
     for (const auto& [id, running] : blocks_) {
         if (running->waits_for_kept()) nodes.insert(running->kept_on);
         if (running->returns_left > 0 && flow_->remaining() == 0) nodes.insert(running->data.node);
     }
-    nodes.erase(STARPU_MAIN_RAM);  // what is there moves nowhere
+    nodes.erase(STARPU_MAIN_RAM);
+    return nodes;
+}
+
+/// When nobody computes anything and a device stalls whose driver has to send what others wait for; infinite: nobody
+/// waits for such data.
+double Run::data_hang_at_s(Locked& on) const {
+    const std::set<unsigned> nodes = awaited_nodes(on);
     if (!state_.recovery || data_hang_ || nodes.empty()) return std::numeric_limits<double>::infinity();
     double at_s = (state_.stragglers->stalls_at_us(*state_.recovery, nodes) - begin_us_) * 1e-6 + stood_still_s_;
     for (std::size_t p = 0; p < setup_.workers.size(); ++p)
@@ -189,10 +194,15 @@ double Run::data_hang_at_s(Locked&) const {
 }
 
 void Run::give_up_data(Locked& on) {
+    const std::set<unsigned> nodes = awaited_nodes(on);
+    std::string names;
+    for (const Worker& worker : setup_.workers)
+        if (nodes.contains(worker.node)) names += (names.empty() ? "" : " or ") + worker.processor.name;
     data_hang_ = true;
     fail(-ETIMEDOUT,
-         "a device hangs, and results that others wait for are in its memory; a larger APPORTION_STALL_FACTOR waits "
-         "longer",
+         fmt::format("{} hangs, and results that others wait for are in its memory; a larger APPORTION_STALL_FACTOR "
+                     "waits longer",
+                     names),
          on);
     std::vector<std::int64_t> waiting;
     for (const auto& [id, running] : blocks_)
@@ -204,7 +214,10 @@ void Run::give_up_data(Locked& on) {
 }
 
 void Run::set_alarm(Locked& on) {
-    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on));
+    double hang_s = data_hang_at_s(on);
+    const bool awaited = state_.recovery && !data_hang_ && !awaited_nodes(on).empty();
+    if (awaited && std::isinf(hang_s)) hang_s = now_s() + BlockFlow::kUntilItBegins_s;  // the device may hang then
+    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), hang_s);
     if (!std::isfinite(next_s)) return;
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;

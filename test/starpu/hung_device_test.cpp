@@ -89,7 +89,7 @@ TEST_CASE("who waits for results that a hung device has kept does not hide that 
     work.stalls = {.worker = worker};
     work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get(), "a device hangs");
+    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
 }
 
 TEST_CASE("results that a lost device has kept, and the next submission reads, are not waited for without end") {
@@ -103,7 +103,7 @@ TEST_CASE("results that a lost device has kept, and the next submission reads, a
     CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
     work.computes_z = true;
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get(), "a device hangs");
+    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
 }
 
 TEST_CASE("a hung block that reads kept results ends the load, and the next submission has them") {
