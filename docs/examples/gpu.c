@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* y = 3 x + 1 on CPU cores and NVIDIA GPUs; gpu_kernel.cu has what runs on the GPU. */
 #include <apportion.h>
+#include <errno.h>
 #include <stdio.h>
 
 #include "gpu_kernel.h"
@@ -15,8 +16,23 @@ static void axpb_on_cpu(void* buffers[], void* arg) {
     for (size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i) out[i] = 3 * in[i] + 1;
 }
 
+static void axpb_on_cuda(void* buffers[], void* arg) {
+    const float* in = (const float*)STARPU_VECTOR_GET_PTR(buffers[0]);
+    float* out = (float*)STARPU_VECTOR_GET_PTR(buffers[1]);
+    (void)arg;
+    cudaError_t status = axpb_on_gpu(in, out, STARPU_VECTOR_GET_NX(buffers[0]), starpu_cuda_get_local_stream());
+    if (status != cudaSuccess) apportion_block_failed(cudaGetErrorString(status)); /* others compute the block */
+}
+
+/* Loads the kernel on the calling worker's GPU, if it has one. */
+static int load_kernel(void* arg) {
+    (void)arg;
+    if (starpu_worker_get_type(starpu_worker_get_id()) != STARPU_CUDA_WORKER) return 0;
+    return axpb_on_gpu(NULL, NULL, 0, starpu_cuda_get_local_stream()) == cudaSuccess ? 0 : -EIO;
+}
+
 static struct starpu_codelet codelet = {.cpu_funcs = {axpb_on_cpu},
-                                        .cuda_funcs = {axpb_on_gpu},
+                                        .cuda_funcs = {axpb_on_cuda},
                                         .nbuffers = 2,
                                         .modes = {STARPU_R, STARPU_W},
                                         .name = "axpb"};

@@ -4,12 +4,12 @@
 
 run_commands.py PAGE.md SOURCE_FOLDER BUILD_FOLDER STARPU_PC_FOLDER
 
-Commands are the lines that begin with "$ " in fenced blocks of the kind `console`; lines after a trailing backslash belong
-to the command, the others are its output. Blocks of the kind `console not-run` are left out (they install, take minutes, or
-need a simulated build), those of the kind `console needs-nvcc` where there is no nvcc. All commands of a page run in one
-shell, in a copy of the source folder as it is after tools/build, with compilers that take warnings for errors. Output is
-compared line by line: any number and unit of time stands for any other, "..." for any text or, on a line of its own, any
-lines, and a command without output may print anything.
+Commands are the lines that begin with "$ " in fenced blocks of the kind `console`; lines after a trailing backslash
+belong to the command, the others are its output. Blocks of the kind `console not-run` are left out (they install,
+take minutes, or need a simulated build), those of the kind `console needs-cuda` where there is no nvcc or StarPU has
+no CUDA. All commands of a page run in one shell, in a copy of the source folder as it is after tools/build, with
+compilers that take warnings for errors. Output is compared line by line: any number and unit of time stands for any
+other, "..." for any text or, on a line of its own, any lines, and a command without output may print anything.
 """
 import os
 import re
@@ -21,14 +21,14 @@ import tempfile
 MARK = "@@@ end of command"
 
 
-def commands(page):
+def commands(page, have_cuda):
     """(line number, command, lines of output) in order."""
     found, fence = [], None
     with open(page) as lines:
         for number, line in enumerate(lines.read().splitlines(), 1):
             if line.startswith("```"):
                 fence = line[3:].strip() if fence is None else None
-            elif fence == "console" or (fence == "console needs-nvcc" and shutil.which("nvcc")):
+            elif fence == "console" or (fence == "console needs-cuda" and have_cuda):
                 if line.startswith("$ "):
                     found.append((number, [line[2:]], []))
                 elif found and found[-1][1][-1].endswith("\\") and not found[-1][2]:
@@ -71,6 +71,14 @@ def starpu_flags(folder, *options):
     return [flag[2:] for flag in run.stdout.split()]
 
 
+def has_cuda(folders):
+    for config in (os.path.join(folder, "starpu_config.h") for folder in folders):
+        if os.path.exists(config):
+            with open(config) as file:
+                return bool(shutil.which("nvcc")) and re.search(r"^#define STARPU_USE_CUDA 1", file.read(), re.M)
+    return False
+
+
 def set_up(folder, source, build):
     # Copies: no command may change the source folder.
     shutil.copytree(source, folder, dirs_exist_ok=True,
@@ -90,7 +98,9 @@ def set_up(folder, source, build):
 
 def main():
     page, source, build, starpu = sys.argv[1:]
-    to_run = commands(page)
+    headers = starpu_flags(starpu, "--cflags-only-I")
+    libraries = ":".join(starpu_flags(starpu, "--libs-only-L"))
+    to_run = commands(page, has_cuda(headers))
     if not to_run:
         sys.exit(f"{page}: has no command to run")
     with tempfile.TemporaryDirectory() as folder:
@@ -98,8 +108,7 @@ def main():
         script = "set -e\n" + "".join(
             "\n".join(command) + f"\necho '{MARK}'\n" for _, command, _ in to_run)
         # What is not installed yet finds StarPU through the compilers' variables.
-        headers = ":".join(starpu_flags(starpu, "--cflags-only-I"))
-        libraries = ":".join(starpu_flags(starpu, "--libs-only-L"))
+        headers = ":".join(headers)
         environment = dict(os.environ, XDG_DATA_HOME=os.path.join(folder, ".data"), LC_ALL="C", STARPU_SILENT="1",
                            STARPU_NCPU="2", STARPU_WORKERS_NOBIND="1", STARPU_NOPENCL="0",
                            PATH=os.path.join(folder, ".bin") + ":" + os.environ["PATH"],
