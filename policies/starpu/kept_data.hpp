@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Data of a load that stayed on devices between its runs (APPORTION_KEEP), and handles that nobody uses any more. A
-// block of the very same units takes its handles again; any other one that overlaps waits until they are home.
+// Data of a load that stayed on devices between its runs (APPORTION_KEEP), and handles that are no longer in use. A
+// block of the same units takes its handles again; any other overlapping block waits until they are in main memory.
 //
 // Belongs to the load. While a run is on, only under that run's lock.
 #pragma once

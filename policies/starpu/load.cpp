@@ -54,7 +54,7 @@ starpu_codelet skipping(const starpu_codelet& codelet) {
 
 }  // namespace
 
-apportion_load::apportion_load(const apportion_load_options& options) {
+apportion_load::apportion_load(const apportion_load_options* options) {
     setup_.options = apportion::checked_options(options);
     const apportion_load_options& o = setup_.options;
     setup_.name = lasting(o.name ? o.name : (o.codelet->name ? o.codelet->name : "load"));
@@ -94,14 +94,14 @@ apportion_load::apportion_load(const apportion_load_options& options) {
 apportion_load::~apportion_load() {
     try {
         wait();
-    } catch (const std::exception&) {  // the report could not be written, which nobody has asked for
+    } catch (const std::exception&) {  // the report could not be written: destruction reports no errors
     }
     wait_for_stragglers();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
 }
 
-/// Who cannot be set up gets no blocks.
+/// Workers that cannot be set up get no blocks.
 void apportion_load::warm_up() {
     const auto problems =
         apportion::warm_up_workers(setup_.options.warm_up, setup_.options.arg, setup_.sched_ctx, setup_.workers);
@@ -292,10 +292,7 @@ extern "C" {
 
 apportion_load* apportion_load_create(const apportion_load_options* options) {
     apportion_load* load = nullptr;
-    apportion::guarded([&] {
-        if (!options) throw ApiError(EINVAL, "apportion_load_create: options is NULL");
-        load = new apportion_load(*options);
-    });
+    if (const int error = apportion::guarded([&] { load = new apportion_load(options); })) errno = -error;
     return load;
 }
 

@@ -17,7 +17,7 @@
 struct apportion_load {
   public:
     /// Throws apportion::ApiError when the options make no sense.
-    explicit apportion_load(const apportion_load_options& options);
+    explicit apportion_load(const apportion_load_options* options);
     ~apportion_load();
     apportion_load(const apportion_load&) = delete;
     apportion_load& operator=(const apportion_load&) = delete;

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 
 namespace apportion::test {
@@ -68,7 +68,7 @@ struct Axpy {
     }
 
     apportion_load_options options() {
-        apportion_load_options o = APPORTION_LOAD_OPTIONS("axpy", x.size(), &codelet(), fill, this);
+        apportion::LoadOptions o("axpy", x.size(), codelet(), fill, this);
         o.parts = parts;
         return o;
     }

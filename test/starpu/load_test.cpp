@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 #include "test/starpu/axpy.hpp"
 

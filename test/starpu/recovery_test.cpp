@@ -5,13 +5,12 @@
 // stalls at least, several times; when it is given up is no matter of the policy. Devices: device_recovery_test.cpp.
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
@@ -19,18 +18,10 @@ using namespace apportion::test;
 
 namespace {
 
-struct Destroy {
-    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
-};
-using Load = std::unique_ptr<apportion_load, Destroy>;
+using apportion::Load;
 using Json = nlohmann::json;
 
-Load create(const apportion_load_options& options) {
-    Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
-    return load;
-}
+Load create(const apportion_load_options& options) { return Load(options); }
 
 int run(Work& work, apportion_load* load) {
     work.forget_results();

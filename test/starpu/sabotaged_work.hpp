@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 
 namespace apportion::test {
 
@@ -126,7 +126,7 @@ struct Work {
     }
 
     apportion_load_options options(bool in_place = false) {
-        apportion_load_options o = APPORTION_LOAD_OPTIONS("work", kUnits, &codelet(in_place), fill, this);
+        apportion::LoadOptions o("work", kUnits, codelet(in_place), fill, this);
         o.parts = parts;
         o.granularity = parts;
         return o;

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/stress/drawing.hpp"
 #include "test/stress/ordinary_tasks.hpp"
 #include "test/stress/stress_load.hpp"

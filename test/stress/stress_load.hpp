@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #if defined STARPU_USE_OPENCL && !defined STARPU_SIMGRID
 #include "test/starpu/opencl_work.hpp"
 #endif
@@ -200,7 +200,7 @@ struct StressLoad {
             model.worker_cost_function = simulated_us;
             codelet.model = &model;
         }
-        apportion_load_options options = APPORTION_LOAD_OPTIONS("stress", units, &codelet, fill, this);
+        apportion::LoadOptions options("stress", units, codelet, fill, this);
         options.granularity = granularity;
         options.initial_block = initial;
         options.parts = parts;
