@@ -122,7 +122,7 @@ TEST_CASE("workers with different planning give the same transform") {
     unsetenv("XDG_CACHE_HOME");
 }
 
-TEST_CASE("rows are transformed wherever they lie, in batches of any size") {
+TEST_CASE("rows are transformed wherever they lie, in batches of any size", "[once]") {
     constexpr std::size_t kLength = 50, kInLd = 56, kOtherLd = 53, kOutLd = 90, kMost = 83;
     const auto rows = make_fft_rows({.type = ElementType::complex64,
                                      .length = kLength,
@@ -149,7 +149,7 @@ TEST_CASE("rows are transformed wherever they lie, in batches of any size") {
             }
 }
 
-TEST_CASE("verification notices one element of many") {
+TEST_CASE("verification notices one element of many", "[once]") {
     const auto problem = std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex128, 40, 60, 1));
     fft2d_by_one_call(problem, 2, FftPlanning::estimate)();
     REQUIRE(verify_fft2d(*problem).correct);
@@ -160,7 +160,7 @@ TEST_CASE("verification notices one element of many") {
     CHECK_FALSE(verify_fft2d(*problem).correct);
 }
 
-TEST_CASE("the planning of workers is read strictly") {
+TEST_CASE("the planning of workers is read strictly", "[once]") {
     const FftPlanningChoice choice = parse_fft_planning("patient,1=unaligned,3=estimate", "--planning");
     CHECK(choice.of(0) == FftPlanning::patient);
     CHECK(choice.of(1) == FftPlanning::unaligned);
@@ -173,7 +173,7 @@ TEST_CASE("the planning of workers is read strictly") {
     }
 }
 
-TEST_CASE("a device's batch and memory follow the length of a row") {
+TEST_CASE("a device's batch and memory follow the length of a row", "[once]") {
     CHECK(fft2d_device_batch(1 << 10, 16) == 1 << 12);
     CHECK(fft2d_device_batch(1000, 16) == 1 << 12);
     CHECK(fft2d_device_batch(1 << 30, 16) == 1);

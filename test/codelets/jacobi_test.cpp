@@ -139,7 +139,7 @@ TEST_CASE("dense and sparse systems converge to the solution of a direct solver"
     CHECK(verify_solution(*sparse, ones, 1e-5).correct);
 }
 
-TEST_CASE("the verification notices one wrong element") {
+TEST_CASE("the verification notices one wrong element", "[once]") {
     const auto system = dense_system(ElementType::float64, 60);
     const auto solver = make_jacobi_solver(system);
     Matrix zero(ElementType::float64, 60, 1), next(ElementType::float64, 60, 1);
@@ -169,7 +169,7 @@ TEST_CASE("libraries iterate as the loads do") {
     }
 }
 
-TEST_CASE("the lanes of a warp add up to what the vectors of a core do") {
+TEST_CASE("the lanes of a warp add up to what the vectors of a core do", "[once]") {
     constexpr std::size_t n = 157;
     const auto system = dense_system(ElementType::float64, n);
     std::vector<double> x(n), x_new(n);
@@ -189,7 +189,7 @@ TEST_CASE("the lanes of a warp add up to what the vectors of a core do") {
     CHECK(change.size == std::abs(x_new[0]));
 }
 
-TEST_CASE("not-a-number in a change is never lost") {
+TEST_CASE("not-a-number in a change is never lost", "[once]") {
     JacobiChange<double> change, other;
     change.include(1, std::nan(""));
     change.include(2, 5);
@@ -201,7 +201,7 @@ TEST_CASE("not-a-number in a change is never lost") {
     CHECK(other.size == 7);
 }
 
-TEST_CASE("systems that cannot be solved are refused with the row") {
+TEST_CASE("systems that cannot be solved are refused with the row", "[once]") {
     const auto message = [](const LinearSystem& system) -> std::string {
         try {
             check_solvable(system);
@@ -240,7 +240,7 @@ TEST_CASE("every system of a batch is iterated as often as asked for") {
             }
 }
 
-TEST_CASE("the batch's verification notices a system that is wrong") {
+TEST_CASE("the batch's verification notices a system that is wrong", "[once]") {
     const auto batch = batch_of(ElementType::float64, 12, 30, 300);
     jacobi_batch_by_blas(*batch);
     REQUIRE(verify_jacobi_batch(*batch).correct);
@@ -251,7 +251,8 @@ TEST_CASE("the batch's verification notices a system that is wrong") {
     CHECK(batch_progress(*batch).failure.empty());
 }
 
-TEST_CASE("a singular system of the batch, whose iterations go back and forth, is named; solved ones are measured") {
+TEST_CASE("a singular system of the batch, whose iterations go back and forth, is named; solved ones are measured",
+          "[once]") {
     const auto batch = batch_of(ElementType::float64, 3, 2, 100);
     jacobi_batch_by_blas(*batch);
     CHECK(batch_progress(*batch).failure.empty());

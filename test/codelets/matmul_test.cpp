@@ -88,7 +88,7 @@ TEST_CASE("row panels cover the whole of A, also when a load is submitted again"
     }
 }
 
-TEST_CASE("a worker goes through the panels back and forth") {
+TEST_CASE("a worker goes through the panels back and forth", "[once]") {
     const auto problem = problem_of(ElementType::float32, {30, 10, 5});
     const auto workload = make_matmul(problem, 3);
     const auto order = [&](std::uint64_t first) {
@@ -102,7 +102,7 @@ TEST_CASE("a worker goes through the panels back and forth") {
     CHECK(order(4) == there);
 }
 
-TEST_CASE("the number of panels follows the smallest device memory") {
+TEST_CASE("the number of panels follows the smallest device memory", "[once]") {
     CHECK(row_panels(1000, 1 << 20, 0) == 1);
     CHECK(row_panels(1000, 1 << 20, 4 << 20) == 1);
     CHECK(row_panels(1000, (1 << 20) + 1, 4 << 20) == 3);
@@ -152,7 +152,7 @@ TEST_CASE("after the warm-up StarPU's schedulers know the cost of every block si
     }
 }
 
-TEST_CASE("verification accepts OpenBLAS's own result") {
+TEST_CASE("verification accepts OpenBLAS's own result", "[once]") {
     for (ElementType type : {ElementType::float32, ElementType::float64}) {
         const auto problem = problem_of(type, {301, 99, 203});
         matmul_by_one_call(*problem, 2);
@@ -160,7 +160,7 @@ TEST_CASE("verification accepts OpenBLAS's own result") {
     }
 }
 
-TEST_CASE("verification notices one wrong column of many") {
+TEST_CASE("verification notices one wrong column of many", "[once]") {
     const auto problem = problem_of(ElementType::float32, {64, 1000, 64});
     matmul_by_one_call(*problem, 1);
     REQUIRE(verify_matmul(*problem).correct);
@@ -181,13 +181,13 @@ TEST_CASE("verification notices one wrong column of many") {
     CHECK(verify_matmul(*problem).correct);
 }
 
-TEST_CASE("impossible sizes are refused before memory is touched") {
+TEST_CASE("impossible sizes are refused before memory is touched", "[once]") {
     CHECK_THROWS_AS(random_matmul(ElementType::float32, 1, 1, 4'000'000'000, 1), std::runtime_error);
     CHECK_THROWS_AS(random_matmul(ElementType::float64, 2'000'000'000, 2'000'000'000, 1, 1), std::runtime_error);
     CHECK_THROWS_AS(random_matmul(ElementType::float64, 10'000'000, 10'000'000, 1, 1), std::runtime_error);
 }
 
-TEST_CASE("before any measurement a cost is finite and grows with the work") {
+TEST_CASE("before any measurement a cost is finite and grows with the work", "[once]") {
     starpu_task task;
     starpu_task_init(&task);
     task.flops = 1e6;

@@ -68,7 +68,7 @@ TEST_CASE("a block of a single plane, and planes of a single cell") {
     run(body(7, 1, 1, 2), 2);
 }
 
-TEST_CASE("verification sees a plane that was not computed") {
+TEST_CASE("verification sees a plane that was not computed", "[once]") {
     const auto field = body(8, 6, 6, 1);
     const auto workload = make_mpdata(field);
     workload->spoil_result();
@@ -80,7 +80,8 @@ TEST_CASE("verification sees a plane that was not computed") {
     CHECK_FALSE(workload->verify().correct);
 }
 
-TEST_CASE("second order: halving the cells quarters the error of a smooth field, which the upwind scheme does not") {
+TEST_CASE("second order: halving the cells quarters the error of a smooth field, which the upwind scheme does not",
+          "[once]") {
     const auto error = [](int n) {
         constexpr double kPi = 3.14159265358979323846, kCourant = 0.5, kMean = 2;
         auto field = std::make_shared<MpdataField>(n, MpdataGrid{3, 3, 1});
@@ -105,7 +106,7 @@ TEST_CASE("second order: halving the cells quarters the error of a smooth field,
     CHECK(error(64) / error(128) > 3.2);
 }
 
-TEST_CASE("fields that make no sense are refused") {
+TEST_CASE("fields that make no sense are refused", "[once]") {
     CHECK_THROWS_WITH((MpdataField{0, MpdataGrid{4, 4, 1}}), ContainsSubstring("0 x 4 x 4"));
     CHECK_THROWS_WITH((MpdataField{5, MpdataGrid{4, 4, 2}}), ContainsSubstring("fewer than the 6"));
     CHECK_THROWS_WITH((MpdataField{1 << 20, MpdataGrid{1 << 20, 1 << 20, 1}}), ContainsSubstring("GiB"));

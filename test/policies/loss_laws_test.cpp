@@ -60,7 +60,7 @@ class Runtime final : public Progress {
 
     Units remaining() const override { return remaining_; }
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
-    Units room(int processor) const {
+    Units room(int processor) const override {
         const Units memory = load_.processors[static_cast<std::size_t>(processor)].memory_units;
         Units used = 0;
         for (const BlockInFlight& block : lane(processor).blocks) used += block.units;

@@ -62,7 +62,7 @@ TEST_CASE("a fill function that forgets a handle ends the load with a sentence")
     REQUIRE(axpy.wrong() == 0);
 }
 
-TEST_CASE("a load that was not created is an error, and no crash") {
+TEST_CASE("a load that was not created is an error, and no crash", "[once]") {
     REQUIRE(apportion_load_submit(nullptr) == -EINVAL);
     REQUIRE(std::string(apportion_error()).find("apportion_load_submit: the load is NULL") != std::string::npos);
     REQUIRE(apportion_load_wait(nullptr) == -EINVAL);
@@ -73,7 +73,7 @@ TEST_CASE("a load that was not created is an error, and no crash") {
     apportion_load_destroy(nullptr);
 }
 
-TEST_CASE("a report that cannot be written is refused before the load runs") {
+TEST_CASE("a report that cannot be written is refused before the load runs", "[once]") {
     Axpy axpy(100);
     Load load = create(axpy.options());
     for (const char* path : {"/no/such/folder/report", "/dev"}) {
@@ -110,7 +110,7 @@ TEST_CASE("a report for which the disk has no room leaves no half line") {
     std::filesystem::remove(file);
 }
 
-TEST_CASE("options that make no sense are refused with a sentence") {
+TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
     Axpy axpy(10);
     auto refused = [&](auto&& change, const std::string& words) {
         auto options = axpy.options();

@@ -140,7 +140,7 @@ TEST_CASE("when every worker has failed, the load ends with a sentence that name
     CHECK(work.computed_once());
 }
 
-TEST_CASE("only a codelet can say that its block failed") {
+TEST_CASE("only a codelet can say that its block failed", "[once]") {
     CHECK(apportion_block_failed("nonsense") == -EPERM);
     CHECK(contains(apportion_error(), "runs no block"));
 }

@@ -177,7 +177,7 @@ TEST_CASE("a load with a warm-up is not created on a worker, which would wait fo
     CHECK(contains(nested.error, "create it on another thread"));
 }
 
-TEST_CASE("programs compiled against a header without warm_up create their loads as before") {
+TEST_CASE("programs compiled against a header without warm_up create their loads as before", "[once]") {
     Work work;
     auto options = work.options();
     options.size = offsetof(apportion_load_options, warm_up);

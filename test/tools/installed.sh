@@ -1,29 +1,91 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Installs, and compiles and runs a program with what was installed, by the command that README.md shows.
-#     installed.sh BUILD_FOLDER PREFIX FOLDER_OF_STARPU_PC HELLO_BLOCKS_C
+# Installs, and lets a user who may read nothing else use it: run an application, list the platforms, compile README.md's
+# example by its command and by CMake, run it under a policy and load the plug-in. What was installed lies over the prefix
+# in a mount namespace of its own, in which the source tree, the build folder and StarPU's build are empty.
+#     installed.sh BUILD_FOLDER PREFIX FOLDER_OF_STARPU_PC SOURCE_FOLDER
 set -euo pipefail
-build=$1 prefix=$2 source=$4
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+build=$1 prefix=$2 starpu=$3 source=$4
+me=$(realpath "$0")
 fail() {
     echo "$1"
     exit 1
 }
 
-DESTDIR=$folder meson install -C "$build" --no-rebuild --quiet
-pc=$(find "$folder" -name apportion.pc)
-[ -n "$pc" ] || fail "there is no apportion.pc"
-sed -i "s|^prefix=.*|prefix=$folder$prefix|" "$pc"
-export PKG_CONFIG_PATH=$(dirname "$pc"):$3
-plugin=$(pkg-config --variable=sched_lib apportion)
-[ -f "$plugin" ] || fail "sched_lib is $plugin, which is not there"
+# The second part, in the namespace, as that user.
+if [ "$build" = --as-user ]; then
+    folder=$3
+    cd "$folder"
+    export HOME=$folder/home STARPU_NCUDA=0 STARPU_NOPENCL=0
+    unset XDG_CACHE_HOME XDG_DATA_HOME CCACHE_DIR LD_LIBRARY_PATH APPORTION_CACHE
+    # shellcheck disable=SC2012
+    [ -z "$(ls "$source" 2>/dev/null)" ] || fail "$source is not hidden"
+    for policy in plb-hec eager; do
+        STARPU_SCHED=$policy "$prefix/bin/matmul" --size 64 >output 2>&1 || fail "matmul under $policy: $(cat output)"
+    done
+    "$prefix/bin/apportion" platform plbhec-a >output 2>&1 || fail "apportion platform: $(cat output)"
+    cc -Wall -Wextra -pedantic hello_blocks.c $(pkg-config --cflags --libs apportion) -o hello >output 2>&1 ||
+        fail "cc: $(cat output)"
+    [ ! -s output ] || fail "the compiler warns: $(head -5 output)"
+    STARPU_SCHED=plb-hec ./hello >output 2>&1 || fail "hello_blocks: $(cat output)"
+    grep -q '^policy plb-hec, .* s, verified: true$' output || fail "$(cat output)"
+    cc unmodified_program.c $(pkg-config --cflags --libs apportion) -o unmodified
+    STARPU_SCHED=greedy STARPU_SCHED_LIB=$(pkg-config --variable=sched_lib apportion) ./unmodified greedy >output 2>&1 ||
+        fail "the plug-in: $(cat output)"
+    if command -v cmake >/dev/null; then
+        cmake -S . -B cmake-build >output 2>&1 && cmake --build cmake-build >output 2>&1 || fail "cmake: $(tail -20 output)"
+        STARPU_SCHED=equal cmake-build/hello >output 2>&1 || fail "built by CMake: $(cat output)"
+        ! cmake -S . -B cmake-other -DWANTED=99 >output 2>&1 || fail "CMake takes this version for 99"
+    fi
+    exit 0
+fi
 
-# Deprecation warnings of CUDA's headers, which StarPU's include, are no concern here.
-# shellcheck disable=SC2046
-cc -w "$source" $(pkg-config --cflags --libs apportion starpu-1.4) -o "$folder/hello"
-readelf -d "$folder/hello" | grep -q "RUNPATH.*$prefix/" || fail "the program does not know the library's folder"
-# The library is not yet where the program looks for it; StarPU is.
-output=$(LD_LIBRARY_PATH=$(dirname "$plugin") STARPU_SCHED=plb-hec "$folder/hello")
-grep -q '^policy plb-hec, .* s, verified: true$' <<<"$output" || fail "$output"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/installed" "$folder/work" "$folder/work/home"
+(umask 077 && DESTDIR=$folder/installed meson install -C "$build" --no-rebuild --quiet)
+installed=$folder/installed$prefix
+pc=$(find "$installed" -name apportion.pc)
+[ -n "$pc" ] || fail "there is no apportion.pc"
+closed=$(find "$installed" ! -type l ! -perm -o+r)
+[ -z "$closed" ] || fail "not everybody may read $closed"
+for file in $(find "$installed" -name 'lib*.so.*' -type f) "$installed"/bin/*; do
+    ! readelf -S "$file" | grep -q '\.symtab' || fail "$file is not stripped"
+    run_path=$(readelf -d "$file" | sed -n 's/.*RUNPATH.*\[\(.*\)\]/\1/p')
+    case :$run_path in *:/root/* | *:/home/* | *:"$HOME"/* | *:"$build"*) fail "the run path of $file is $run_path" ;; esac
+done
+
+cp "$source/apps/hello_blocks.c" "$source/test/starpu/unmodified_program.c" "$folder/work/"
+cat >"$folder/work/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(hello C)
+set(WANTED 0.1 CACHE STRING "")
+find_package(apportion ${WANTED} REQUIRED)
+if(NOT EXISTS "${APPORTION_SCHED_LIB}")
+  message(FATAL_ERROR "APPORTION_SCHED_LIB is '${APPORTION_SCHED_LIB}'")
+endif()
+add_executable(hello hello_blocks.c)
+target_compile_options(hello PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(hello apportion::apportion)
+END
+chmod -R a+rwX "$folder"
+pc=$prefix${pc#"$installed"}
+hidden=("$build" "$source")
+[ -z "$(find "$installed" -name starpu-1.4.pc)" ] || hidden+=("$(realpath "$starpu/../..")")
+cp "$me" "$folder/work/as-user"
+name_space=(unshare --mount)
+[ "$(id -u)" = 0 ] || name_space=(unshare --mount --map-root-user)
+# shellcheck disable=SC2016
+enter='set -e; installed=$1 prefix=$2; shift 2
+mount -t overlay overlay -o lowerdir="$installed:$prefix" "$prefix"
+while [ "$1" != -- ]; do mount -t tmpfs tmpfs "$1"; shift; done; shift
+exec "$@"'
+"${name_space[@]}" sh -c "$enter" sh "$installed" "$prefix" -- true 2>/dev/null || {
+    echo "no mount namespace can be had here: what was installed is not run"
+    exit 77
+}
+as_user=()
+[ "$(id -u)" != 0 ] || as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+PKG_CONFIG_PATH=$(dirname "$pc") "${name_space[@]}" sh -c "$enter" sh "$installed" "$prefix" "${hidden[@]}" -- \
+    "${as_user[@]}" "$folder/work/as-user" --as-user "$prefix" "$folder/work" "$source"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/assignment/ilp_milp.hpp"
 
+#if __has_include(<lpsolve/lp_lib.h>)
 #include <lpsolve/lp_lib.h>
+#else
+#include <lp_lib.h>
+#endif
 
 #include <chrono>
 #include <cmath>
@@ -117,6 +121,8 @@ bool Program::solve() {
 }
 
 }  // namespace
+
+bool has_milp_solver() { return true; }
 
 Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions& options) {
     const auto deadline =

@@ -19,6 +19,9 @@ struct MilpOptions {
     double time_limit_s = 30;  ///< section 4.5.4: 30, 60, 90 s
 };
 
+/// Without lp_solve there is no `ilp-milp`: its plan is a failure that says so.
+bool has_milp_solver();
+
 Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions& options = {});
 
 }  // namespace apportion

@@ -40,7 +40,9 @@ std::vector<Units> nearest_shares(std::span<const std::span<const SizeTime>> siz
         Units later_previous = all_previous;
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             later_previous -= previous[i];
-            for (const auto& [sum, way] : ways[i]) {
+            for (const auto& entry : ways[i]) {
+                const Units sum = entry.first;
+                const Way& way = entry.second;
                 const auto take = [&](const SizeTime& next) {
                     const Units total = sum + next.size, moved = std::abs(next.size - previous[i]);
                     if (way.moved + moved + std::abs(units - total - later_previous) > most) return;
