@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "codelets/simulated/starpu_cost.hpp"
 #include "policies/starpu/apportion.hpp"
