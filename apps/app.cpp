@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
-#include <memory>
 #include <new>
 #include <numeric>
 #include <thread>
@@ -138,18 +137,16 @@ void check_output(const std::string& option, const std::string& file) {
 }
 
 StarpuSession::StarpuSession() {
-    const int status = apportion_init(nullptr);
-    if (status == -ECANCELED) throw NothingToRun{};
-    if (status != 0) throw UsageError(apportion_error());
     try {
+        session_.emplace();
         apply_handicaps();
+    } catch (const Error& error) {
+        if (error.error_number() == ECANCELED) throw NothingToRun{};
+        throw UsageError(error.what());
     } catch (const std::exception& error) {
-        apportion_shutdown();
         throw UsageError(error.what());
     }
 }
-
-StarpuSession::~StarpuSession() { apportion_shutdown(); }
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -157,26 +154,19 @@ double median(std::vector<double> values) {
     return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-Load::Load(Workload& workload, unsigned runs) {
+Load make_load(Workload& workload, unsigned runs) {
     apportion_load_options options = load_options(workload);
     options.runs = runs;
-    results_stay_ = options.results_stay != 0;
-    load_ = apportion_load_create(&options);
-    if (!load_) throw std::runtime_error(apportion_error());
+    return Load(options);
 }
 
-Load::~Load() { apportion_load_destroy(load_); }
-
-void Load::run() {
-    if (apportion_load_submit(load_) != 0 || apportion_load_wait(load_) != 0)
-        throw std::runtime_error(apportion_error());
-    // Nobody looks at results or changes them while a worker that was too late may still store them.
-    if (results_stay_ && !kSimulated) apportion_load_release(load_);
+void run_to_end(Load& load, const Workload& workload) {
+    load.run();
+    // A late task may store results until the load is released.
+    if (workload.shape().results_stay && !kSimulated) load.release();
 }
 
-double Load::seconds() const { return apportion_load_seconds(load_); }
-nlohmann::ordered_json Load::report() const { return nlohmann::ordered_json::parse(apportion_load_report(load_)); }
-std::string Load::policy() const { return apportion_load_policy(load_); }
+nlohmann::ordered_json report_of(const Load& load) { return nlohmann::ordered_json::parse(load.report()); }
 
 nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& reports) {
     nlohmann::ordered_json merged = reports.front();
@@ -221,9 +211,9 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
                   const std::function<void()>& advance) {
     constexpr double kWarmUp_s = 2;  // of a process
     const int runs = std::max(options.repeat, 1);
-    std::vector<std::unique_ptr<Load>> loads;
+    std::vector<Load> loads;
     for (Workload* workload : workloads) {
-        loads.push_back(std::make_unique<Load>(*workload, static_cast<unsigned>(runs)));
+        loads.push_back(make_load(*workload, static_cast<unsigned>(runs)));
         warm_up(*workload, kWarmUp_s / static_cast<double>(workloads.size()));
     }
     Outcome outcome;
@@ -233,10 +223,10 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         for (Workload* workload : workloads) workload->spoil_result();
         double seconds = 0;
         std::vector<nlohmann::ordered_json> parts;
-        for (const auto& load : loads) {
-            load->run();
-            seconds += load->seconds();
-            parts.push_back(load->report());
+        for (std::size_t k = 0; k < loads.size(); ++k) {
+            run_to_end(loads[k], *workloads[k]);
+            seconds += loads[k].seconds();
+            parts.push_back(report_of(loads[k]));
         }
         outcome.seconds.push_back(seconds);
         reports.push_back(merged_report(parts));
@@ -244,7 +234,7 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         if (verified) keep_worst(outcome.verification, workloads.back()->verify());
         if (advance && !kSimulated) advance();
     }
-    outcome.policy = loads.front()->policy();
+    outcome.policy = loads.front().policy();
     if (peer) outcome.peer_name = peer->name;
     outcome.report = reports[median_index(outcome.seconds)];
     return outcome;

@@ -47,13 +47,13 @@ std::vector<std::uint64_t> parse_size_list(const std::string& option, const std:
 /// Throws UsageError when a regular file of that name cannot be made: to be called before long work. No name is fine.
 void check_output(const std::string& option, const std::string& file);
 
-/// StarPU, running while this lives.
+/// StarPU, running while this lives, with the handicaps of APPORTION_HANDICAP. Throws UsageError.
 class StarpuSession {
   public:
     StarpuSession();
-    ~StarpuSession();
-    StarpuSession(const StarpuSession&) = delete;
-    StarpuSession& operator=(const StarpuSession&) = delete;
+
+  private:
+    std::optional<Session> session_;
 };
 
 /// Another way to the same result, timed in turn with the load.
@@ -87,26 +87,13 @@ struct Work {
         : amount(amount_), unit(unit_), key(key_), scale(scale_) {}
 };
 
-/// A workload as a load of the engine.
-class Load {
-  public:
-    /// `runs`: how often it will be submitted, 0 when that is not known. Throws std::runtime_error.
-    explicit Load(Workload& workload, unsigned runs = 0);
-    ~Load();
-    Load(const Load&) = delete;
-    Load& operator=(const Load&) = delete;
+/// The workload as a load that will be submitted `runs` times; 0: not known. Throws Error.
+Load make_load(Workload& workload, unsigned runs = 0);
 
-    /// Submits it and waits for its end. Throws std::runtime_error.
-    void run();
+/// Submits the load of this workload and waits until its results can be read and changed. Throws Error.
+void run_to_end(Load& load, const Workload& workload);
 
-    double seconds() const;  ///< of the last run
-    nlohmann::ordered_json report() const;
-    std::string policy() const;
-
-  private:
-    apportion_load* load_;
-    bool results_stay_ = false;
-};
+nlohmann::ordered_json report_of(const Load& load);
 
 /// One report for loads that ran one after the other.
 nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& reports);

@@ -36,7 +36,12 @@ int main(int argc, char** argv) {
         fprintf(stderr, "hello_blocks: %s\n", apportion_error());
         return 2;
     }
-    struct apportion_load_options options = APPORTION_LOAD_OPTIONS("hello", n, &codelet, fill, NULL);
+    struct apportion_load_options options;
+    apportion_load_options_init(&options);
+    options.name = "hello";
+    options.units = n;
+    options.codelet = &codelet;
+    options.fill = fill;
     struct apportion_load* load = apportion_load_create(&options);
     int failed = !load || apportion_load_submit(load) != 0 || apportion_load_wait(load) != 0;
     if (failed) {

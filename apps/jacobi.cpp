@@ -129,11 +129,11 @@ Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, con
     solver.restart();
     for (int k = 1; k <= limit && !solution.converged; ++k) {
         solver.spoil_result();
-        load.run();
+        run_to_end(load, solver);
         const double begin_us = starpu_timing_now();
         const JacobiProgress progress = solver.advance();
         solution.seconds.push_back(load.seconds() + (starpu_timing_now() - begin_us) * 1e-6);
-        solution.reports.push_back(load.report());
+        solution.reports.push_back(report_of(load));
         solution.last = progress;
         if (progress.step < smallest_step) smallest_step = progress.step, smallest_at = k;
         if (!std::isfinite(progress.step) || progress.step > kDivergence * smallest_step)
@@ -165,7 +165,7 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
     const int repeat = options.common.repeat > 0 ? options.common.repeat : options.library_peer ? kPeerRuns : 1;
     const StarpuSession session;
     const auto solver = make_jacobi_solver(system);
-    Load load(*solver, static_cast<unsigned>(limit));
+    Load load = make_load(*solver, static_cast<unsigned>(limit));
     warm_up(*solver);
     Solved all;
     Outcome& outcome = all.outcome;

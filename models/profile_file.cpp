@@ -235,11 +235,12 @@ Profile read_profile(const std::string& path) {
 }
 
 void write_profile(std::ostream& out, const Profile& profile) {
-    for (const auto& [key, value] : profile.notes) out << "# " << key << (key.empty() ? "" : ": ") << value << '\n';
+    for (const auto& [key, value] : profile.notes)
+        out << "# " << shown(key) << (key.empty() ? "" : ": ") << shown(value) << '\n';
     out << "processor,units,seconds,ci,repetitions\n";
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
-            out << csv_name(processor.name) << fmt::format(",{},{},", point.units, point.seconds);
+            out << csv_name(shown(processor.name)) << fmt::format(",{},{},", point.units, point.seconds);
             if (point.ci_s > 0 && std::isfinite(point.ci_s)) out << fmt::format("{}", point.ci_s);
             out << ',';
             if (point.repetitions > 0) out << point.repetitions;

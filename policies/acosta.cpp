@@ -176,7 +176,7 @@ class Acosta final : public Policy {
 extern const PolicyEntry acosta_policy;
 const PolicyEntry acosta_policy{
     .name = "acosta",
-    .description = "synchronised rounds with loads after the relative power, until balanced",
+    .description = "synchronised rounds with shares proportional to relative power, until balanced",
     .make = make_policy<Acosta>};
 
 }  // namespace apportion

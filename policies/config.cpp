@@ -73,7 +73,7 @@ std::string check_fft_planning(const std::string& value) {
     }
     return "";
 }
-/// Whoever uses it says what is wrong with it.
+/// Validated by its consumer.
 std::string check_nothing(const std::string&) { return ""; }
 
 const EnvironmentVariable kVariables[] = {
@@ -87,8 +87,8 @@ const EnvironmentVariable kVariables[] = {
      check_nothing},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
     {"APPORTION_STALL_FACTOR",
-     "a block that takes so many times as long as it should, while all others wait, is given up (0: every block is "
-     "waited for, and none is taken over)",
+     "a block that takes this many times its expected time while all other workers are idle is given up (0: every "
+     "block is waited for and none is taken over)",
      "0 | number >= 1", "50", check_stall_factor},
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
      check_nothing},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// greedy: a block of the initial size to whoever is idle (PLB-HeC, section IV: the baseline of its comparisons).
+// greedy: a block of the initial size to any idle worker (PLB-HeC, section IV: the baseline of its comparisons).
 // Balances to within one block of the slowest processor; every block pays its fixed costs, and a good size must be
 // guessed.
 #include "policies/policy.hpp"
@@ -24,7 +24,7 @@ class Greedy final : public Policy {
 
 extern const PolicyEntry greedy_policy;
 const PolicyEntry greedy_policy{.name = "greedy",
-                                .description = "blocks of the initial size to whoever is idle",
+                                .description = "blocks of the initial size to any idle worker",
                                 .make = make_policy<Greedy>,
                                 .fixed_blocks = true};
 

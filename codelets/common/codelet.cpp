@@ -130,8 +130,7 @@ bool can_run(unsigned worker, starpu_codelet& codelet) {
 
 apportion_load_options load_options(Workload& workload) {
     const WorkloadShape& shape = workload.shape();
-    apportion_load_options options =
-        APPORTION_LOAD_OPTIONS(shape.name, shape.units, &workload.codelet(), fill, &workload);
+    LoadOptions options(shape.name, shape.units, workload.codelet(), fill, &workload);
     options.granularity = shape.granularity;
     options.parts = shape.parts;
     options.bytes_per_unit = shape.bytes_per_unit;

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 
 namespace apportion {
 

@@ -45,7 +45,7 @@ class Search {
           of_candidate_(count_ * L),
           with_target_(count_ * kTile * kInner * kInner),
           pair_(kInner * kInner * words_),
-          nobody_(kInner * words_) {
+          all_zero_(kInner * words_) {
         for (std::size_t c = 0; c < count_; ++c) count_levels(bits(c), of_candidate_.at(c * L));
     }
 
@@ -93,7 +93,7 @@ class Search {
     void search_with(std::size_t a, std::size_t b, PredictorSet* results) {
         const bool alone = b == kNoGene;
         const std::uint64_t* const a_bits = bits(a);
-        const std::uint64_t* const b_bits = alone ? nobody_.at(0) : bits(b);
+        const std::uint64_t* const b_bits = alone ? all_zero_.at(0) : bits(b);
         Marginals<L> m;
         for (int i = 1; i < L; ++i) {
             m.a[i] = of_candidate_.at(a * L)[i];
@@ -138,7 +138,7 @@ class Search {
     Buffer<std::int32_t> of_candidate_;  ///< [candidate][level]: samples
     Buffer<std::uint16_t> with_target_;  ///< [candidate][target][i][k]: samples in both
     Buffer<std::uint64_t> pair_;         ///< [i][j]: samples of the current pair in both
-    Buffer<std::uint64_t> nobody_;       ///< no sample at all
+    Buffer<std::uint64_t> all_zero_;     ///< no sample at all
     std::size_t targets_ = 0;
     std::uint32_t excluded_[kTile];
     const std::uint64_t* target_[kTile];

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <stdexcept>
 
@@ -82,35 +81,6 @@ double ripple(const TrueTime& time, double units) {
     const double height = time.ripple_height / (time.ripple_fade > 0 ? 1 + units / time.ripple_fade : 1);
     const double phase = units / static_cast<double>(time.ripple_period);
     return 1 + height * 2 * std::abs(phase - std::floor(phase + 0.5));
-}
-
-/// Sizes of 1 ... most between which the speed without ripple is monotone: the formula's speed only grows; with a table
-/// or with rates the time is linear from point to point.
-std::vector<Units> turning_points(const TrueTime& time, Units most) {
-    std::vector<Units> points{1, most};
-    for (const auto& point : time.table.empty() ? time.rates : time.table) {
-        const auto units = static_cast<Units>(point.first);
-        for (Units x : {units, units + 1})
-            if (x >= 1 && x <= most) points.push_back(x);
-    }
-    std::sort(points.begin(), points.end());
-    points.erase(std::unique(points.begin(), points.end()), points.end());
-    return points;
-}
-
-/// max x / t(x) over x = 1 ... most. With a ripple, multiples of the period have the factor 1 and no size has less, so
-/// in a monotone piece the best one is less than a period away from one of the ends.
-template <typename Seconds>
-double best_speed(const TrueTime& time, Units most, const Seconds& seconds) {
-    const Units window = time.ripple_height > 0 ? time.ripple_period : 1;
-    const std::vector<Units> points = turning_points(time, most);
-    double best = 0;
-    const auto look_at = [&](Units from, Units to) {
-        for (Units x = std::max<Units>(from, 1); x <= std::min(to, most); ++x)
-            best = std::max(best, static_cast<double>(x) / seconds(static_cast<double>(x)));
-    };
-    for (Units point : points) look_at(point - window + 1, point + window - 1);
-    return best;
 }
 
 std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
@@ -191,19 +161,6 @@ std::optional<Units> memory_units(const Platform& platform, const Device& device
     if (resident_fits(device, resident)) room -= resident;
     constexpr double kMost = 1e18;  // that surely is a number of units
     return static_cast<Units>(std::min(room / unit_bytes, kMost));
-}
-
-double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units) {
-    double speed = 0;
-    for (const Device& device : platform.devices) {
-        const auto time = device.kernels.find(kernel);
-        if (time == device.kernels.end()) continue;
-        const Units most = std::min(units, memory_units(platform, device, kernel, size).value_or(units));
-        if (most < 1) continue;
-        speed += device.count * best_speed(time->second, most,
-                                           [&](double x) { return true_seconds(platform, device, kernel, size, x); });
-    }
-    return speed > 0 ? static_cast<double>(units) / speed : std::numeric_limits<double>::infinity();
 }
 
 std::string describe_behaviour(const Device& device) {

@@ -133,11 +133,6 @@ void check_unit_times(const Platform& platform, const std::string& kernel, const
 std::optional<std::int64_t> memory_units(const Platform& platform, const Device& device, const std::string& kernel,
                                          const KernelSize& size);
 
-/// No schedule of `units` ends earlier: units / sum over the devices of max_x x / t(x), over all block sizes x that fit
-/// the device. Transfers, noise and drift are left out.
-double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size,
-                           std::int64_t units);
-
 /// "Never" for a block on a device that died: long after any simulated run, and short enough for a clock in doubles.
 inline constexpr double kNever_s = 1e7;
 

@@ -10,7 +10,6 @@ namespace apportion {
 
 namespace {
 constexpr std::size_t kBlocksInFlight = 1;
-constexpr double kUntilItBegins_s = 1;               // between looks whether a block has begun that others wait for
 constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
@@ -161,8 +160,7 @@ void BlockFlow::give_back(std::int64_t id) {
     drop_pieces(id);
     if (flight.piece_of != kNone) {
         // A gap in what was computed again: all of it is dropped, and perhaps begun once more.
-        auto& pieces = retakes_.at(flight.piece_of).pieces;
-        pieces.erase(std::ranges::find(pieces, id));
+        std::erase(retakes_.at(flight.piece_of).pieces, id);
         drop_pieces(flight.piece_of);
     } else if (!flight.again) {
         free_.add({block.first, block.units}, FreeUnits::kNobody);
@@ -177,9 +175,7 @@ void BlockFlow::fence(int processor) {
 
 bool BlockFlow::done() const { return remaining() == 0 && flights_.empty(); }
 
-bool BlockFlow::anybody_left() const {
-    return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return !lane.fenced; });
-}
+bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
 
 // --- Recovery: the rule of recovery.hpp ---
 
@@ -219,14 +215,16 @@ double BlockFlow::stalls_at_s(int processor) const {
     return block ? begun_s(processor) + recovery_->stalled_after_s(processor, block->units) : kNever_s;
 }
 
+double BlockFlow::silent_at_s() const {
+    double at_s = -kNever_s;
+    for (int p = 0; p < processors(); ++p)
+        if (running(p)) at_s = std::max(at_s, stalls_at_s(p));
+    return at_s;
+}
+
 /// Whether somebody has nothing to do, and nobody computes anything but blocks that stall.
 bool BlockFlow::all_others_wait(double now_s) const {
-    bool somebody = false;
-    for (int p = 0; p < processors(); ++p) {
-        somebody = somebody || lane(p).idle();
-        if (!lane(p).blocks.empty() && now_s < stalls_at_s(p)) return false;
-    }
-    return somebody;
+    return now_s >= silent_at_s() && std::ranges::any_of(lanes_, &Lane::idle);
 }
 
 /// It gets nothing more, and all its blocks are for others.

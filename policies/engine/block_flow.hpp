@@ -39,6 +39,8 @@ struct Decisions {
 
 class BlockFlow final : public Progress {
   public:
+    static constexpr double kUntilItBegins_s = 1;  ///< between looks whether a block has begun that others wait for
+
     /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `previous`
     /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
     /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every
@@ -70,6 +72,10 @@ class BlockFlow final : public Progress {
     std::vector<Block> look(double now_s, bool ended = false);
     /// When to look next, if nothing happens before; infinite: no need.
     double next_look_s(double now_s, bool ended = false) const;
+    /// When the processor's running block stalls; infinite: nothing runs.
+    double stalls_at_s(int processor) const;
+    /// From when on nobody computes anything but blocks that stall, if nothing happens before.
+    double silent_at_s() const;
     /// Nothing ran for a while (the program was suspended): that counts for nobody.
     void stood_still(double seconds);
 
@@ -124,7 +130,6 @@ class BlockFlow final : public Progress {
     const BlockInFlight* running(int processor) const;
     double begun_s(int processor) const;
     double late_at_s(int processor) const;
-    double stalls_at_s(int processor) const;
     bool all_others_wait(double now_s) const;
     bool all_yield(int processor) const;
     void lose(int processor);

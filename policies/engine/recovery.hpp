@@ -14,6 +14,9 @@
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
 //
+// Results in a device's memory come home through its driver. When the device stalls, nobody computes anything, and a
+// block waits for such results, the load ends with an error as well, and waits for them no more.
+//
 // Why it does little harm: who computes again has nothing else to do and knows how long it takes; a block that is late
 // by d is thought to need d more (nothing is known of it but that), so a piece that takes at most d is no worse than
 // waiting; and noise makes healthy blocks late by a part of themselves, hardly ever to twice what the last few admit

@@ -11,12 +11,12 @@ namespace apportion {
 
 namespace {
 
-constexpr double kPart = 0.125;       // of a first block, to see whether the record is right
-constexpr double kNextPart = 0.5;     // of that, where it was not: another size tells the fixed costs
-constexpr double kDearest = 0.035;    // what seeing it may cost, of the planned makespan
-constexpr double kClearFactor = 1.3;  // between recorded and real times
-constexpr int kContradiction = 2;     // wrong blocks of one processor; two processors with one are one, too
-constexpr double kLate = 0.05;        // of the planned makespan: no spike makes a whole block so late
+constexpr double kPart = 0.125;          // of a first block, to see whether the record is right
+constexpr double kNextPart = 0.5;        // of that, where it was not: another size tells the fixed costs
+constexpr double kMaxCheckCost = 0.035;  // of the check, in parts of the planned makespan
+constexpr double kClearFactor = 1.3;     // between recorded and real times
+constexpr int kContradiction = 2;        // wrong blocks of one processor; two processors with one are one, too
+constexpr double kLate = 0.05;           // of the planned makespan: no spike makes a whole block so late
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void GuardedPolicy::begin(const LoadDescription& load) {
 
 /// Whether so many more seconds of a processor with a block of `block_s` are a price for knowing.
 bool GuardedPolicy::affordable(double seconds, double block_s) const {
-    return seconds <= kDearest * std::max(planned_s_, block_s);
+    return seconds <= kMaxCheckCost * std::max(planned_s_, block_s);
 }
 
 /// What is handed out of a first block of `units`; all of it where a part would cost too much.

@@ -19,7 +19,7 @@ constexpr int kEqualRuns = 3;           // before it begins
 constexpr int kNoisyEqualRuns = 9;      // the same while the typical one takes ...
 constexpr double kNoise = 1.02;         // ... more than this, in the least time
 constexpr double kBudget = 0.005;       // of the time with equal shares
-constexpr double kSurprise = 3;         // times what the next step should cost, it may
+constexpr double kCostSafety = 3;       // safety factor on the predicted cost of a step
 constexpr int kPairs = 3;               // of a run with what was found and one with equal shares, and so many ...
 constexpr int kMostPairs = 9;           // ... while it is not clearly faster or slower
 constexpr double kMargin = 0.99;        // of the time with equal shares: what is kept takes less
@@ -53,7 +53,7 @@ void OffsetSearch::reset(const LoadDescription& load) {
     granularity_ = load.granularity;
     balanced_ = units_ / granularity_ / processors * granularity_;
     step_ = std::max<Units>(1, balanced_ / granularity_ / kStepsOfShare) * granularity_;
-    phase_ = processors > 1 ? Phase::kSearching : Phase::kKeeping;
+    phase_ = processors > 1 ? Phase::searching : Phase::keeping;
 }
 
 void OffsetSearch::begin(const LoadDescription& load, bool ended) {
@@ -62,13 +62,13 @@ void OffsetSearch::begin(const LoadDescription& load, bool ended) {
     } else if (ended && runs_ > 1) {  // the very first warms up
         learn();
         switch (phase_) {
-            case Phase::kSearching:
+            case Phase::searching:
                 search();
                 break;
-            case Phase::kComparing:
+            case Phase::comparing:
                 compare();
                 break;
-            case Phase::kKeeping:
+            case Phase::keeping:
                 keep();
                 break;
         }
@@ -120,7 +120,7 @@ double OffsetSearch::loss_s(Units offset, const Times& times) const {
     if (offset == 0 || times.count == 0) return 0;
     const Times& equal = makespans_.at(0);
     const double excess_s = times.typical_s() - equal.typical_s();
-    if (phase_ == Phase::kKeeping) return excess_s;
+    if (phase_ == Phase::keeping) return excess_s;
     const double gain_s = equal.least_s() - times.typical_s();
     return gain_s > 0 ? -gain_s : std::max(excess_s, proportional_s(offset));
 }
@@ -147,7 +147,7 @@ void OffsetSearch::search() {
     const bool slow = tried_ != 0 && tried->second.typical_s() > kDrop * best_s;
     if (tries >= kMostTries || tried_ + step_ > balanced_ || (slow && tried->second.count > 1)) return choose();
     const Units next = slow ? tried_ : tried_ + step_;
-    if (affordable(loss_s(tried_, tried->second) + kSurprise * proportional_s(next - tried_)))
+    if (affordable(loss_s(tried_, tried->second) + kCostSafety * proportional_s(next - tried_)))
         offset_ = tried_ = next;
     else if (runs_expected_ > 0)
         choose();
@@ -166,14 +166,14 @@ void OffsetSearch::choose() {
     const Plan plan = run_planner(*find_planner("imbalance"), problem);
     found_ = plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
     if (found_ == 0)
-        phase_ = Phase::kKeeping;
+        phase_ = Phase::keeping;
     else
         begin_comparison(std::max(lost_s(), 0.0));
 }
 
 /// With times of its own: the machine may have changed.
 void OffsetSearch::begin_comparison(double lost_before_s) {
-    phase_ = Phase::kComparing;
+    phase_ = Phase::comparing;
     lost_before_s_ = lost_before_s;
     makespans_.clear();
     offset_ = 0;
@@ -193,7 +193,7 @@ void OffsetSearch::compare() {
     const bool typical = found.typical_s() < kMargin * equal.typical_s();
     const bool undecided = found.count < kPairs || (!clearly && (least || typical) && found.count < kMostPairs);
     if (equal.count == found.count && undecided) return;
-    phase_ = Phase::kKeeping;
+    phase_ = Phase::keeping;
     if (equal.count == found.count && least && typical)
         offset_ = found_;
     else
@@ -212,17 +212,17 @@ void OffsetSearch::keep() {
 }
 
 double OffsetSearch::predicted_s() const {
-    const double seconds = phase_ == Phase::kKeeping ? typical_s(offset_) : NAN;
+    const double seconds = phase_ == Phase::keeping ? typical_s(offset_) : NAN;
     return std::isfinite(seconds) ? seconds : std::nan("");
 }
 
 std::string OffsetSearch::note() const {
     switch (phase_) {
-        case Phase::kSearching:
+        case Phase::searching:
             return fmt::format("no profile: searching, offset {} of {} units", offset_, balanced_);
-        case Phase::kComparing:
+        case Phase::comparing:
             return fmt::format("no profile: comparing offset {} of {} units with equal shares", found_, balanced_);
-        case Phase::kKeeping:
+        case Phase::keeping:
             break;
     }
     return fmt::format("no profile: offset {} of {} units found by trying", offset_, balanced_);

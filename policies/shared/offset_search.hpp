@@ -42,7 +42,7 @@ class OffsetSearch {
     std::string note() const;
 
   private:
-    enum class Phase { kSearching, kComparing, kKeeping };
+    enum class Phase { searching, comparing, keeping };
 
     /// Makespans at one offset.
     struct Times {
@@ -79,7 +79,7 @@ class OffsetSearch {
     Units units_ = -1, granularity_ = 0, balanced_ = 0, step_ = 1, offset_ = 0;
     std::vector<Share> shares_;  ///< of this run
     int runs_ = 0, runs_expected_ = 0;
-    Phase phase_ = Phase::kSearching;
+    Phase phase_ = Phase::searching;
     std::map<Units, Times> makespans_;  ///< by offset
     std::map<Units, double> times_;  ///< the part of the time function that is known: size of a share, its least time
     Units tried_ = 0;                ///< the largest offset so far

@@ -55,7 +55,7 @@ int runs_to_come(const LoadDescription& load) {
 }
 
 std::vector<double> least_movement(std::span<const double> current, double within_s, const SecondsOfShare& seconds) {
-    // Who is too late keeps what it can do in time; what it gives up goes to those that have time, in proportion.
+    // Clamp shares that end too late; give the excess to processors with slack, in proportion.
     std::vector<double> shares, free(current.size(), 0);
     double given_up = 0, all_free = 0;
     for (std::size_t p = 0; p < current.size(); ++p) {

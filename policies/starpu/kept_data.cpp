@@ -8,11 +8,11 @@ namespace apportion {
 
 namespace {
 
-/// The first of disjoint ranges (first unit -> something with `units`) that ends behind `first`.
-template <class Ranges>
-auto first_overlapping(Ranges& ranges, Units first) {
+/// The first of disjoint ranges (by first unit) that ends behind `first`; units(range).
+template <class Ranges, class UnitsOf>
+auto first_overlapping(Ranges& ranges, Units first, UnitsOf&& units) {
     auto it = ranges.lower_bound(first);
-    if (it != ranges.begin() && std::prev(it)->first + std::prev(it)->second.units > first) --it;
+    if (it != ranges.begin() && std::prev(it)->first + units(std::prev(it)->second) > first) --it;
     return it;
 }
 
@@ -20,31 +20,33 @@ auto first_overlapping(Ranges& ranges, Units first) {
 
 std::optional<BlockData> KeptData::take(Units first, Units units, std::vector<Departure>& departures) {
     std::optional<BlockData> same;
-    for (auto it = first_overlapping(kept_, first); it != kept_.end() && it->first < first + units;) {
+    const auto units_of = [](const BlockData& data) { return data.units; };
+    for (auto it = first_overlapping(kept_, first, units_of); it != kept_.end() && it->first < first + units;) {
         if (it->first == first && it->second.units == units)
             same = std::move(it->second);
         else
-            evacuate(it->second, departures);
+            evacuate(std::move(it->second), departures);
         it = kept_.erase(it);
     }
     return same;
 }
 
-void KeptData::evacuate(const BlockData& data, std::vector<Departure>& departures) {
-    Evacuation evacuation{data.units, 0, {}};
-    for (const BlockHandle& h : data.handles) {
-        retired_.push_back(h.handle);
-        if (!h.written) continue;
-        ++evacuation.on_the_way;
-        departures.push_back({h.handle, data.first});
-    }
-    if (evacuation.on_the_way > 0) evacuations_.emplace(data.first, std::move(evacuation));
+void KeptData::evacuate(BlockData data, std::vector<Departure>& departures) {
+    const auto before = departures.size();
+    for (const BlockHandle& h : data.handles)
+        if (h.written) departures.push_back({h.handle, data.first});
+    const auto on_the_way = static_cast<unsigned>(departures.size() - before);
+    if (on_the_way > 0)
+        evacuations_.emplace(data.first, Evacuation{std::move(data), on_the_way});
+    else
+        retire(data);
 }
 
 unsigned KeptData::wait_for_home(std::int64_t block, Units first, Units units) {
     unsigned count = 0;
-    for (auto it = first_overlapping(evacuations_, first); it != evacuations_.end() && it->first < first + units;
-         ++it) {
+    const auto units_of = [](const Evacuation& evacuation) { return evacuation.data.units; };
+    for (auto it = first_overlapping(evacuations_, first, units_of);
+         it != evacuations_.end() && it->first < first + units; ++it) {
         it->second.waiting.push_back(block);
         ++count;
     }
@@ -54,7 +56,12 @@ unsigned KeptData::wait_for_home(std::int64_t block, Units first, Units units) {
 std::vector<std::int64_t> KeptData::arrived(Units evacuation) {
     const auto it = evacuations_.find(evacuation);
     if (--it->second.on_the_way > 0) return {};
+    retire(it->second.data);
     return evacuations_.extract(it).mapped().waiting;
+}
+
+void KeptData::add_left_nodes(std::set<unsigned>& nodes) const {
+    for (const auto& [first, evacuation] : evacuations_) nodes.insert(evacuation.data.node);
 }
 
 void KeptData::keep(BlockData data) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Data of a load that stayed on devices between its runs (APPORTION_KEEP), and handles that nobody uses any more. A
-// block of the very same units takes its handles again; any other one that overlaps waits until they are home.
+// Data of a load that stayed on devices between its runs (APPORTION_KEEP), and handles that are no longer in use. A
+// block of the same units takes its handles again; any other overlapping block waits until they are in main memory.
 //
 // Belongs to the load. While a run is on, only under that run's lock.
 #pragma once
@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,8 @@ class KeptData {
     void keep(BlockData data);
     void retire(const BlockData& data);
     bool evacuating() const { return !evacuations_.empty(); }
+    /// Memories that data are on their way from.
+    void add_left_nodes(std::set<unsigned>& nodes) const;
 
     /// From a thread that is no StarPU worker, while no run is on: brings everything home and forgets it.
     void release();
@@ -48,12 +51,12 @@ class KeptData {
 
   private:
     struct Evacuation {
-        Units units = 0;
+        BlockData data;
         unsigned on_the_way = 0;
-        std::vector<std::int64_t> waiting;
+        std::vector<std::int64_t> waiting = {};
     };
 
-    void evacuate(const BlockData& data, std::vector<Departure>& departures);
+    void evacuate(BlockData data, std::vector<Departure>& departures);
 
     std::map<Units, BlockData> kept_;  ///< by first unit, disjoint
     std::map<Units, Evacuation> evacuations_;

@@ -54,7 +54,7 @@ starpu_codelet skipping(const starpu_codelet& codelet) {
 
 }  // namespace
 
-apportion_load::apportion_load(const apportion_load_options& options) {
+apportion_load::apportion_load(const apportion_load_options* options) {
     setup_.options = apportion::checked_options(options);
     const apportion_load_options& o = setup_.options;
     setup_.name = lasting(o.name ? o.name : (o.codelet->name ? o.codelet->name : "load"));
@@ -94,14 +94,14 @@ apportion_load::apportion_load(const apportion_load_options& options) {
 apportion_load::~apportion_load() {
     try {
         wait();
-    } catch (const std::exception&) {  // the report could not be written, which nobody has asked for
+    } catch (const std::exception&) {  // the report could not be written: destruction reports no errors
     }
-    stragglers_->wait();
+    wait_for_stragglers();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
 }
 
-/// Who cannot be set up gets no blocks.
+/// Workers that cannot be set up get no blocks.
 void apportion_load::warm_up() {
     const auto problems =
         apportion::warm_up_workers(setup_.options.warm_up, setup_.options.arg, setup_.sched_ctx, setup_.workers);
@@ -178,6 +178,10 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
+        if (run_ && run_->left_data_behind())
+            throw ApiError(EBUSY, fmt::format("load '{}': results of an earlier submission are still on a device that "
+                                              "hangs; submit it again when they have come",
+                                              setup_.name));
         if (const std::string who = stragglers_->dangerous_after_error(); !who.empty())
             throw ApiError(
                 EBUSY,
@@ -230,14 +234,26 @@ void apportion_load::finish(const Lock&) {
                                      apportion::trace_option());
 }
 
+/// ... and for data on their way from devices that hung.
+void apportion_load::wait_for_stragglers() {
+    stragglers_->wait();
+    std::shared_ptr<apportion::Run> run;
+    {
+        const Lock lock(mutex_);
+        run = run_;
+    }
+    if (run) run->wait_for_data_left_behind();
+}
+
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
+    if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     stragglers_->leave_data_to(kept_);
     return kept_.take_retired();
 }
 
 void apportion_load::release_kept() {
     wait();
-    stragglers_->wait();
+    wait_for_stragglers();
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);
@@ -276,10 +292,7 @@ extern "C" {
 
 apportion_load* apportion_load_create(const apportion_load_options* options) {
     apportion_load* load = nullptr;
-    apportion::guarded([&] {
-        if (!options) throw ApiError(EINVAL, "apportion_load_create: options is NULL");
-        load = new apportion_load(*options);
-    });
+    if (const int error = apportion::guarded([&] { load = new apportion_load(options); })) errno = -error;
     return load;
 }
 

@@ -17,7 +17,7 @@
 struct apportion_load {
   public:
     /// Throws apportion::ApiError when the options make no sense.
-    explicit apportion_load(const apportion_load_options& options);
+    explicit apportion_load(const apportion_load_options* options);
     ~apportion_load();
     apportion_load(const apportion_load&) = delete;
     apportion_load& operator=(const apportion_load&) = delete;
@@ -42,6 +42,7 @@ struct apportion_load {
     apportion::RunRecord new_record() const;
     void make_run();
     void finish(const apportion::Lock& lock);
+    void wait_for_stragglers();
     std::vector<starpu_data_handle_t> take_retired();
 
     apportion::LoadSetup setup_;

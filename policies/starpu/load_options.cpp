@@ -20,16 +20,31 @@ constexpr unsigned kMostParts = 65536;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw ApiError(EINVAL, "apportion_load_create: " + sentence); }
 
-/// As many fields as the caller's header has.
-apportion_load_options completed(const apportion_load_options& given) {
-    const std::size_t size = given.size;
-    apportion_load_options options = APPORTION_LOAD_OPTIONS(nullptr, 0, nullptr, nullptr, nullptr);
-    if (size < offsetof(apportion_load_options, profile) || size > sizeof options)
+/// What every program must have set, and thus the smallest structure.
+constexpr std::size_t kSmallestSize = offsetof(apportion_load_options, parts);
+
+/// Why no structure of an apportion.h has this size, or empty. Larger ones may be of a later version.
+std::string why_no_size(std::size_t size) {
+    if (size >= kSmallestSize && size % alignof(apportion_load_options) == 0) return {};
+    return fmt::format(
+        "options.size is {}, which is the size of no such structure; call apportion_load_options_init "
+        "before the fields are set",
+        size);
+}
+
+/// The fields that the caller's header has, the others with their defaults. Reads `size` first, and no byte behind it.
+apportion_load_options completed(const apportion_load_options* given) {
+    std::size_t size = 0;
+    std::memcpy(&size, given, sizeof size);
+    if (const std::string why = why_no_size(size); !why.empty()) refuse(why);
+    apportion_load_options options;
+    if (size > sizeof options)
         refuse(
-            fmt::format("options.size is {} but this library expects {}; initialise with APPORTION_LOAD_OPTIONS and "
-                        "compile against this version's header",
+            fmt::format("options.size is {}, but this library knows {} bytes: the program was compiled with a later "
+                        "apportion.h; install that version of the library",
                         size, sizeof options));
-    std::memcpy(&options, &given, size);
+    apportion_load_options_init(&options);
+    std::memcpy(&options, given, size);
     options.size = sizeof options;
     return options;
 }
@@ -58,15 +73,16 @@ void check_uses(const apportion_load_options& options) {
         for (unsigned other = 0; other < k; ++other)
             if (options.uses[other].handle == handle)
                 refuse(
-                    fmt::format("options.uses[{}] and [{}] are the same handle, for which the load would wait for "
-                                "ever; list it once, with STARPU_RW",
+                    fmt::format("options.uses[{}] and [{}] are the same handle, for which the load would "
+                                "wait for ever; list it once, with STARPU_RW",
                                 other, k));
     }
 }
 
 }  // namespace
 
-apportion_load_options checked_options(const apportion_load_options& given) {
+apportion_load_options checked_options(const apportion_load_options* given) {
+    if (!given) refuse("options is NULL");
     apportion_load_options options = completed(given);
     if (!options.codelet) refuse("options.codelet is NULL; give the codelet of one block");
     if (!options.fill) refuse("options.fill is NULL; give the function that fills a block's task");
@@ -82,3 +98,14 @@ apportion_load_options checked_options(const apportion_load_options& given) {
 }
 
 }  // namespace apportion
+
+extern "C" int apportion_load_options_init_size(apportion_load_options* options, std::size_t size) {
+    return apportion::guarded([&] {
+        if (!options) throw apportion::ApiError(EINVAL, "apportion_load_options_init: options is NULL");
+        if (const std::string why = apportion::why_no_size(size); !why.empty())
+            throw apportion::ApiError(EINVAL, "apportion_load_options_init: " + why);
+        std::memset(options, 0, size);
+        options->size = size;
+        if (size > offsetof(apportion_load_options, sched_ctx)) options->sched_ctx = -1;
+    });
+}

@@ -3,16 +3,18 @@
 // Scheduling of ordinary tasks, those that are no part of a load: by StarPU's own dmdas (earliest predicted finish
 // among the workers, transfers included; by priority, then data that is there first).
 //
-// StarPU 1.4's modular schedulers would do the same, but give all tasks that have no performance model (or one that is
-// still calibrated) to one worker, whatever their priorities, while the others idle (modular-heft, modular-heft2), or
-// lose a wake-up when such tasks fit one worker only (modular-dmdas). They also cost more per task.
+// Why not StarPU 1.4's modular schedulers, which would do the same at a higher cost per task: modular-heft and
+// modular-heft2 give all tasks without a calibrated performance model to one worker, and modular-dmdas loses a wake-up
+// when such tasks fit one worker only.
 //
-// Tasks that are bound to a worker pass dmdas by, a load's blocks among them. It would be told of them, but keep books
-// that do not balance: each stays counted in its worker's queue until the worker has looked for a task in vain, and
-// tasks without a performance model are shared out by these counts, so that after a load they would go to the workers
-// that had few blocks; its expected transfers stay for ever, and its expected time in the other contexts of its worker.
-// Told of are therefore only ordinary bound tasks whose time is known, and only in their own context. Workers take
-// bound tasks before others.
+// Tasks bound to a worker, a load's blocks among them, bypass dmdas, but StarPU reports them to it. Its counters would
+// drift:
+//  - push_task_notify counts a bound task in its worker's queue until the worker has called pop_task without result;
+//    dmdas distributes tasks without a performance model by these counts;
+//  - the expected transfer time that it adds is never subtracted;
+//  - in the other contexts of the worker its expected time is never subtracted, because pre_exec_hook and
+//    post_exec_hook are called in the task's own context only.
+// So only ordinary bound tasks with a known time are reported to dmdas, in their own context.
 #pragma once
 
 #include <starpu_scheduler.h>

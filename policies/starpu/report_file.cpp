@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,11 +48,17 @@ void append_report(const std::string& path, const std::string& json) {
     // Without waiting, should it have become a pipe.
     const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file < 0) refuse(path, errno);
-    const std::string line = json + "\n";  // one write, so that lines of several programs do not mix
+    // One program at a time: what a full disk took of a line is the file's end, and is cut off again.
+    flock(file, LOCK_EX);
+    struct stat before;
+    const bool regular = fstat(file, &before) == 0 && S_ISREG(before.st_mode);
+    const std::string line = json + "\n";
     const ssize_t written = write(file, line.data(), line.size());
     const int error = written < 0 ? errno : ENOSPC;
+    const bool whole = written == static_cast<ssize_t>(line.size());
+    const bool clean = whole || !regular || ftruncate(file, before.st_size) == 0;
     const bool closed = close(file) == 0;
-    if (written != static_cast<ssize_t>(line.size()) || !closed) refuse(path, error);
+    if (!whole || !clean || !closed) refuse(path, error);
 }
 
 }  // namespace apportion

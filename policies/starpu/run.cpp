@@ -52,6 +52,16 @@ void Run::wait() {
     changed_.wait(lock, [&] { return !on_; });
 }
 
+bool Run::left_data_behind() const {
+    const Lock lock(mutex_);
+    return !on_ && (!blocks_.empty() || state_.kept.evacuating());
+}
+
+void Run::wait_for_data_left_behind() {
+    Lock lock(mutex_);
+    changed_.wait(lock, [&] { return on_ || (blocks_.empty() && !state_.kept.evacuating()); });
+}
+
 void Run::begin() {
     bell_ = std::make_shared<Bell>(shared_from_this());
     for (const apportion_use& use : setup_.uses)
@@ -136,7 +146,7 @@ void Run::fail(int error, const std::string& sentence, Locked&) {
 void Run::drop_what_waits(Locked& on) {
     std::vector<RunningBlock*> waiting;
     for (const auto& [id, running] : blocks_)
-        if (running->tasks_left == 0 && running->returns_left == 0 && running->departures_left == 0)
+        if (running->tasks_left == 0 && running->returns_left == 0 && (data_hang_ || running->departures_left == 0))
             waiting.push_back(running.get());
     for (RunningBlock* running : waiting) discard(*running, on);
 }
@@ -144,7 +154,8 @@ void Run::drop_what_waits(Locked& on) {
 /// What tasks wrote into handles of the application, reductions above all, is a result as well.
 void Run::bring_application_data_home(Locked& on) {
     for (const starpu_data_handle_t handle : application_handles_) {
-        on.returns.push_back(std::make_unique<Return>(Return{this, handle, Return::Of::application, 0, 0}));
+        on.returns.push_back(
+            std::make_unique<Return>(Return{shared_from_this(), handle, Return::Of::application, 0, 0}));
         ++returns_left_;
     }
     application_handles_.clear();
@@ -153,12 +164,17 @@ void Run::bring_application_data_home(Locked& on) {
 void Run::check_complete(Locked& on) {
     if (!bell_ || completing_ || uses_left_ > 0) return;
     if (error_ != 0) drop_what_waits(on);
-    if (error_ != 0 && flow_ && !blocks_.empty()) set_alarm(on);
-    if (!blocks_.empty() || state_.kept.evacuating() || returns_left_ > 0) return;
+    const bool computing = std::ranges::any_of(blocks_, [](const auto& entry) { return entry.second->tasks_left > 0; });
+    const bool moving = !blocks_.empty() || state_.kept.evacuating() || returns_left_ > 0;
+    if (computing || (moving && !data_hang_)) {
+        if (error_ != 0 && flow_) set_alarm(on);
+        return;
+    }
     if (error_ == 0 && flow_ && !flow_->done())
         fail(-EIO, fmt::format("nobody takes the remaining {} units", flow_->remaining()), on);
     if (error_ == 0) bring_application_data_home(on);
     if (returns_left_ > 0) return;
+    for (const auto& [id, running] : blocks_) record_of(id, on).given_back = true;
     completing_ = true;
     record_.makespan_s = now_s();
     on.completed = true;

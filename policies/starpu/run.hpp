@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -64,6 +65,11 @@ class Run final : public std::enable_shared_from_this<Run> {
     void wait();
     bool on() const;
 
+    /// Whether something is still on its way to main memory that the run, which has ended with an error, does not wait
+    /// for: a device hangs. Until it is there, nobody else may touch the load's kept data.
+    bool left_data_behind() const;
+    void wait_for_data_left_behind();
+
     /// After its end: 0 or the negative error number that ended it, and the sentence.
     int error() const { return error_; }
     const std::string& sentence() const { return record_.error; }
@@ -83,7 +89,7 @@ class Run final : public std::enable_shared_from_this<Run> {
   private:
     /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own.
     struct Return {
-        Run* run = nullptr;
+        std::shared_ptr<Run> run;
         starpu_data_handle_t handle = nullptr;
         enum class Of { block, evacuation, application } of = Of::block;
         std::int64_t block = 0;
@@ -145,6 +151,9 @@ class Run final : public std::enable_shared_from_this<Run> {
     std::string why_not_dropped(const RunningBlock& running, Locked& on) const;
     void look(double overslept_s) noexcept;
     void tell_begins(Locked& on);
+    std::set<unsigned> awaited_nodes(Locked& on) const;
+    double data_hang_at_s(Locked& on) const;
+    void give_up_data(Locked& on);
     void set_alarm(Locked& on);
     void add_given_back(const RunningBlock& running, Locked& on);
     std::string who_was_lost(Locked& on) const;
@@ -165,6 +174,8 @@ class Run final : public std::enable_shared_from_this<Run> {
     bool on_ = true;                 ///< not complete
     bool completing_ = false;        ///< the last block is done
     int error_ = 0;
+    bool data_hang_ = false;    ///< nobody waits any more for what is on its way to main memory
+    double stood_still_s_ = 0;  ///< the program, in all
     const double begin_us_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
     std::atomic<bool> watch_failed_ = false;
@@ -184,6 +195,7 @@ void Run::locked(Change&& change) noexcept {
         const Lock lock(mutex_);
         try {
             change(on);
+            if (flow_ && !completing_) set_alarm(on);
         } catch (const std::exception& error) {
             fail(-EIO, error.what(), on);
         } catch (...) {

@@ -26,6 +26,7 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.block = block;
         running.data.first = block.first;
         running.data.units = block.units;
+        running.data.node = block.processor < 0 ? STARPU_MAIN_RAM : setup_.worker_of(block.processor).node;
         running.data.again = block.again_of >= 0;
         running.data.apart = running.data.again && !setup_.worker_of(block.processor).processor.own_memory;
         record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
@@ -51,12 +52,14 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
     std::vector<KeptData::Departure> departures;
     if (auto kept = state_.kept.take(running.block.first, running.block.units, departures)) {
         running.kept_input = true;
+        running.kept_on = kept->node;
+        kept->node = running.data.node;
         running.data = std::move(*kept);
         running.data.use_again();
     }
     for (const KeptData::Departure& departure : departures)
-        on.returns.push_back(
-            std::make_unique<Return>(Return{this, departure.handle, Return::Of::evacuation, 0, departure.evacuation}));
+        on.returns.push_back(std::make_unique<Return>(
+            Return{shared_from_this(), departure.handle, Return::Of::evacuation, 0, departure.evacuation}));
     running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
 }
 
@@ -258,7 +261,7 @@ void Run::send_home(RunningBlock& running, Locked& on) {
     for (const BlockHandle& h : running.data.handles)
         if (h.written && (!h.keep || !running.failed.empty())) {
             on.returns.push_back(
-                std::make_unique<Return>(Return{this, h.handle, Return::Of::block, running.block.id, 0}));
+                std::make_unique<Return>(Return{shared_from_this(), h.handle, Return::Of::block, running.block.id, 0}));
             ++running.returns_left;
         }
 }
@@ -275,7 +278,14 @@ void Run::returned(const Return& what, Locked& on) {
     } else if (what.of == Return::Of::evacuation) {
         for (const std::int64_t id : state_.kept.arrived(what.evacuation))
             if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
+        changed_.notify_all();
     } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
+        if (completing_) {  // it was left behind
+            state_.kept.retire(running->data);
+            blocks_.erase(what.block);
+            changed_.notify_all();
+            return;
+        }
         if (!running->failed.empty()) {
             give_back(*running, on);
             return;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "policies/starpu/error.hpp"
@@ -70,9 +72,9 @@ void Run::give_back(RunningBlock& running, Locked& on) {
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {
-    if (flow_->fenced(processor)) return;
     flow_->fence(processor);
-    record_.lost.push_back({processor, now_s(), reason});
+    if (std::ranges::find(record_.lost, processor, &LostProcessor::processor) == record_.lost.end())
+        record_.lost.push_back({processor, now_s(), reason});
 }
 
 void Run::add_given_back(const RunningBlock& running, Locked&) {
@@ -98,7 +100,6 @@ void Run::go_on(const std::vector<Block>& next, Locked& on) {
     for (const std::int64_t id : decisions.given_up)
         if (RunningBlock* running = find(id, on)) give_up(*running, on);
     start_blocks(next, on);
-    set_alarm(on);
 }
 
 void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
@@ -122,8 +123,7 @@ void Run::give_up(RunningBlock& running, Locked& on) {
     const int processor = running.block.processor;
     const std::string what =
         fmt::format("{} not finished after {:.3g} s", running.range(), now_s() - begun_s(running.block.id, on));
-    if (std::ranges::find(record_.lost, processor, &LostProcessor::processor) == record_.lost.end())
-        record_.lost.push_back({processor, now_s(), what});
+    lose(processor, what, on);
     record_of(running.block.id, on).given_back = true;
     add_given_back(running, on);
     // What was never filled is nowhere, but perhaps its data of an earlier run.
@@ -164,12 +164,60 @@ void Run::look(double overslept_s) noexcept {
         if (completing_ || !flow_) return;
         tell_begins(on);
         flow_->stood_still(overslept_s);
+        stood_still_s_ += overslept_s;
+        if (now_s() >= data_hang_at_s(on)) give_up_data(on);
         go_on(flow_->look(now_s(), error_ != 0), on);
     });
 }
 
+/// Memories of devices in which something is that has to come home, or to a block of another processor.
+std::set<unsigned> Run::awaited_nodes(Locked&) const {
+    std::set<unsigned> nodes;
+    state_.kept.add_left_nodes(nodes);
+    for (const auto& [id, running] : blocks_) {
+        if (running->waits_for_kept()) nodes.insert(running->kept_on);
+        if (running->returns_left > 0 && flow_->remaining() == 0) nodes.insert(running->data.node);
+    }
+    nodes.erase(STARPU_MAIN_RAM);
+    return nodes;
+}
+
+/// When nobody computes anything and a device stalls whose driver has to send what others wait for; infinite: nobody
+/// waits for such data.
+double Run::data_hang_at_s(Locked& on) const {
+    const std::set<unsigned> nodes = awaited_nodes(on);
+    if (!state_.recovery || data_hang_ || nodes.empty()) return std::numeric_limits<double>::infinity();
+    double at_s = (state_.stragglers->stalls_at_us(*state_.recovery, nodes) - begin_us_) * 1e-6 + stood_still_s_;
+    for (std::size_t p = 0; p < setup_.workers.size(); ++p)
+        if (nodes.contains(setup_.workers[p].node)) at_s = std::min(at_s, flow_->stalls_at_s(static_cast<int>(p)));
+    return std::max(at_s, flow_->silent_at_s());
+}
+
+void Run::give_up_data(Locked& on) {
+    const std::set<unsigned> nodes = awaited_nodes(on);
+    std::string names;
+    for (const Worker& worker : setup_.workers)
+        if (nodes.contains(worker.node)) names += (names.empty() ? "" : " or ") + worker.processor.name;
+    data_hang_ = true;
+    fail(-ETIMEDOUT,
+         fmt::format("{} hangs, and results that others wait for are in its memory; a larger APPORTION_STALL_FACTOR "
+                     "waits longer",
+                     names),
+         on);
+    std::vector<std::int64_t> waiting;
+    for (const auto& [id, running] : blocks_)
+        if (running->waits_for_kept()) waiting.push_back(id);
+    for (const std::int64_t id : waiting) {
+        record_of(id, on).given_back = true;
+        state_.stragglers->add(std::move(blocks_.extract(id).mapped()), shared_from_this());
+    }
+}
+
 void Run::set_alarm(Locked& on) {
-    const double next_s = flow_->next_look_s(now_s(), error_ != 0);
+    double hang_s = data_hang_at_s(on);
+    const bool awaited = state_.recovery && !data_hang_ && !awaited_nodes(on).empty();
+    if (awaited && std::isinf(hang_s)) hang_s = now_s() + BlockFlow::kUntilItBegins_s;  // the device may hang then
+    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), hang_s);
     if (!std::isfinite(next_s)) return;
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "policies/starpu/run.hpp"
@@ -52,6 +53,14 @@ std::vector<int> Stragglers::processors() const {
     std::vector<int> processors;
     for (const auto& [block, owned] : running_) processors.push_back(block->block.processor);
     return processors;
+}
+
+double Stragglers::stalls_at_us(const Recovery& recovery, const std::set<unsigned>& nodes) const {
+    const Lock lock(mutex_);
+    double at_us = std::numeric_limits<double>::infinity();
+    for (const auto& [block, owned] : running_)
+        if (nodes.contains(block->data.node)) at_us = std::min(at_us, block->stalls_at_us(recovery));
+    return at_us;
 }
 
 std::string Stragglers::dangerous_after_error() const {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,9 @@ class Stragglers {
 
     /// Processors that compute stragglers.
     std::vector<int> processors() const;
+
+    /// When the first of them on these memory nodes stalls, by StarPU's clock; infinite: there is none.
+    double stalls_at_us(const Recovery& recovery, const std::set<unsigned>& nodes) const;
 
     /// One that may store in main memory although its run ended with an error, or has results of an earlier run that no
     /// other memory has, in words; empty: none.

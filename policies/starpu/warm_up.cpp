@@ -14,7 +14,8 @@ namespace apportion {
 
 #ifdef STARPU_SIMGRID
 // Simulated workers have nothing to set up.
-std::vector<std::string> warm_up_workers(apportion_warm_up, void*, unsigned, const std::vector<Worker>& workers) {
+std::vector<std::string> warm_up_workers(apportion_warm_up_func_t, void*, unsigned,
+                                         const std::vector<Worker>& workers) {
     return std::vector<std::string>(workers.size());
 }
 #else
@@ -22,7 +23,7 @@ std::vector<std::string> warm_up_workers(apportion_warm_up, void*, unsigned, con
 namespace {
 
 struct Call {
-    apportion_warm_up hook = nullptr;
+    apportion_warm_up_func_t hook = nullptr;
     void* arg = nullptr;
     std::string* problem = nullptr;
 };
@@ -55,7 +56,7 @@ starpu_codelet& codelet() {
 
 }  // namespace
 
-std::vector<std::string> warm_up_workers(apportion_warm_up hook, void* arg, unsigned sched_ctx,
+std::vector<std::string> warm_up_workers(apportion_warm_up_func_t hook, void* arg, unsigned sched_ctx,
                                          const std::vector<Worker>& workers) {
     if (starpu_worker_get_id() >= 0)
         throw ApiError(EDEADLK,

@@ -15,7 +15,7 @@ namespace apportion {
 
 /// Runs the hook on all workers at once and waits for them. Returns why it failed, per worker; empty: it did not.
 /// Throws ApiError when called from a StarPU worker, which would wait for itself.
-std::vector<std::string> warm_up_workers(apportion_warm_up hook, void* arg, unsigned sched_ctx,
+std::vector<std::string> warm_up_workers(apportion_warm_up_func_t hook, void* arg, unsigned sched_ctx,
                                          const std::vector<Worker>& workers);
 
 }  // namespace apportion

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 
 namespace {
 
@@ -41,16 +41,11 @@ double plain_tasks(std::uint64_t count) {
 
 double load(std::uint64_t count) {
     auto fill = [](starpu_task*, apportion_block*, void*) { return 0; };
-    apportion_load_options options = APPORTION_LOAD_OPTIONS("nothing", count, &codelet(), fill, nullptr);
+    apportion::LoadOptions options("nothing", count, codelet(), fill);
     options.initial_block = 1;
-    apportion_load* load = apportion_load_create(&options);
-    if (!load || apportion_load_submit(load) != 0 || apportion_load_wait(load) != 0) {
-        std::fprintf(stderr, "%s\n", apportion_error());
-        std::exit(1);
-    }
-    const double seconds = apportion_load_seconds(load);
-    apportion_load_destroy(load);
-    return seconds;
+    apportion::Load load(options);
+    load.run();
+    return load.seconds();
 }
 
 void print(const char* name, std::vector<double>& seconds, std::uint64_t count) {
@@ -62,13 +57,10 @@ void print(const char* name, std::vector<double>& seconds, std::uint64_t count) 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     const std::uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100000;
     const int repetitions = argc > 2 ? std::atoi(argv[2]) : 5;
-    if (apportion_init(nullptr) != 0) {
-        std::fprintf(stderr, "%s\n", apportion_error());
-        return 1;
-    }
+    const apportion::Session session;
     setenv("APPORTION_BLOCKS", std::to_string(count).c_str(), 1);  // as many blocks under StarPU's schedulers
     starpu_profiling_status_set(STARPU_PROFILING_ENABLE);          // a load needs it: the same for both
     std::vector<double> plain, blocks;
@@ -79,6 +71,8 @@ int main(int argc, char** argv) {
     print("plain tasks", plain, count);
     print("load's blocks", blocks, count);
     std::printf("ratio of medians %.3f\n", blocks[blocks.size() / 2] / plain[plain.size() / 2]);
-    apportion_shutdown();
     return 0;
+} catch (const apportion::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
 }

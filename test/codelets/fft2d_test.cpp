@@ -57,22 +57,14 @@ void transform(const std::shared_ptr<Fft2dProblem>& problem, const FftPlanningCh
                int times = 1) {
     const auto rows = make_fft2d_pass(problem, Fft2dPass::rows, planning);
     const auto columns = make_fft2d_pass(problem, Fft2dPass::columns, planning);
-    const apportion_load_options row_options = load_options(*rows), column_options = load_options(*columns);
-    apportion_load* loads[] = {apportion_load_create(&row_options), apportion_load_create(&column_options)};
-    INFO(apportion_error());
-    REQUIRE(loads[0]);
-    REQUIRE(loads[1]);
+    Load loads[] = {Load(load_options(*rows)), Load(load_options(*columns))};
     for (int run = 0; run < times; ++run) {
         rows->spoil_result();
         columns->spoil_result();
-        for (apportion_load* load : loads) {
-            CHECK(apportion_load_submit(load) == 0);
-            CHECK(apportion_load_wait(load) == 0);
-        }
+        for (Load& load : loads) load.run();
         CHECK(rows->verify().correct);
         CHECK(columns->verify().correct);
     }
-    for (apportion_load* load : loads) apportion_load_destroy(load);
 }
 
 double energy(const Matrix& by_rows) {

@@ -52,22 +52,18 @@ std::vector<char> iterate(const std::shared_ptr<LinearSystem>& system, int itera
     const auto solver = make_jacobi_solver(system);
     apportion_load_options options = load_options(*solver);
     options.runs = static_cast<unsigned>(iterations);
-    apportion_load* load = apportion_load_create(&options);
-    INFO(apportion_error());
-    REQUIRE(load);
+    Load load(options);
     solver->restart();
     double before = 0;
     for (int k = 0; k < iterations; ++k) {
         solver->spoil_result();
-        REQUIRE(apportion_load_submit(load) == 0);
-        REQUIRE(apportion_load_wait(load) == 0);
+        load.run();
         CHECK(solver->verify().correct);
         const JacobiProgress progress = solver->advance();
         CHECK(std::isfinite(progress.step));
         if (k > 0) CHECK((progress.step < before || progress.step == 0));
         before = progress.step;
     }
-    apportion_load_destroy(load);
     const std::size_t bytes = system->n() * element_size(system->type());
     std::vector<char> x(bytes);
     std::memcpy(x.data(), solver->x().at(0, 0), bytes);
@@ -105,13 +101,9 @@ std::shared_ptr<JacobiBatch> batch_of(ElementType type, std::size_t systems, std
 }
 
 void run(Workload& workload) {
-    const apportion_load_options options = load_options(workload);
-    apportion_load* load = apportion_load_create(&options);
-    REQUIRE(load);
+    Load load(load_options(workload));
     workload.spoil_result();
-    CHECK(apportion_load_submit(load) == 0);
-    CHECK(apportion_load_wait(load) == 0);
-    apportion_load_destroy(load);
+    load.run();
 }
 
 }  // namespace

@@ -56,17 +56,12 @@ double rounding(const MatmulProblem& p) {
 
 /// Runs the workload as a load, `times` times.
 void run(Workload& workload, int times = 1) {
-    const apportion_load_options options = load_options(workload);
-    apportion_load* load = apportion_load_create(&options);
-    INFO(apportion_error());
-    REQUIRE(load);
+    Load load(load_options(workload));
     for (int i = 0; i < times; ++i) {
         workload.spoil_result();
-        CHECK(apportion_load_submit(load) == 0);
-        CHECK(apportion_load_wait(load) == 0);
+        load.run();
         CHECK(workload.verify().correct);
     }
-    apportion_load_destroy(load);
 }
 
 }  // namespace

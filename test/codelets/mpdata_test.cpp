@@ -24,20 +24,15 @@ std::vector<double> cells(const MpdataField& field) {
 /// Submits the field's load that many times; each result must be the reference's, bit for bit. False when refused.
 void run(const std::shared_ptr<MpdataField>& field, int loads) {
     const auto workload = make_mpdata(field);
-    const apportion_load_options options = load_options(*workload);
-    apportion_load* load = apportion_load_create(&options);
-    INFO(apportion_error());
-    REQUIRE(load);
+    Load load(load_options(*workload));
     for (int i = 0; i < loads; ++i) {
         workload->spoil_result();
-        REQUIRE(apportion_load_submit(load) == 0);
-        REQUIRE(apportion_load_wait(load) == 0);
+        load.run();
         const Verification verification = workload->verify();
         CHECK(verification.correct);
         CHECK(verification.max_error == 0);
         field->advance();
     }
-    apportion_load_destroy(load);
 }
 
 std::shared_ptr<MpdataField> body(int nx, int ny, int nz, int steps, double courant = 0.9) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/platform_file.hpp"
 
 using namespace apportion::simulated;

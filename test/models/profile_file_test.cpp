@@ -111,6 +111,14 @@ TEST_CASE("an interval that is no number is not written, so that the file can be
     CHECK(read(text.str()).processors.at(0).points == std::vector<ProfilePoint>{{1, 0.5, 0, 1}, {2, 0.7, 0, 1}});
 }
 
+TEST_CASE("a name or a note with a line break stays on its line, so that the file can be read") {
+    std::ostringstream text;
+    write_profile(text, {{{"load", "one\ntwo"}}, {{"A\nB", {{1, 0.5, 0, 1}}}}});
+    const Profile profile = read(text.str());
+    CHECK(profile.notes.at(0).second == "one\\ntwo");
+    CHECK(profile.processors.at(0).name == "A\\nB");
+}
+
 TEST_CASE("what is written is read back with the same numbers") {
     std::mt19937 random(5);
     std::uniform_real_distribution<double> exponent(-9, 3);

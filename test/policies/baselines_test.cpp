@@ -44,7 +44,7 @@ TEST_CASE("equal spreads what a lost processor leaves over the others") {
     CHECK(result.makespan_s < 3.5);  // three processors need at least 2.5 s
 }
 
-TEST_CASE("greedy gives blocks of the initial size to whoever is idle") {
+TEST_CASE("greedy gives blocks of the initial size to any idle worker") {
     const FakePlatform platform = plain_platform({3000, 1000});
     const auto policy = find_policy("greedy")->make();
     const FakeRun result = run(platform, *policy, platform.load(4000, 1, 40));

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 #include "test/starpu/opencl_work.hpp"
 #include "test/starpu/sabotaged_work.hpp"
@@ -21,10 +20,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-struct Destroy {
-    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
-};
-using Load = std::unique_ptr<apportion_load, Destroy>;
+using apportion::Load;
 
 void on_device(void* buffers[], void* arg) {
     on_opencl_device<double>(buffers, [&](const double* x, double* y, unsigned units) {
@@ -42,10 +38,7 @@ int device() {
 Load create(Work& work) {
     auto options = work.options();
     options.bytes_per_unit = 16;
-    Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
-    return load;
+    return Load(options);
 }
 
 Json run(Work& work, apportion_load* load) {
@@ -156,14 +149,10 @@ TEST_CASE("results that a lost device has in its memory never reach the applicat
     codelet.modes[0] = STARPU_R;
     codelet.modes[1] = STARPU_W;
     codelet.name = "copy";
-    apportion_load_options options = APPORTION_LOAD_OPTIONS("copy", kLarge, &codelet, Copy::fill, &copy);
+    apportion::LoadOptions options("copy", kLarge, codelet, Copy::fill, &copy);
     options.bytes_per_unit = 16;
     for (int k = 0; k < 3; ++k) {
-        const Load pressure(apportion_load_create(&options));
-        INFO(apportion_error());
-        REQUIRE(pressure);
-        REQUIRE(apportion_load_submit(pressure.get()) == 0);
-        REQUIRE(apportion_load_wait(pressure.get()) == 0);
+        Load(options).run();
         CHECK(x == y);
     }
     CHECK(std::count(work.y.begin(), work.y.end(), -1) == kUnits);

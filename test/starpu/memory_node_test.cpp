@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 
 namespace {
@@ -157,39 +157,32 @@ bool device_missing() {
 TEST_CASE("results of blocks computed in another memory are at home when the load is complete") {
     if (device_missing()) return;
     Scale scale(20000);
-    apportion_load_options options = APPORTION_LOAD_OPTIONS("scale", scale.x.size(), &codelet(), Scale::fill, &scale);
+    apportion::LoadOptions options("scale", scale.x.size(), codelet(), Scale::fill, &scale);
     options.bytes_per_unit = 8;
-    apportion_load* load = apportion_load_create(&options);
-    INFO(apportion_error());
-    REQUIRE(load != nullptr);
+    apportion::Load load(options);
     for (int run = 1; run <= 3; ++run) {
-        REQUIRE(apportion_load_submit(load) == 0);
-        REQUIRE(apportion_load_wait(load) == 0);
+        load.run();
         REQUIRE(failed_kernels == 0);
         REQUIRE(scale.wrong(run) == 0);  // read before the handles are gone: nothing may be on its way
     }
-    auto report = nlohmann::json::parse(apportion_load_report(load));
+    auto report = nlohmann::json::parse(load.report());
     REQUIRE(report["processors"][0]["kind"] == "OpenCL");
-    apportion_load_destroy(load);
 }
 
 TEST_CASE("data kept in another memory come home when they are released, also when the block boundaries change") {
     if (device_missing()) return;
     Scale scale(10007);
     scale.modes = APPORTION_KEEP;
-    apportion_load_options options = APPORTION_LOAD_OPTIONS("scale", scale.x.size(), &codelet(), Scale::fill, &scale);
-    apportion_load* load = apportion_load_create(&options);
-    REQUIRE(load != nullptr);
+    apportion::LoadOptions options("scale", scale.x.size(), codelet(), Scale::fill, &scale);
+    apportion::Load load(options);
     for (int run = 1; run <= 6; ++run) {
         setenv("APPORTION_BLOCKS", run % 2 ? "5" : "7", 1);  // moves the boundaries under StarPU's schedulers
-        REQUIRE(apportion_load_submit(load) == 0);
-        REQUIRE(apportion_load_wait(load) == 0);
+        load.run();
     }
     unsetenv("APPORTION_BLOCKS");
-    REQUIRE(apportion_load_release(load) == 0);
+    load.release();
     REQUIRE(failed_kernels == 0);
     REQUIRE(scale.wrong(6) == 0);
-    apportion_load_destroy(load);
 }
 
 TEST_CASE("a device that fails after it kept results gives them to those who compute its blocks") {
@@ -198,17 +191,12 @@ TEST_CASE("a device that fails after it kept results gives them to those who com
     if (std::string(getenv("STARPU_SCHED") ? getenv("STARPU_SCHED") : "") != "equal") return;
     Chain chain(20000);
     Chain::second = false;
-    apportion_load_options options =
-        APPORTION_LOAD_OPTIONS("chain", chain.x.size(), &Chain::codelet(), Chain::fill, &chain);
-    apportion_load* load = apportion_load_create(&options);
-    REQUIRE(load != nullptr);
-    REQUIRE(apportion_load_submit(load) == 0);
-    REQUIRE(apportion_load_wait(load) == 0);
+    const apportion::LoadOptions options("chain", chain.x.size(), Chain::codelet(), Chain::fill, &chain);
+    apportion::Load load(options);
+    load.run();
     Chain::second = true;
-    REQUIRE(apportion_load_submit(load) == 0);
-    REQUIRE(apportion_load_wait(load) == 0);
-    INFO(apportion_load_report(load));
-    CHECK(nlohmann::json::parse(apportion_load_report(load)).at("lost_processors").size() == 1);
+    load.run();
+    INFO(load.report());
+    CHECK(nlohmann::json::parse(load.report()).at("lost_processors").size() == 1);
     CHECK(chain.wrong() == 0);
-    apportion_load_destroy(load);
 }

@@ -5,12 +5,12 @@
 // stalls at least, several times; when it is given up is no matter of the policy. Devices: device_recovery_test.cpp.
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
@@ -18,18 +18,10 @@ using namespace apportion::test;
 
 namespace {
 
-struct Destroy {
-    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
-};
-using Load = std::unique_ptr<apportion_load, Destroy>;
+using apportion::Load;
 using Json = nlohmann::json;
 
-Load create(const apportion_load_options& options) {
-    Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
-    return load;
-}
+Load create(const apportion_load_options& options) { return Load(options); }
 
 int run(Work& work, apportion_load* load) {
     work.forget_results();
@@ -240,6 +232,51 @@ TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]"
     CHECK(work.stalled == 0);
     CHECK(work.computed_once());
     CHECK(checked_report(load.get()).at("lost_processors").empty());
+}
+
+TEST_CASE("a worker's first block is waited for, because nobody knows how long it should take", "[silent]") {
+    Work work;
+    Load load = create_impatient(work.options());
+    work.stalls = {.worker = 1};
+    work.stall_s = 5;
+    REQUIRE(run(work, load.get()) == 0);
+    CHECK(work.stalled == 0);
+    CHECK(work.computed_once());
+    CHECK(checked_report(load.get()).at("lost_processors").empty());
+}
+
+namespace {
+
+/// Fills no unit twice: pieces of late blocks are refused.
+struct FillsOnce : Work {
+    std::set<std::uint64_t> filled;
+
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<FillsOnce*>(arg);
+        return self.filled.insert(block->first).second ? Work::fill(task, block, static_cast<Work*>(&self)) : -ENOMEM;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("when a late block cannot be filled again, the load ends with that error, and the block may end later",
+          "[silent]") {
+    FillsOnce work;
+    {
+        auto options = work.options();
+        options.fill = FillsOnce::fill;
+        options.arg = &work;
+        options.results_stay = 1;
+        Load load = create_impatient(options);
+        REQUIRE(run(work, load.get()) == 0);
+        work.filled.clear();
+        work.stalls = {.worker = 1};
+        work.stall_s = 5;
+        CHECK(run(work, load.get()) == -ENOMEM);
+        CHECK(contains(apportion_error(), "refused units"));
+        CHECK(work.stalled == 1);
+    }
+    CHECK(work.stalled == 0);
 }
 
 TEST_CASE("a worker that becomes ten times slower loses nothing") {

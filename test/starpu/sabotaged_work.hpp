@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 
 namespace apportion::test {
 
@@ -23,9 +23,10 @@ struct Sabotage {
     bool hits(int w, int b) const { return (worker == kAll || worker == w) && b == block; }
 };
 
-/// y = 3 x + 1, or y += 3 x + 1 in place; counts how often the codelet computed each unit.
+/// y = 3 x + 1, or y += 3 x + 1 in place, or then z = 3 y + 1; counts how often the codelet computed each unit.
 struct Work {
     std::vector<double> x = std::vector<double>(kUnits), y = std::vector<double>(kUnits);
+    std::vector<double> z = std::vector<double>(kUnits);
     std::vector<std::atomic<int>> computed = std::vector<std::atomic<int>>(kUnits);
     std::atomic<int> blocks[STARPU_NMAXWORKERS] = {};
     Sabotage fails, stalls;
@@ -36,6 +37,8 @@ struct Work {
     std::atomic<int> stalled = 0;  ///< tasks that stall now
     double slowdown_of_0 = 1;
     unsigned parts = 1;
+    int keep = 0;  ///< of y: APPORTION_KEEP, or not
+    bool computes_z = false;
 
     struct Part {
         Work* work;
@@ -89,8 +92,12 @@ struct Work {
         auto& self = *static_cast<Work*>(arg);
         const std::uint64_t first = block->first + block->units * block->part / self.parts;
         const std::uint64_t end = block->first + block->units * (block->part + 1) / self.parts;
-        task->handles[0] = apportion_block_vector(block, STARPU_R, &self.x[first], end - first, sizeof(double));
-        task->handles[1] = apportion_block_vector(block, STARPU_W, &self.y[first], end - first, sizeof(double));
+        double* const y = &self.y[first];
+        double* const from = self.computes_z ? y : &self.x[first];
+        double* const to = self.computes_z ? &self.z[first] : y;
+        const int keep_from = self.computes_z ? self.keep : 0, keep_to = self.keep - keep_from;
+        task->handles[0] = apportion_block_vector(block, STARPU_R | keep_from, from, end - first, sizeof(double));
+        task->handles[1] = apportion_block_vector(block, STARPU_W | keep_to, to, end - first, sizeof(double));
         task->cl_arg = new Part{&self, first, block->part};
         task->epilogue_callback_func = epilogue;
         task->epilogue_callback_arg = task->cl_arg;
@@ -119,20 +126,21 @@ struct Work {
     }
 
     apportion_load_options options(bool in_place = false) {
-        apportion_load_options o = APPORTION_LOAD_OPTIONS("work", kUnits, &codelet(in_place), fill, this);
+        apportion::LoadOptions o("work", kUnits, codelet(in_place), fill, this);
         o.parts = parts;
         o.granularity = parts;
         return o;
     }
 
     void forget_results() {
-        for (double& value : y) store(value, 0);
+        for (double& value : computes_z ? z : y) store(value, 0);
         for (auto& count : computed) count = 0;
         for (auto& count : blocks) count = 0;
     }
     int wrong() {
         int count = 0;
-        for (int i = 0; i < kUnits; ++i) count += std::atomic_ref(y[i]).load() != 3.0 * i + 1;
+        for (int i = 0; i < kUnits; ++i)
+            count += std::atomic_ref((computes_z ? z : y)[i]).load() != (computes_z ? 9.0 * i + 4 : 3.0 * i + 1);
         return count;
     }
     bool computed_once() const {

@@ -9,16 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
 
 namespace {
+
+using apportion::Load;
 
 constexpr std::uint64_t kUnits = 1000;
 
@@ -77,27 +79,25 @@ struct Work {
     }
 
     apportion_load_options options() {
-        apportion_load_options o = APPORTION_LOAD_OPTIONS("nothing", kUnits, &codelet(), fill, this);
+        apportion::LoadOptions o("nothing", kUnits, codelet(), fill, this);
         o.warm_up = warm_up;
         return o;
     }
 };
 
-struct Destroy {
-    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
-};
-using Load = std::unique_ptr<apportion_load, Destroy>;
-
-Load create(Work& work) {
-    const auto options = work.options();
-    return Load(apportion_load_create(&options));
+/// Empty: the load is refused, and `why` says why.
+std::optional<Load> create(Work& work, std::string& why) {
+    try {
+        return Load(work.options());
+    } catch (const apportion::Error& error) {
+        why = error.what();
+        return {};
+    }
 }
 
-nlohmann::json run(apportion_load* load) {
-    INFO(apportion_error());
-    REQUIRE(apportion_load_submit(load) == 0);
-    REQUIRE(apportion_load_wait(load) == 0);
-    return nlohmann::json::parse(apportion_load_report(load));
+nlohmann::json run(Load& load) {
+    load.run();
+    return nlohmann::json::parse(load.report());
 }
 
 bool contains(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
@@ -107,9 +107,9 @@ bool under_our_policy() {
     Work work;
     auto options = work.options();
     options.warm_up = nullptr;
-    const Load load(apportion_load_create(&options));
-    run(load.get());
-    const std::string policy = apportion_load_policy(load.get());
+    Load load(options);
+    load.run();
+    const std::string policy = load.policy();
     return policy != "eager" && policy != "dmda" && policy != "lws";
 }
 
@@ -117,10 +117,9 @@ bool under_our_policy() {
 
 TEST_CASE("every worker is set up once, on itself, before the load exists, and every block finds it so") {
     Work work;
-    const Load load = create(work);
-    REQUIRE(load);
+    Load load(work.options());
     for (std::size_t w = 0; w < starpu_worker_get_count(); ++w) CHECK(work.set_up[w] == 1);
-    for (int submission = 0; submission < 2; ++submission) CHECK(run(load.get()).at("units") == kUnits);
+    for (int submission = 0; submission < 2; ++submission) CHECK(run(load).at("units") == kUnits);
     for (std::size_t w = 0; w < starpu_worker_get_count(); ++w) CHECK(work.set_up[w] == 1);
     CHECK(work.unprepared == 0);
     CHECK(work.elsewhere == 0);
@@ -133,16 +132,17 @@ TEST_CASE("a worker that cannot be set up gets no blocks, and the report says wh
             Work work;
             work.broken = broken;
             work.throws = throws;
-            const Load load = create(work);
+            std::string refusal;
+            std::optional<Load> load = create(work, refusal);
             const std::string why = throws ? "the library has no handle left" : "-12 (Cannot allocate memory)";
             if (!load) {
                 CHECK_FALSE(under_our_policy());
-                CHECK(contains(apportion_error(), why));
-                CHECK(contains(apportion_error(), "cannot do without it"));
+                CHECK(contains(refusal, why));
+                CHECK(contains(refusal, "cannot do without it"));
                 continue;
             }
             CHECK(under_our_policy());
-            const auto report = run(load.get());
+            const auto report = run(*load);
             CHECK(work.blocks[static_cast<std::size_t>(broken)] == 0);
             CHECK(report.at("processors").size() == starpu_worker_get_count() - 1);
             std::uint64_t units = 0;
@@ -155,8 +155,9 @@ TEST_CASE("a worker that cannot be set up gets no blocks, and the report says wh
 TEST_CASE("a load whose workers cannot be set up, none of them, is not created") {
     Work work;
     work.all_broken = true;
-    REQUIRE_FALSE(create(work));
-    CHECK(contains(apportion_error(), "no worker is left"));
+    std::string refusal;
+    REQUIRE_FALSE(create(work, refusal));
+    CHECK(contains(refusal, "no worker is left"));
 }
 
 TEST_CASE("a load with a warm-up is not created on a worker, which would wait for itself") {
@@ -169,9 +170,7 @@ TEST_CASE("a load with a warm-up is not created on a worker, which would wait fo
         [](void* arg) {
             auto& it = *static_cast<Nested*>(arg);
             if (starpu_worker_get_id() != 0) return;
-            const Load load = create(it.work);
-            it.created = load != nullptr;
-            it.error = apportion_error();
+            it.created = create(it.work, it.error).has_value();
         },
         &nested, STARPU_CPU | STARPU_OPENCL);
     CHECK_FALSE(nested.created);
@@ -182,8 +181,7 @@ TEST_CASE("programs compiled against a header without warm_up create their loads
     Work work;
     auto options = work.options();
     options.size = offsetof(apportion_load_options, warm_up);
-    const Load load(apportion_load_create(&options));
-    REQUIRE(load);
+    Load load(options);
     CHECK(std::ranges::all_of(work.set_up, [](const auto& count) { return count == 0; }));
-    CHECK(run(load.get()).at("units") == kUnits);
+    CHECK(run(load).at("units") == kUnits);
 }

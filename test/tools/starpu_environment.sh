@@ -24,6 +24,7 @@ for value in abc -5 1.5 99999999999 ' 2 '; do
 done
 refused "STARPU_NOPENCL: \"-1\"" STARPU_NOPENCL=-1
 refused "STARPU_WORKERS_NOBIND: \"yes\"" STARPU_WORKERS_NOBIND=yes
+for name in STARPU_SILENT STARPU_FXT_TRACE STARPU_MAX_MEMORY_USE; do refused "$name: \"abc\"" $name=abc; done
 refused "STARPU_CALIBRATE: \"\\x1b\"" STARPU_CALIBRATE="$(printf '\033')"
 touch "$folder/file"
 for home in /proc "$folder/file" "$folder/file/below"; do

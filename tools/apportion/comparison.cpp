@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "codelets/simulated/lower_bound.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
 

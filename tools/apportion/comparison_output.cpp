@@ -25,12 +25,14 @@ Json run_json(const Configuration& c, const char* choice) {
     Json units = Json::object();
     for (const auto& processor : c.median_run().report.at("processors"))
         units[processor.at("name").get<std::string>()] = processor.at("units");
-    return {{"policy", c.policy},
-            {"blocks", c.blocks()},
-            {"makespan_seconds", {{"median", c.median_s()}, {"min", c.min_s()}, {"max", c.max_s()}}},
-            {"idle_percent", c.idle_percent()},
-            {"units_per_processor", units},
-            {"choice", choice}};
+    Json run{{"policy", c.policy},
+             {"blocks", c.blocks()},
+             {"makespan_seconds", {{"median", c.median_s()}, {"min", c.min_s()}, {"max", c.max_s()}}},
+             {"idle_percent", c.idle_percent()},
+             {"units_per_processor", units},
+             {"choice", choice}};
+    if (c.asked_blocks) run["asked_blocks"] = *c.asked_blocks;
+    return run;
 }
 
 std::string row(const Comparison& comparison, const Configuration& c, const char* choice) {

@@ -17,8 +17,9 @@ std::string comparison_title(const Comparison& comparison);
 std::string comparison_table(const Comparison& comparison);
 
 /// app, size, platform, lower_bound_seconds, runs: [{policy, blocks, makespan_seconds, idle_percent,
-/// units_per_processor, choice}]; every policy has a run with choice "default", or "only" where it sizes its blocks
-/// itself, and one with choice "best" after a sweep, whose other runs follow as "sweep".
+/// units_per_processor, choice, asked_blocks}], the last where a number was asked for, of each load that the
+/// application submits; every policy has a run with choice "default", or "only" where it sizes its blocks itself, and
+/// one with choice "best" after a sweep, whose other runs follow as "sweep".
 nlohmann::ordered_json comparison_json(const Comparison& comparison);
 
 /// "CUDA 1.0 (GTX 680 1.9 GiB)" -> "GTX 680", "CPU 3" -> "CPU 3".

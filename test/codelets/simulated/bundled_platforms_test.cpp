@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "policies/planners/assignment/data_assignment.hpp"

@@ -9,9 +9,10 @@
 #include <cstdlib>
 #include <memory>
 
+#include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "codelets/simulated/starpu_cost.hpp"
-#include "policies/starpu/apportion.h"
+#include "policies/starpu/apportion.hpp"
 
 using namespace apportion::simulated;
 
@@ -26,12 +27,12 @@ struct Data {
         : unit_bytes(static_cast<std::size_t>(bytes)), memory(new char[unit_bytes * units]) {}
 };
 
-struct Load {
+struct LoadData {
     Data in, out;
 };
 
 int fill(starpu_task* task, apportion_block* block, void* arg) {
-    Load& load = *static_cast<Load*>(arg);
+    LoadData& load = *static_cast<LoadData*>(arg);
     int buffer = 0;
     for (Data* data : {&load.in, &load.out})
         if (data->unit_bytes > 0)
@@ -44,10 +45,10 @@ int fill(starpu_task* task, apportion_block* block, void* arg) {
 
 std::uint64_t units_of(const starpu_task* task) { return reinterpret_cast<std::uintptr_t>(task->cl_arg); }
 
-int run(const std::string& kernel, const KernelSize& size, std::uint64_t units) {
+void run(const std::string& kernel, const KernelSize& size, std::uint64_t units) {
     const Platform platform = load_platform(std::getenv("APPORTION_PLATFORM"));
     const KernelNeeds& needs = needs_of(platform, kernel);
-    Load data{{needs.bytes_in(size), units}, {needs.bytes_out(size), units}};
+    LoadData data{{needs.bytes_in(size), units}, {needs.bytes_out(size), units}};
     starpu_codelet codelet;
     starpu_codelet_init(&codelet);
     codelet.name = kernel.c_str();
@@ -55,20 +56,13 @@ int run(const std::string& kernel, const KernelSize& size, std::uint64_t units) 
     if (data.out.unit_bytes > 0) codelet.modes[codelet.nbuffers++] = STARPU_W;
     install(codelet, kernel, size, units_of);
 
-    apportion_load_options options = APPORTION_LOAD_OPTIONS(kernel.c_str(), units, &codelet, fill, &data);
+    apportion::LoadOptions options(kernel.c_str(), units, codelet, fill, &data);
     options.bytes_per_unit = data.in.unit_bytes + data.out.unit_bytes;
     options.bytes_shared = static_cast<std::uint64_t>(needs.resident_bytes(size));
-    apportion_load* load = apportion_load_create(&options);
-    const bool failed = !load || apportion_load_submit(load) != 0 || apportion_load_wait(load) != 0;
-    if (failed)
-        fmt::print(stderr, "kernel_run: {}\n", apportion_error());
-    else
-        fmt::print("{{\"policy\":\"{}\",\"seconds\":{},\"bound\":{},\"report\":{}}}\n", apportion_load_policy(load),
-                   apportion_load_seconds(load),
-                   lower_bound_seconds(platform, kernel, size, static_cast<std::int64_t>(units)),
-                   apportion_load_report(load));
-    apportion_load_destroy(load);
-    return failed ? 1 : 0;
+    apportion::Load load(options);
+    load.run();
+    fmt::print("{{\"policy\":\"{}\",\"seconds\":{},\"bound\":{},\"report\":{}}}\n", load.policy(), load.seconds(),
+               lower_bound_seconds(platform, kernel, size, static_cast<std::int64_t>(units)), load.report());
 }
 
 }  // namespace
@@ -80,11 +74,12 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "usage: kernel_run KERNEL M,N,K UNITS\n");
         return 2;
     }
-    if (apportion_init(nullptr) != 0) {
-        fmt::print(stderr, "kernel_run: {}\n", apportion_error());
-        return 2;
+    try {
+        const apportion::Session session;
+        run(argv[1], size, units);
+    } catch (const apportion::Error& error) {
+        fmt::print(stderr, "kernel_run: {}\n", error.what());
+        return 1;
     }
-    const int status = run(argv[1], size, units);
-    apportion_shutdown();
-    return status;
+    return 0;
 }

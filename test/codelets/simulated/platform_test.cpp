@@ -2,7 +2,6 @@
 #include "codelets/simulated/platform.hpp"
 
 #include <cmath>
-#include <limits>
 #include <string_view>
 
 #include "codelets/simulated/platform_file.hpp"
@@ -32,20 +31,6 @@ Platform one_device(const TrueTime& time, int count = 1) {
 
 double seconds(const Platform& platform, double units) {
     return true_seconds(platform, platform.devices[0], "k", {.m = 0, .n = 1, .k = 0}, units);
-}
-
-double bound(const Platform& platform, std::int64_t units) {
-    return lower_bound_seconds(platform, "k", {.m = 0, .n = 1, .k = 0}, units);
-}
-
-/// The bound by looking at every size, for one device.
-double bound_by_search(const Platform& platform, std::int64_t units) {
-    double speed = 0;
-    for (std::int64_t x = 1; x <= units; ++x) {
-        const auto size = static_cast<double>(x);
-        speed = std::max(speed, size / seconds(platform, size));
-    }
-    return static_cast<double>(units) / speed;
 }
 
 }  // namespace
@@ -97,45 +82,6 @@ TEST_CASE("resident data that fit leave less room for blocks, and those that do 
     CHECK_FALSE(memory_units(p, device_named(p, "E5-2690 v2 core"), "matmul", {.m = 9, .n = 9, .k = 9}).has_value());
 }
 
-TEST_CASE("the lower bound adds the best speeds of all devices") {
-    TrueTime time;
-    time.base_s = 1;
-    time.rate = 10;
-    CHECK(bound(one_device(time), 90) == Approx(10));  // 90 units in one block: 1 + 9 s
-    CHECK(bound(one_device(time, 4), 90) == Approx(2.5));
-    Platform nothing = one_device(time);
-    nothing.devices[0].kernels.clear();
-    CHECK(bound(nothing, 90) == std::numeric_limits<double>::infinity());
-}
-
-TEST_CASE("the lower bound regards only blocks that fit the device") {
-    TrueTime time;
-    time.base_s = 1;
-    time.rate = 10;
-    Platform p = one_device(time);
-    p.kernels["k"].bytes_in = {30, 0, 0, 0};
-    p.devices[0].memory_bytes = 400;  // 300 usable: 10 units
-    CHECK(bound(p, 100) == Approx(100 / (10 / 2.0)));
-}
-
-TEST_CASE("the lower bound finds the best size under a ripple and in a table") {
-    TrueTime time;
-    time.base_s = 0.5;
-    time.rate = 7;
-    time.half_saturation = 3;
-    time.ripple_height = 0.4;
-    time.ripple_period = 16;
-    for (std::int64_t units : {1, 15, 16, 17, 100, 250}) {
-        const Platform p = one_device(time);
-        CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
-    }
-    time.table = {{5, 1}, {20, 2}, {40, 5}, {90, 9}};
-    for (std::int64_t units : {1, 6, 25, 60, 200}) {
-        const Platform p = one_device(time);
-        CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
-    }
-}
-
 TEST_CASE("a table is interpolated, and its ends have constant speed") {
     TrueTime time;
     time.table = {{10, 1}, {20, 3}};
@@ -170,7 +116,6 @@ TEST_CASE("a ripple may fade with the size and end at sizes") {
     CHECK(seconds(p, 20) == Approx(20 * 1.25));
     CHECK(seconds(p, 36) == Approx(36 * (1 + 0.5 / 2.8)));
     CHECK(seconds(p, 44) == Approx(44));
-    for (std::int64_t units : {9, 17, 39, 60}) CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
 }
 
 TEST_CASE("measured rates are met, with linear times between, constant speed beyond, half saturation below") {
@@ -184,7 +129,6 @@ TEST_CASE("measured rates are met, with linear times between, constant speed bey
     CHECK(seconds(p, 30) == Approx(0.1 + (20 / 5.0 + 40 / 4.0) / 2));
     CHECK(seconds(p, 100) == Approx(0.1 + 100 / 4.0));
     CHECK(seconds(p, 5) == Approx(0.1 + 5.0 * 10 / 15));
-    for (std::int64_t units : {1, 9, 15, 25, 200}) CHECK(bound(p, units) == Approx(bound_by_search(p, units)));
     time.rates = {{10, 2}};
     CHECK(seconds(one_device(time), 30) == Approx(0.1 + 30 / 2.0));
 }

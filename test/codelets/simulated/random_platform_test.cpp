@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "test/catch.hpp"

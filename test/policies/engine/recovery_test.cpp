@@ -350,3 +350,26 @@ TEST_CASE("whoever has a late block that others compute again gets no further bl
     CHECK(s.flow->ask_all(3.1).empty() == false);
     CHECK(s.flow->in_flight(0).size() == 1);
 }
+
+TEST_CASE("nobody computes from when on the last running block stalls, however many wait for something") {
+    LoadDescription load;
+    load.processors.resize(3);
+    load.units = 30;
+    Recovery recovery(1, load.processors.size());
+    for (int p = 0; p < 3; ++p) recovery.finished(p, 10, 1, 1);
+    Fixed policy;
+    BlockFlow flow(load, policy, {}, &recovery);
+    const std::vector<Block> blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 3);
+    CHECK(flow.silent_at_s() < 0);  // none has begun
+    flow.begins(blocks[0].id, 1);
+    CHECK(flow.silent_at_s() == 2.5);  // 1.5 s, while the other two wait for data
+    CHECK(flow.stalls_at_s(0) == 2.5);
+    CHECK(std::isinf(flow.stalls_at_s(1)));
+    flow.begins(blocks[1].id, 2);
+    CHECK(flow.silent_at_s() == 3.5);
+    flow.stood_still(10);
+    CHECK(flow.silent_at_s() == 13.5);
+    flow.finished(blocks[1].id, 12, 13, 1, 13);
+    CHECK(flow.silent_at_s() == 12.5);
+}

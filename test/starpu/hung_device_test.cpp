@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A device that hangs beside one CPU worker, under greedy. Where results of earlier blocks are in its memory alone only
+// its driver could send them to those who wait for them: the run ends with a sentence, and the load can be used again
+// as soon as the device answers. Skipped (77) where StarPU finds no OpenCL device.
+#include <starpu.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+#include "test/starpu/opencl_work.hpp"
+#include "test/starpu/sabotaged_work.hpp"
+
+using namespace apportion::test;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr double kHangs_s = 6;  // several times as long as a block must run to stall
+
+struct Destroy {
+    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
+};
+using Load = std::unique_ptr<apportion_load, Destroy>;
+
+void on_device(void* buffers[], void* arg) {
+    on_opencl_device<double>(buffers, [&](const double* x, double* y, unsigned units) {
+        Work::compute(*static_cast<Work::Part*>(arg), x, y, units);
+    });
+}
+
+/// StarPU's worker of the device. Ends the program with 77 where there is none.
+int device() {
+    if (opencl_worker() < 0) std::exit(77);
+    Work::on_opencl = on_device;
+    return opencl_worker();
+}
+
+int core() { return starpu_worker_get_by_type(STARPU_CPU_WORKER, 0); }
+
+Load create(Work& work, std::uint64_t block) {
+    auto options = work.options();
+    options.initial_block = block;
+    setenv("APPORTION_STALL_FACTOR", "1", 1);
+    Load load(apportion_load_create(&options));
+    INFO(apportion_error());
+    REQUIRE(load);
+    return load;
+}
+
+int run(Work& work, apportion_load* load) {
+    work.forget_results();
+    const int submitted = apportion_load_submit(load);
+    return submitted ? submitted : apportion_load_wait(load);
+}
+
+/// The load ended with an error because of the device: it is refused until that answers, and then as good as new.
+void check_that_it_recovers(Work& work, apportion_load* load, const char* words) {
+    CHECK(std::string(apportion_error()).find(words) != std::string::npos);
+    CHECK(work.stalled == 1);
+    CHECK(apportion_load_submit(load) == -EBUSY);
+    work.stalls = {};
+    int status = -EBUSY;
+    while (status == -EBUSY) {
+        starpu_sleep(0.05f);
+        status = run(work, load);
+    }
+    INFO(apportion_error());
+    REQUIRE(status == 0);
+    REQUIRE(apportion_load_release(load) == 0);
+    CHECK(work.wrong() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("who waits for results that a hung device has kept does not hide that it hangs") {
+    const int worker = device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const Load load = create(work, 70);  // the last one has 60: who takes units from the end has others than before
+    work.fails = {.worker = core()};
+    REQUIRE(run(work, load.get()) == 0);  // the device has computed everything
+    work.fails = {};
+    work.stalls = {.worker = worker};
+    work.stall_s = kHangs_s;
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
+}
+
+TEST_CASE("results that a lost device has kept, and the next submission reads, are not waited for without end") {
+    const int worker = device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const Load load = create(work, 70);
+    work.stalls = {.worker = worker, .block = 1};
+    work.stall_s = kHangs_s;
+    REQUIRE(run(work, load.get()) == 0);  // the core has computed its second block again
+    CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
+    work.computes_z = true;
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
+}
+
+TEST_CASE("a hung block that reads kept results ends the load, and the next submission has them") {
+    const int worker = device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const Load load = create(work, kUnits / 2);
+    REQUIRE(run(work, load.get()) == 0);
+    work.computes_z = true;
+    work.stalls = {.worker = worker};
+    work.stall_s = kHangs_s;
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
+}
+
+TEST_CASE("a hung block is given up although all others had nothing to do from the beginning on") {
+    const int worker = device();
+    Work work;
+    const Load load = create(work, kUnits);
+    REQUIRE(run(work, load.get()) == 0);
+    work.stalls = {.worker = worker};
+    work.stall_s = kHangs_s;
+    REQUIRE(run(work, load.get()) == 0);
+    CHECK(work.stalled == 1);
+    CHECK(work.wrong() == 0);
+    CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
+}

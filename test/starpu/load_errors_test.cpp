@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a load refuses, and that it is as good as new after an error.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+#include "test/starpu/axpy.hpp"
+
+using namespace apportion::test;
+
+TEST_CASE("a load that still runs cannot be submitted again") {
+    Axpy axpy(1000);
+    starpu_data_handle_t gate;
+    double value = 0;
+    starpu_variable_data_register(&gate, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
+    apportion_use use{gate, STARPU_RW};
+    auto options = axpy.options();
+    options.uses = &use;
+    options.uses_count = 1;
+    Load load = create(options);
+    starpu_data_acquire(gate, STARPU_RW);  // holds the load back
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_submit(load.get()) == -EBUSY);
+    REQUIRE(std::string(apportion_error()).find("still runs") != std::string::npos);
+    starpu_data_release(gate);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+    starpu_data_unregister(gate);
+}
+
+TEST_CASE("a fill function that refuses ends the load with its error and loses nothing else") {
+    Axpy axpy(5000);
+    axpy.refuse_from = 100;
+    Load load = create(axpy.options());
+    REQUIRE(run(load.get()) == -EPERM);
+    REQUIRE(std::string(apportion_error()).find("refused units") != std::string::npos);
+    axpy.refuse_from = -1;
+    axpy.y.assign(axpy.y.size(), 0.0);
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+}
+
+TEST_CASE("a fill function that forgets a handle ends the load with a sentence") {
+    Axpy axpy(5000);
+    axpy.forgets = true;
+    Load load = create(axpy.options());
+    REQUIRE(run(load.get()) == -EINVAL);
+    REQUIRE(std::string(apportion_error()).find("did not set all 2 handles") != std::string::npos);
+    axpy.forgets = false;
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+}
+
+TEST_CASE("a load that was not created is an error, and no crash", "[once]") {
+    REQUIRE(apportion_load_submit(nullptr) == -EINVAL);
+    REQUIRE(std::string(apportion_error()).find("apportion_load_submit: the load is NULL") != std::string::npos);
+    REQUIRE(apportion_load_wait(nullptr) == -EINVAL);
+    REQUIRE(apportion_load_release(nullptr) == -EINVAL);
+    REQUIRE(std::string(apportion_load_report(nullptr)) == "{}");
+    REQUIRE(apportion_load_seconds(nullptr) == 0);
+    REQUIRE(std::string(apportion_load_policy(nullptr)) == "none");
+    apportion_load_destroy(nullptr);
+}
+
+TEST_CASE("a report that cannot be written is refused before the load runs", "[once]") {
+    Axpy axpy(100);
+    Load load = create(axpy.options());
+    for (const char* path : {"/no/such/folder/report", "/dev"}) {
+        setenv("APPORTION_REPORT", path, 1);
+        REQUIRE(apportion_load_submit(load.get()) < 0);
+        REQUIRE(std::string(apportion_error()).find("the report cannot be written") != std::string::npos);
+        REQUIRE(axpy.wrong() == 100);
+    }
+    setenv("APPORTION_REPORT", "/dev/full", 1);
+    REQUIRE(run(load.get()) == -ENOSPC);
+    unsetenv("APPORTION_REPORT");
+    axpy.y.assign(axpy.y.size(), 0.0);
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+}
+
+TEST_CASE("a report for which the disk has no room leaves no half line") {
+    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
+    std::ofstream(file) << "{}\n";
+    Axpy axpy(100);
+    Load load = create(axpy.options());
+    setenv("APPORTION_REPORT", file.c_str(), 1);
+    rlimit limit;
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    const rlimit small{20, limit.rlim_max};  // bytes of a file: a part of the line fits
+    const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const int status = run(load.get());
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, ignored);
+    unsetenv("APPORTION_REPORT");
+    CHECK(status == -ENOSPC);
+    CHECK(std::filesystem::file_size(file) == 3);
+    std::filesystem::remove(file);
+}
+
+TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
+    Axpy axpy(10);
+    auto refused = [&](auto&& change, const std::string& words) {
+        auto options = axpy.options();
+        change(options);
+        REQUIRE(apportion_load_create(&options) == nullptr);
+        INFO(apportion_error());
+        REQUIRE(std::string(apportion_error()).find(words) != std::string::npos);
+    };
+    refused([](auto& o) { o.size = 3; }, "options.size");
+    refused([](auto& o) { o.codelet = nullptr; }, "codelet is NULL");
+    refused([](auto& o) { o.fill = nullptr; }, "fill is NULL");
+    refused([](auto& o) { o.units = static_cast<std::uint64_t>(-5); }, "too large");
+    refused([](auto& o) { o.granularity = 11; }, "larger than the load");
+    refused([](auto& o) { o.uses_count = 1; }, "uses is NULL");
+    static starpu_codelet nobody = [] {
+        starpu_codelet c;
+        starpu_codelet_init(&c);
+        c.cuda_funcs[0] = [](void**, void*) {};
+        c.where = STARPU_CUDA;
+        c.name = "nobody";
+        return c;
+    }();
+    if (starpu_cuda_worker_get_count() == 0) refused([](auto& o) { o.codelet = &nobody; }, "can run codelet 'nobody'");
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A load beside other tasks and other loads: in a task graph, at the same time, in scheduling contexts.
+#include <atomic>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+#include "test/starpu/axpy.hpp"
+
+using namespace apportion::test;
+
+namespace {
+void set_all(void* buffers[], void* arg) {
+    auto* v = reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+    starpu_sleep(0.02f);
+    for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i) v[i] = *static_cast<double*>(arg);
+}
+void sum_all(void* buffers[], void*) {
+    auto* v = reinterpret_cast<const double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+    auto* sum = reinterpret_cast<double*>(STARPU_VARIABLE_GET_PTR(buffers[1]));
+    *sum = 0;
+    for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i) *sum += v[i];
+}
+starpu_codelet make_codelet(starpu_cpu_func_t function, std::vector<starpu_data_access_mode> modes, const char* name) {
+    starpu_codelet c;
+    starpu_codelet_init(&c);
+    c.cpu_funcs[0] = function;
+    c.nbuffers = static_cast<int>(modes.size());
+    for (std::size_t k = 0; k < modes.size(); ++k) c.modes[k] = modes[k];
+    c.name = name;
+    return c;
+}
+}  // namespace
+
+TEST_CASE("a load takes its place in a task graph: after its producers, before its consumers") {
+    static starpu_codelet produce = make_codelet(set_all, {STARPU_W}, "produce");
+    static starpu_codelet consume = make_codelet(sum_all, {STARPU_R, STARPU_W}, "consume");
+    constexpr std::size_t n = 2000;
+    Axpy axpy(n);
+    double sum = -1, zero = 0;
+    starpu_data_handle_t y, total;
+    starpu_vector_data_register(&y, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(axpy.y.data()), n, sizeof(double));
+    starpu_variable_data_register(&total, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&sum), sizeof sum);
+    apportion_use use{y, STARPU_RW};
+    auto options = axpy.options();
+    options.uses = &use;
+    options.uses_count = 1;
+    axpy.y.assign(n, 777.0);
+    Load load = create(options);
+    REQUIRE(starpu_task_insert(&produce, STARPU_W, y, STARPU_VALUE, &zero, sizeof zero, 0) == 0);
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(starpu_task_insert(&consume, STARPU_R, y, STARPU_W, total, 0) == 0);
+    starpu_task_wait_for_all();
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    starpu_data_unregister(y);
+    starpu_data_unregister(total);
+    double expected = 0;
+    for (std::size_t i = 0; i < n; ++i) expected += axpy.a * axpy.x[i] + 1;
+    REQUIRE(sum == expected);
+}
+
+TEST_CASE("two loads run at the same time") {
+    Axpy one(20000), two(30000);
+    Load first = create(one.options());
+    Load second = create(two.options());
+    REQUIRE(apportion_load_submit(first.get()) == 0);
+    REQUIRE(apportion_load_submit(second.get()) == 0);
+    REQUIRE(apportion_load_wait(second.get()) == 0);
+    REQUIRE(apportion_load_wait(first.get()) == 0);
+    REQUIRE(one.wrong() == 0);
+    REQUIRE(two.wrong() == 0);
+}
+
+TEST_CASE("loads run at the same time in two scheduling contexts") {
+    int workers[STARPU_NMAXWORKERS];
+    const unsigned count = starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, workers, STARPU_NMAXWORKERS);
+    if (count < 2) return;  // one context needs one worker
+    const char* scheduler = std::getenv("STARPU_SCHED");
+    starpu_sched_policy* policy = starpu_sched_get_sched_policy_in_ctx(0);
+    REQUIRE(policy->policy_name == std::string(scheduler));
+    unsigned context[2];
+    for (int k = 0; k < 2; ++k)
+        context[k] =
+            starpu_sched_ctx_create(&workers[k], 1, k ? "two" : "one", STARPU_SCHED_CTX_POLICY_STRUCT, policy, 0);
+    Axpy one(9000), two(8000);
+    auto options_one = one.options(), options_two = two.options();
+    options_one.sched_ctx = static_cast<int>(context[0]);
+    options_two.sched_ctx = static_cast<int>(context[1]);
+    {
+        Load first = create(options_one), second = create(options_two);
+        REQUIRE(apportion_load_submit(first.get()) == 0);
+        REQUIRE(apportion_load_submit(second.get()) == 0);
+        REQUIRE(apportion_load_wait(first.get()) == 0);
+        REQUIRE(apportion_load_wait(second.get()) == 0);
+        auto report = nlohmann::json::parse(apportion_load_report(second.get()));
+        REQUIRE(report["processors"].size() == 1);
+        REQUIRE(report["policy"] == std::string(scheduler));
+    }
+    REQUIRE(one.wrong() == 0);
+    REQUIRE(two.wrong() == 0);
+    for (unsigned c : context) {
+        starpu_task_wait_for_all_in_ctx(c);
+        starpu_sched_ctx_delete(c);
+    }
+}
+
+namespace {
+std::atomic<int> executed_by[STARPU_NMAXWORKERS];
+std::atomic<int> at_gate;
+std::atomic<bool> gate_open;
+
+void count_worker(void**, void*) { ++executed_by[starpu_worker_get_id()]; }
+void wait_at_gate(void**, void*) {
+    ++at_gate;
+    while (!gate_open) starpu_sleep(0.001f);
+}
+// Slow on all workers but the first, so that it computes most blocks.
+void favour_first_worker(void* buffers[], void* arg) {
+    if (starpu_worker_get_id() != 0) starpu_sleep(0.02f);
+    Axpy::cpu(buffers, arg);
+}
+
+void submit(starpu_codelet& codelet, int worker = -1) {
+    starpu_task* task = starpu_task_create();
+    task->cl = &codelet;
+    if (worker >= 0) {
+        task->execute_on_a_specific_worker = 1;
+        task->workerid = static_cast<unsigned>(worker);
+    }
+    REQUIRE(starpu_task_submit(task) == 0);
+}
+}  // namespace
+
+TEST_CASE("ordinary tasks without a performance model go to all workers alike, however unequal a load's blocks were") {
+    Axpy axpy(20000);
+    starpu_codelet uneven = Axpy::codelet();
+    uneven.cpu_funcs[0] = favour_first_worker;
+    auto options = axpy.options();
+    options.codelet = &uneven;
+    options.initial_block = 100;
+    Load load = create(options);
+    REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+    const std::string policy = apportion_load_policy(load.get());
+    if (policy == "eager" || policy == "lws" || policy == "dmda") return;  // they share out as they like
+
+    static starpu_codelet gate = make_codelet(wait_at_gate, {}, "gate");
+    static starpu_codelet counting = make_codelet(count_worker, {}, "count");
+    const int workers = static_cast<int>(starpu_worker_get_count());
+    constexpr int kTasksPerWorker = 50;
+    at_gate = 0;
+    gate_open = false;
+    for (int worker = 0; worker < workers; ++worker) submit(gate, worker);
+    while (at_gate < workers) starpu_sleep(0.001f);
+    for (int k = 0; k < kTasksPerWorker * workers; ++k) submit(counting);
+    gate_open = true;
+    starpu_task_wait_for_all();
+    for (int worker = 0; worker < workers; ++worker) CHECK(executed_by[worker] == kTasksPerWorker);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# random_machines.sh RANDOM_MACHINES BUILD: tools/random_machines on two small machines: what it prints and saves, that it
+# runs again only what its files lack, compares and refuses.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+tool=$1 build=$2
+cd "$folder"
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+measure() { "$tool" --build "$build" --seeds 6..7 --sizes small --references references.csv "$@"; }
+refuses() { # the text that must be in the message, then arguments
+    local text=$1 status=0
+    shift
+    measure "$@" >out 2>err || status=$?
+    [ $status -ne 0 ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && [[ $(cat err) == *"$text"* ]] ||
+        fail "$*: exit status $status, $(cat out err)"
+}
+
+measure --policies plb-hec,hpopta --csv runs.csv >table || fail "two machines are measured"
+for line in plb-hec hpopta; do
+    for run in 1 2 6; do
+        for over in bound plan tuned default; do
+            grep -Eq "^$line +$run  $over +2( +[0-9]+\.[0-9]{3}){6} .* [67], matmul, 4096$" table ||
+                fail "no figures of $line, run $run over $over: $(cat table)"
+        done
+    done
+done
+[ "$(wc -l <references.csv)" = 3 ] && [ "$(wc -l <runs.csv)" = 5 ] || fail "rows: $(cat references.csv runs.csv)"
+python3 - <<'END' || fail "rows that cannot be: $(cat references.csv runs.csv)"
+import csv
+references = {row["seed"]: row for row in csv.DictReader(open("references.csv", newline=""))}
+for row in references.values():
+    assert 0 < float(row["bound_1"]) <= float(row["plan_1"]) and float(row["tuned_1"]) <= float(row["default_1"]), row
+for row in csv.DictReader(open("runs.csv", newline="")):
+    # hpopta is one of the plans that the reference is the best of; both machines are without noise.
+    best = "plan_1" if row["policy"] == "hpopta" else "bound_1"
+    assert float(row["run_1"]) >= float(references[row["seed"]][best]), row
+END
+
+# A build in which nothing runs: whatever the files have is not run again.
+mkdir -p broken/apps broken/tools
+printf '#!/bin/sh\necho broken >&2\nexit 3\n' >broken/apps/matmul
+cp broken/apps/matmul broken/tools/apportion
+chmod +x broken/apps/matmul broken/tools/apportion
+"$tool" --build broken --seeds 6..7 --sizes small --references references.csv --policies plb-hec,hpopta --csv runs.csv \
+    >again || fail "what is measured is run again"
+cmp table again || fail "the same files give another table"
+cp runs.csv before.csv
+status=0
+"$tool" --build broken --seeds 6..7 --sizes small --references references.csv --policies plb-hec,greedy --csv runs.csv \
+    >again 2>err || status=$?
+[ $status = 1 ] && [ "$(wc -l <err)" = 2 ] && grep -q 'seed 6, matmul, 4096, greedy: exit status 3: broken' err ||
+    fail "runs that fail: $(cat err)"
+cmp runs.csv before.csv || fail "runs that fail are saved: $(cat runs.csv)"
+
+# A variant by a variable: the first blocks of greedy are twice as large.
+measure --policies greedy --repeat 1 --csv greedy.csv >/dev/null || fail "greedy is measured"
+APPORTION_INITIAL_BLOCK=2048 measure --policies greedy --repeat 1 --csv large.csv --against greedy.csv >table ||
+    fail "a variant is measured"
+sed -n '/^over greedy.csv/,$p' table | grep -Eq '^greedy +1 +2( +[0-9]+\.[0-9]{3}){6}  [67], matmul, 4096$' ||
+    fail "no ratios to the other file: $(cat table)"
+cmp -s greedy.csv large.csv && fail "APPORTION_INITIAL_BLOCK changes nothing: $(cat large.csv)"
+
+refuses "5..3: give A..B" --seeds 5..3
+refuses "choose from matmul, blackscholes, grn, fft2d" --apps nothing
+refuses "choose from small, medium, large" --sizes 4096
+refuses "give at most 6" --repeat 7
+refuses "there is no such file" --against nothing.csv
+refuses "table:1: has other columns" --csv table
+echo passed

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the scripts that measure policies on simulated machines share: machines drawn by chance or read from files, runs
+on them in virtual time, and the figures that tables are made of."""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import shlex
+import subprocess
+import sys
+
+
+class Failed(Exception):
+    """One sentence."""
+
+
+def output_of(command, limit_s, environment):
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
+                              timeout=limit_s, env=environment)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"had not ended after {limit_s:g} s") from None
+    except OSError as error:
+        raise Failed(f"{command[0]}: {error.strerror}") from None
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        raise Failed(f"exit status {done.returncode}: {lines[-1] if lines else 'no message'}")
+    return done.stdout
+
+
+class Machine:
+    """A platform, drawn or read, and what programs need to run on it. All their files go into `folder`."""
+
+    def __init__(self, build, folder, seed=None, file=None, limit_s=600, variables=None):
+        self.build, self.folder, self.limit_s = build, folder, limit_s
+        self.name = str(seed) if file is None else str(file)
+        self.file = folder / f"random-{seed}.toml" if file is None else file
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith(("APPORTION_", "STARPU_"))}
+        self.environment |= {"STARPU_SILENT": "1", "XDG_CACHE_HOME": str(folder)} | (variables or {})
+        if file is None:
+            self.ask("platform", "--random", seed, "--out", self.file)
+
+    def ask(self, *arguments):
+        """What the `apportion` command prints."""
+        return output_of([self.build / "tools/apportion", *arguments], self.limit_s, self.environment)
+
+    def describe(self):
+        """The platform as JSON."""
+        return json.loads(self.ask("platform", self.file, "--json"))
+
+    def variables(self):
+        """Those that let programs run on it."""
+        words = (word.partition("=") for word in shlex.split(self.ask("platform", self.file, "--env")))
+        return {key: value for key, assigned, value in words if assigned}
+
+    def seconds(self, app, size, repeat, variables, build=None):
+        """The makespans of a load that is submitted `repeat` times in one process."""
+        command = [(build or self.build) / "apps" / app, "--size", size, "--repeat", repeat, "--json"]
+        return json.loads(output_of(command, self.limit_s, self.environment | variables))["runs"]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def below(values, share):
+    """The value that this share of the ascending values is not above."""
+    return values[max(math.ceil(share * len(values)) - 1, 0)]
+
+
+def for_all(measure, tasks, jobs, what):
+    """The results of measure(task) in the order of the tasks, `jobs` at a time, with progress on a terminal."""
+    shown = sys.stderr.isatty()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done, result in enumerate(pool.map(measure, tasks), 1):
+            if shown:
+                print(f"\r{done} of {len(tasks)} {what}", end="", file=sys.stderr, flush=True)
+            yield result
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr)
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors in one line."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def seed_range(text):
+    first, dots, last = text.partition("..")
+    if not first.isdigit() or (dots and not last.isdigit()) or int(last or first) < int(first):
+        raise argparse.ArgumentTypeError(f"{text}: give A..B, whole numbers from 0 on, A <= B")
+    return range(int(first), int(last or first) + 1)
+
+
+def positive(text):
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number from 1 on")
+    return int(text)
+
+
+def names(text):
+    return [name for name in text.split(",") if name]
