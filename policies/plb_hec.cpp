@@ -29,8 +29,7 @@ namespace apportion {
 namespace {
 
 struct PlbHecOptions {
-    double device_probe = 6;         ///< first block of a device, in initial blocks: its blocks have fixed costs ...
-    double device_probe_part = 0.1;  ///< ... and at most this part of an equal share, unless one initial block is more
+    double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
     double first_growth = 24;        ///< second block at most this multiple of the first
     double growth = 6;               ///< later blocks at most this multiple of the largest measured
     double first_part = 0.6;         ///< of its share that a processor gets next while one size is known, no device
@@ -80,16 +79,19 @@ class PlbHecImproved final : public Policy {
         if (replay_.active() && somebody_overdue(now_s, progress)) replay_.stop();
         if (const auto repeated = replay_.next(processor, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
-        if (!models_.curve(processor)) return idle ? probe_units(processor) : 0;
+        if (!models_.curve(processor)) return idle ? first_units(processor) : 0;
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
         plan(now_s, progress);
-        const double share = plan_.shares_units[index(processor)];
-        if (share <= 0 || (share * 2 < granule() && !best_for_a_granule(processor))) return 0;
+        double share = plan_.shares_units[index(processor)];
+        if (share < granule()) {
+            if (!best_for_a_granule(processor)) return 0;
+            share = granule();
+        }
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
-        return block > 0 ? round_to_granularity(block, load_.granularity) : 0;
+        return block > 0 ? aligned(block) : 0;
     }
 
     void block_finished(const FinishedBlock& block) override {
@@ -131,12 +133,22 @@ class PlbHecImproved final : public Policy {
 
     double granule() const { return static_cast<double>(load_.granularity); }
 
-    Units probe_units(int processor) const {
-        const double initial = static_cast<double>(load_.initial_block);
-        const double equal_share = static_cast<double>(load_.units) / static_cast<double>(load_.processors.size());
-        const double most = std::max(initial, options_.device_probe_part * equal_share);
-        const double probe = at(processor).own_memory ? std::min(options_.device_probe * initial, most) : initial;
-        return round_to_granularity(probe, load_.granularity);
+    /// Nothing is known yet, not even whether the smallest block is done before the others have computed the rest. A
+    /// device's fixed costs are high, so that more units cost it little more; a core's are not.
+    Units first_units(int processor) const {
+        constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
+        const double units = static_cast<double>(load_.units);
+        if (!at(processor).own_memory) return round_to_granularity(kDistinct * units, load_.granularity);
+        return round_to_granularity(static_cast<double>(load_.initial_block), load_.granularity);
+    }
+
+    /// Kernels are fast at multiples of large powers of two (tiles, vectors, radices), which others have time to make
+    /// up for: the nearest multiple of the largest power of two granules that is a small part of the block. Whole
+    /// granules are rounded down: who is fastest takes what is left.
+    Units aligned(double block) const {
+        const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
+        const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
+        return round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
     }
 
     bool worth_repeating();

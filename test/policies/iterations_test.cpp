@@ -86,7 +86,7 @@ TEST_CASE("noise moves nothing once a load is balanced") {
     }
 }
 
-TEST_CASE("one run with a spike moves nothing afterwards") {
+TEST_CASE("one run with a spike moves units once afterwards, at most") {
     for (const char* policy : kPolicies) {
         INFO(policy);
         Application application(policy, noisy(one_slow()));
@@ -94,6 +94,7 @@ TEST_CASE("one run with a spike moves nothing afterwards") {
         FakePlatform spiked = one_slow();
         spiked.workers[0].spikes = {{0, 20}};
         CHECK(application.iterate(spiked).run.makespan_s > 100);
+        application.iterate();  // what others took over may return, once
         for (int i = 0; i < 5; ++i) CHECK(application.iterate().moved == 0);
     }
 }
