@@ -63,8 +63,8 @@ class LowerBound {
           kernel_(kernel),
           size_(size),
           units_(units),
-          in_(needs_of(platform, kernel).bytes_in(size)),
-          out_(needs_of(platform, kernel).bytes_out(size)) {}
+          in_(needs_of(platform, kernel).kept ? 0 : needs_of(platform, kernel).bytes_in(size)),
+          out_(needs_of(platform, kernel).kept ? 0 : needs_of(platform, kernel).bytes_out(size)) {}
 
     double seconds() const {
         constexpr int kHalvings = 30;  // to nine digits

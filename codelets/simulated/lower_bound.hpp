@@ -10,7 +10,8 @@
 // and the machine the sum over its links and the devices in main memory. The bound is the smallest T for which that is
 // the load.
 //
-// Left out: noise, drift, and what a block waits for. Resident data are on the devices from the beginning.
+// Left out: noise, drift, and what a block waits for. Resident data are on the devices from the beginning. Data that
+// are kept on devices from one run to the next need not travel.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,7 @@
 
 namespace apportion::simulated {
 
-/// No schedule of `units` ends earlier on a machine without noise, unless data stay on devices from an earlier run.
-/// Infinite when no device has the kernel.
+/// No schedule of `units` ends earlier on a machine without noise. Infinite when no device has the kernel.
 double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size,
                            std::int64_t units);
 

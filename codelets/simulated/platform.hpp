@@ -45,6 +45,7 @@ struct KernelNeeds {
     Monomial bytes_in;        ///< over the link before a unit can be computed
     Monomial bytes_out;       ///< over the link afterwards
     Monomial resident_bytes;  ///< data that all blocks share, on every device from the beginning
+    bool kept = false;        ///< units' data stay on their devices from one run to the next, as far as they can
 };
 
 /// Times of a kernel on one device, noise-free.

@@ -182,6 +182,7 @@ void PlatformReader::read_needs(const std::string& name, TomlTable table) {
     needs.bytes_in = read_monomial(table, "bytes_in");
     needs.bytes_out = read_monomial(table, "bytes_out");
     needs.resident_bytes = read_monomial(table, "resident_bytes");
+    needs.kept = table.yes_no("kept", false);
     if (needs.work.factor == 0) needs.work.factor = 1;
     table.finish();
     if (!platform_.kernels.emplace(name, needs).second)

@@ -13,6 +13,7 @@
 //     bytes_in = { factor = 4, k = 1 }
 //     bytes_out = { factor = 4, m = 1 }
 //     resident_bytes = { factor = 4, m = 1, k = 1 }     # default: none
+//     kept = true                    # units' data stay on their devices from one run to the next; default false
 //
 //     [[link]]                       # to main memory
 //     name = "ethernet"

@@ -258,6 +258,7 @@ std::string kernel_needs() {
         add(text, "bytes_in", needs.bytes_in);
         add(text, "bytes_out", needs.bytes_out);
         add(text, "resident_bytes", needs.resident_bytes);
+        if (needs.kept) text += "kept = true\n";
     }
     return text;
 }

@@ -26,8 +26,8 @@ sys.exit(0 if ok else 1)' "$1" "$2"
 }
 
 "$apportion" compare --app matmul --size 65536 --platform plbhec-abcd --policies greedy,plb-hec,dmda --blocks 52 --json |
-    judge "plb-hec within 1.25 of the bound, 1.25 x faster than dmda, 2.2 x than greedy" \
-        'ratio("plb-hec") <= 1.25 and ratio("dmda") >= 1.25 * ratio("plb-hec") and ratio("greedy", max) >= 2.2 * ratio("plb-hec")' ||
+    judge "plb-hec within 1.3 of the bound, 1.25 x faster than dmda, 2.2 x than greedy" \
+        'ratio("plb-hec") <= 1.3 and ratio("dmda") >= 1.25 * ratio("plb-hec") and ratio("greedy", max) >= 2.2 * ratio("plb-hec")' ||
     failed=1
 "$apportion" compare --app matmul --size 4096 --platform plbhec-ab --policies greedy,plb-hec --blocks 8,16,32 --json |
     judge "on a small matrix plb-hec is not behind the best greedy" 'ratio("plb-hec") <= 1.03 * ratio("greedy")' || failed=1
