@@ -30,8 +30,7 @@ namespace {
 
 struct PlbHecOptions {
     double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
-    double first_growth = 24;        ///< second block at most this multiple of the first
-    double growth = 6;               ///< later blocks at most this multiple of the largest measured
+    double growth = 12;              ///< a block is at most this multiple of the largest measured one
     double first_part = 0.6;         ///< of its share that a processor gets next while one size is known, no device
     double uncertain_part = 0.7;     ///< of that while a processor is not measured: the finish is a guess then
     double assumed_fixed = 0.8;      ///< of a device's first block, while one size is known
@@ -298,7 +297,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         const double proportional = measured * (plan_.finish_s - now_s) / curve.seconds(measured);
         block = std::min(share, std::max(measured, proportional));
     }
-    return std::min(block, measured * options_.first_growth);
+    return std::min(block, measured * options_.growth);
 }
 
 /// How long a block may be predicted to take, so that the load does not end much later than it must even if the
