@@ -234,13 +234,22 @@ Profile read_profile(const std::string& path) {
     return read_profile(in, path);
 }
 
+namespace {
+
+/// No line break can be read back from a line: such a name becomes its shown form, any other stays what it is.
+std::string on_one_line(const std::string& text) {
+    return text.find('\n') == std::string::npos ? text : shown(text);
+}
+
+}  // namespace
+
 void write_profile(std::ostream& out, const Profile& profile) {
     for (const auto& [key, value] : profile.notes)
-        out << "# " << shown(key) << (key.empty() ? "" : ": ") << shown(value) << '\n';
+        out << "# " << on_one_line(key) << (key.empty() ? "" : ": ") << on_one_line(value) << '\n';
     out << "processor,units,seconds,ci,repetitions\n";
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
-            out << csv_name(shown(processor.name)) << fmt::format(",{},{},", point.units, point.seconds);
+            out << csv_name(on_one_line(processor.name)) << fmt::format(",{},{},", point.units, point.seconds);
             if (point.ci_s > 0 && std::isfinite(point.ci_s)) out << fmt::format("{}", point.ci_s);
             out << ',';
             if (point.repetitions > 0) out << point.repetitions;

@@ -25,7 +25,7 @@ TEST_CASE("a balanced run that was planned with models is repeated block by bloc
     const LoadDescription load = platform.load(16384);
     const auto policy = find_policy("plb-hec")->make();
     const double learning_s = run(platform, *policy, load).makespan_s;
-    for (int i = 0; i < 2; ++i) run(platform, *policy, load);  // until the plan is balanced
+    for (int i = 0; i < 6; ++i) run(platform, *policy, load);  // until the plan is balanced
     const FakeRun one = run(platform, *policy, load), next = run(platform, *policy, load);
     CHECK(policy->report().note == "blocks of the previous run repeated");
     CHECK(blocks_of(next, load.processors.size()) == blocks_of(one, load.processors.size()));

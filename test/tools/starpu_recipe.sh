@@ -11,10 +11,13 @@ fail() {
     echo "FAILED: $*" >&2
     failures=$((failures + 1))
 }
-mkdir -p "$folder/tools" "$folder/cache/source" "$folder/starpu/src/drivers/cuda" "$folder/cuda/bin" "$folder/none"
+mkdir -p "$folder/tools" "$folder/cache/source" "$folder/starpu/src/drivers/cuda" "$folder/starpu/src/datawizard" "$folder/cuda/bin" "$folder/none"
 cp "$1/starpu-flavour" "$1/starpu-recipe" "$folder/tools/"
 printf '#include <drivers/cuda/driver_cuda.h>\nif (props[devid].computeMode == cudaComputeModeExclusive) {}\n' \
     >"$folder/starpu/src/drivers/cuda/driver_cuda.c"
+# What the recipe's patch takes out.
+printf '/* And prevent double-count in starpu_malloc_flags */\n\tflags &= ~STARPU_MALLOC_COUNT;\nkept\n' \
+    >"$folder/starpu/src/datawizard/malloc.c"
 cat >"$folder/starpu/configure" <<'END'
 #!/bin/sh
 echo "$*" >>"$FOLDER/configured"
