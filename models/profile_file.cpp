@@ -237,9 +237,7 @@ Profile read_profile(const std::string& path) {
 namespace {
 
 /// No line break can be read back from a line: such a name becomes its shown form, any other stays what it is.
-std::string on_one_line(const std::string& text) {
-    return text.find('\n') == std::string::npos ? text : shown(text);
-}
+std::string on_one_line(const std::string& text) { return text.find('\n') == std::string::npos ? text : shown(text); }
 
 }  // namespace
 

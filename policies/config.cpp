@@ -78,7 +78,8 @@ std::string check_nothing(const std::string&) { return ""; }
 
 const EnvironmentVariable kVariables[] = {
     {"APPORTION_PLB_HEC", "variant of plb-hec", "improved | published", "improved", check_plb_hec},
-    {"APPORTION_INITIAL_BLOCK", "units of a first block", "integer >= 1", "units / (64 workers)", check_positive},
+    {"APPORTION_INITIAL_BLOCK", "units of a first block (plb-hec: of a device)", "integer >= 1", "units / (64 workers)",
+     check_positive},
     {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
      check_positive},
     {"APPORTION_PROFILES", "recorded profiles: a folder of them, or one file", "folder | file name",

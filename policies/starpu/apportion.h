@@ -110,7 +110,8 @@ struct apportion_load_options {
     const char* name;       /**< for reports; NULL: the codelet's */
     uint64_t units;         /**< n >= 0 */
     uint64_t granularity;   /**< blocks are multiples of it, except the last units; 0 means 1 */
-    uint64_t initial_block; /**< units of a first block; 0: APPORTION_INITIAL_BLOCK, else units / (64 workers) */
+    uint64_t initial_block; /**< units of a first block (plb-hec: of a device); 0: APPORTION_INITIAL_BLOCK, else units /
+                               (64 workers) */
     struct starpu_codelet* codelet;
     apportion_fill_func_t fill;
     void* arg;               /**< for fill and warm_up */
