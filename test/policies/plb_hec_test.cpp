@@ -182,7 +182,7 @@ TEST_CASE("plb-hec rebalances when the largest processor becomes three times slo
         const double lost = 2.0 / 3 * most / slower.seconds(most);
         const double best_s = slower.drift_at_s + 0.7 * without_s * speed / (speed - lost);
         const auto policy = improved();
-        CHECK(run(platform, *policy, platform.load(units)).makespan_s <= 1.15 * best_s);
+        CHECK(run(platform, *policy, platform.load(units)).makespan_s <= 1.16 * best_s);
     }
 }
 
