@@ -132,8 +132,8 @@ class PlbHecImproved final : public Policy {
 
     double granule() const { return static_cast<double>(load_.granularity); }
 
-    /// Nothing is known yet, not even whether the smallest block is done before the others have computed the rest. A
-    /// device's fixed costs are high, so that more units cost it little more; a core's are not.
+    /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
+    /// block. A device's block has high fixed costs, so that more units hardly make it longer.
     Units first_units(int processor) const {
         constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
         const double units = static_cast<double>(load_.units);
@@ -141,9 +141,9 @@ class PlbHecImproved final : public Policy {
         return round_to_granularity(static_cast<double>(load_.initial_block), load_.granularity);
     }
 
-    /// Kernels are fast at multiples of large powers of two (tiles, vectors, radices), which others have time to make
-    /// up for: the nearest multiple of the largest power of two granules that is a small part of the block. Whole
-    /// granules are rounded down: who is fastest takes what is left.
+    /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are
+    /// fast at sizes that fit their tiles, vectors and radices. Parts of a granule are cut off; the processor that
+    /// would finish them first computes them.
     Units aligned(double block) const {
         const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
         const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));

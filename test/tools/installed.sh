@@ -43,7 +43,7 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/installed" "$folder/work" "$folder/work/home"
+mkdir "$folder/installed" "$folder/user" "$folder/user/home"
 (umask 077 && DESTDIR=$folder/installed meson install -C "$build" --no-rebuild --quiet)
 installed=$folder/installed$prefix
 pc=$(find "$installed" -name apportion.pc)
@@ -56,8 +56,8 @@ for file in $(find "$installed" -name 'lib*.so.*' -type f) "$installed"/bin/*; d
     case :$run_path in *:/root/* | *:/home/* | *:"$HOME"/* | *:"$build"*) fail "the run path of $file is $run_path" ;; esac
 done
 
-cp "$source/apps/hello_blocks.c" "$source/test/starpu/unmodified_program.c" "$folder/work/"
-cat >"$folder/work/CMakeLists.txt" <<'END'
+cp "$source/apps/hello_blocks.c" "$source/test/starpu/unmodified_program.c" "$folder/user/"
+cat >"$folder/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(hello C)
 set(WANTED 0.1 CACHE STRING "")
@@ -73,7 +73,7 @@ chmod -R a+rwX "$folder"
 pc=$prefix${pc#"$installed"}
 hidden=("$build" "$source")
 [ -z "$(find "$installed" -name starpu-1.4.pc)" ] || hidden+=("$(realpath "$starpu/../..")")
-cp "$me" "$folder/work/as-user"
+cp "$me" "$folder/user/as-user"
 name_space=(unshare --mount)
 [ "$(id -u)" = 0 ] || name_space=(unshare --mount --map-root-user)
 # shellcheck disable=SC2016
@@ -88,4 +88,4 @@ exec "$@"'
 as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 PKG_CONFIG_PATH=$(dirname "$pc") "${name_space[@]}" sh -c "$enter" sh "$installed" "$prefix" "${hidden[@]}" -- \
-    "${as_user[@]}" "$folder/work/as-user" --as-user "$prefix" "$folder/work" "$source"
+    "${as_user[@]}" "$folder/user/as-user" --as-user "$prefix" "$folder/user" "$source"
