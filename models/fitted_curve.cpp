@@ -136,6 +136,7 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
     const std::size_t sizes = distinct_sizes(valid);
     const auto by_residual = [](const Solution& solution) { return solution.relative_rss; };
     if (sizes >= 2) consider(kConstant | kLinear, by_residual);
+    if (best) shape.line_slope_ = best->raw(best->scale_, 1);
     constexpr std::size_t kFewSizes = 6;
     constexpr double kGoodLine = 0.1;  // with few sizes, only what no line explains is worth a bent curve
     if (sizes >= kFewSizes || (sizes >= 4 && !(best && best->error_ < kGoodLine))) {
@@ -166,7 +167,7 @@ void FittedCurve::extend_by_lines() {
     low_value_ = raw(smallest_, 0);
     low_slope_ = std::min(raw(smallest_, 1), low_value_ / smallest_);  // F(0) >= 0
     high_value_ = raw(trusted_until_, 0);
-    high_slope_ = raw(trusted_until_, 1);
+    high_slope_ = std::max(raw(trusted_until_, 1), line_slope_);
 }
 
 bool FittedCurve::increases() const {

@@ -7,7 +7,8 @@
 // x scaled to [0, 1] by the largest measured size; residuals are relative (weights 1/t^2), for times span decades; the
 // subset of basis functions is the one of smallest corrected Akaike criterion among those that give a positive,
 // non-decreasing F on the trusted range. One size gives s x, two or three give c + s x. Outside the trusted range F
-// goes on as a line.
+// goes on as a line, beyond it at least as steep as the line through all samples: a curve that bends down where it was
+// measured must not promise that larger blocks cost nothing.
 #pragma once
 
 #include <array>
@@ -62,6 +63,7 @@ class FittedCurve {
     double smallest_ = 1;
     double trusted_until_ = 1;
     std::array<double, kBasisSize> coefficients_{};
+    double line_slope_ = 0;                   ///< of the line through all samples
     double low_value_ = 0, low_slope_ = 0;    ///< the line below the smallest measured size
     double high_value_ = 0, high_slope_ = 0;  ///< the line beyond the trusted range
     double r2_ = 0;

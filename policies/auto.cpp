@@ -49,6 +49,9 @@ class Auto final : public Policy {
         return policy_->next_block(processor, now_s, progress);
     }
     void block_finished(const FinishedBlock& block) override { policy_->block_finished(block); }
+    void late_block_ended(int processor, Units units, double busy_s) override {
+        if (policy_) policy_->late_block_ended(processor, units, busy_s);
+    }
     void block_returned(int processor, Units units, double seconds) override {
         policy_->block_returned(processor, units, seconds);
     }

@@ -78,7 +78,10 @@ class PlbHecImproved final : public Policy {
         if (replay_.active() && somebody_overdue(now_s, progress)) replay_.stop();
         if (const auto repeated = replay_.next(processor, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
-        if (!models_.curve(processor)) return idle ? first_units(processor) : 0;
+        if (!models_.curve(processor)) {
+            if (!idle || (!at(processor).own_memory && kind_is_tried(processor, progress))) return 0;
+            return first_units(processor);
+        }
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
         plan(now_s, progress);
@@ -87,9 +90,11 @@ class PlbHecImproved final : public Policy {
             if (!best_for_a_granule(processor)) return 0;
             share = granule();
         }
+        if (is_untried_core(processor)) return first_units(processor);
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
+        if (!at(processor).own_memory && !everybody_known()) block = no_longer_than_so_far(processor, block, now_s);
         return block > 0 ? aligned(block) : 0;
     }
 
@@ -109,6 +114,10 @@ class PlbHecImproved final : public Policy {
 
     void block_returned(int processor, Units units, double seconds) override {
         models_.add_return(processor, units, seconds);
+    }
+
+    void late_block_ended(int processor, Units units, double busy_s) override {
+        models_.add({.processor = processor, .units = units, .busy_s = busy_s});
     }
 
     void processor_lost(int processor) override {
@@ -141,6 +150,27 @@ class PlbHecImproved final : public Policy {
         return round_to_granularity(static_cast<double>(load_.initial_block), load_.granularity);
     }
 
+    bool is_untried_core(int processor) const { return !at(processor).own_memory && !models_.measured(processor); }
+
+    /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
+    /// core's smallest block outlasts the run, and one such block is enough to know.
+    bool kind_is_tried(int processor, const Progress& progress) const {
+        bool devices = false, tried = false;
+        for (std::size_t p = 0; p < load_.processors.size(); ++p) {
+            const bool computes = !lost_[p] && !progress.in_flight(static_cast<int>(p)).empty();
+            devices = devices || load_.processors[p].own_memory;
+            tried = tried || (computes && load_.processors[p].kind == at(processor).kind);
+        }
+        return devices && tried;
+    }
+
+    /// Whether the fixed costs of all processors are told from the rest.
+    bool everybody_known() const {
+        for (std::size_t p = 0; p < load_.processors.size(); ++p)
+            if (!lost_[p] && !models_.sizes_differ(static_cast<int>(p))) return false;
+        return true;
+    }
+
     /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are
     /// fast at sizes that fit their tiles, vectors and radices. Parts of a granule are cut off; the processor that
     /// would finish them first computes them.
@@ -154,8 +184,10 @@ class PlbHecImproved final : public Policy {
     bool somebody_overdue(double now_s, const Progress& progress) const;
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void plan(double now_s, const Progress& progress);
+    void leave_out_idlers(double now_s);
     bool best_for_a_granule(int processor) const;
     double second_block(int processor, double share, double now_s) const;
+    double no_longer_than_so_far(int processor, double block, double now_s) const;
     double longest_block_s(int processor, double now_s) const;
     double planned_block(int processor, double share, double now_s, const Progress& progress) const;
 
@@ -267,6 +299,7 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
         if (lost_[index(p)]) entry.maximum_units = 0;
     }
     plan_ = equal_finish(problem_);
+    leave_out_idlers(now_s);
     if (!all_measured_ || !decision_) return;
     if (plan_.finish_s - now_s >= options_.worthwhile_s) {
         for (int p = 0; p < count; ++p) times_[index(p)].fix_blocks(plan_.shares_units[index(p)]);
@@ -275,6 +308,36 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     }
     report_.distributions.push_back({now_s, decision_, plan_.shares_units, plan_.finish_s});
     decision_ = nullptr;
+}
+
+/// A processor whose share is no block will be given none, nor will a core that has done nothing and might outlast the
+/// others even with the smallest block: what the plan had for these is planned for the others.
+void PlbHecImproved::leave_out_idlers(double now_s) {
+    constexpr double kDoubt = 2;  // as the engine's recovery
+    const auto gets_nothing = [&](int p) {
+        if (plan_.shares_units[index(p)] < granule()) return true;
+        const FittedCurve* curve = models_.curve(p);
+        return is_untried_core(p) && curve &&
+               now_s + kDoubt * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
+    };
+    const int count = static_cast<int>(load_.processors.size());
+    for (double freed = granule(); freed > 0;) {
+        std::vector<int> idlers;
+        int others = 0;
+        freed = 0;
+        for (int p = 0; p < count; ++p) {
+            if (problem_.processors[index(p)].maximum_units <= 0) continue;
+            if (!gets_nothing(p)) {
+                ++others;
+                continue;
+            }
+            idlers.push_back(p);
+            freed += plan_.shares_units[index(p)];
+        }
+        if (others == 0) return;
+        for (const int p : idlers) problem_.processors[index(p)].maximum_units = 0;
+        if (freed > 0) plan_ = equal_finish(problem_);
+    }
 }
 
 /// Whether nobody would be done earlier with the smallest block there is.
@@ -298,6 +361,15 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * options_.growth);
+}
+
+/// While somebody is not known, nobody knows how long the load will last: a core, whose block no other may compute
+/// again, gets none that takes longer than the load has run, and so at most doubles that.
+double PlbHecImproved::no_longer_than_so_far(int processor, double block, double now_s) const {
+    if (models_.sizes_differ(processor))
+        return std::max(granule(), units_within(times_[index(processor)], now_s, block));
+    const FittedCurve& curve = *models_.curve(processor);
+    return std::max(granule(), std::min(block, now_s / curve.seconds(1)));  // proportional
 }
 
 /// How long a block may be predicted to take, so that the load does not end much later than it must even if the

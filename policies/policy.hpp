@@ -152,6 +152,12 @@ class Policy {
         (void)processor, (void)units, (void)seconds;
     }
 
+    /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.
+    /// Called before begin.
+    virtual void late_block_ended(int processor, Units units, double busy_s) {
+        (void)processor, (void)units, (void)busy_s;
+    }
+
     /// The processor gets no more blocks in this run: it failed, or others computed a block of it that took too long.
     /// Units of its blocks that were not computed remain to be handed out.
     virtual void processor_lost(int processor) { (void)processor; }

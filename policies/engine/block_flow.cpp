@@ -275,14 +275,25 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     }
 }
 
+/// In how many seconds the processor should have nothing more to do.
+double BlockFlow::free_in_s(int processor, double now_s) const {
+    double seconds = 0;
+    for (const BlockInFlight& block : lane(processor).blocks)
+        seconds += recovery_->whole(processor).at_most_s(block.units);
+    return running(processor) ? std::max(0.0, seconds - (now_s - begun_s(processor))) : seconds;
+}
+
 /// Pieces of a block that is late by so much to those of the able that have nothing to do.
 void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
                           std::vector<Block>& out) {
     constexpr double kRounding = 1 + 1e-9;
     const Units spare = not_shared_out(late), granularity = load_.granularity;
-    const double seconds = std::min(late_s, recovery_->together_s(able, spare) * kRounding);
+    std::vector<Recovery::Free> free;
+    for (const int p : able) free.push_back({p, free_in_s(p, now_s)});
+    const double seconds = std::min(late_s, recovery_->together_s(free, spare) * kRounding);
     double all = 0;
-    for (const int p : able) all += static_cast<double>(recovery_->whole(p).within(seconds));
+    for (const auto& [p, in_s] : free)
+        if (seconds >= in_s) all += static_cast<double>(recovery_->whole(p).within(seconds - in_s));
     for (const int p : able) {
         const Units left = not_shared_out(late), within = recovery_->whole(p).within(seconds);
         const double part = static_cast<double>(spare) * static_cast<double>(within) / std::max(1.0, all);
@@ -317,6 +328,7 @@ double BlockFlow::next_look_s(double now_s, bool ended) const {
         smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
     }
     double next_s = kNever_s;
+    if (somebody && !ended && remaining() > 0) next_s = now_s + kUntilItBegins_s;  // it may be given something then
     for (int p = 0; somebody && p < processors(); ++p) {
         const BlockInFlight* block = running(p);
         if (!block && !lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);

@@ -138,6 +138,7 @@ class BlockFlow final : public Progress {
     void share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
                    std::vector<Block>& out);
     Units not_shared_out(const BlockInFlight& late) const;
+    double free_in_s(int processor, double now_s) const;
 
     LoadDescription load_;
     Policy& policy_;

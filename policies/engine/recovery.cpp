@@ -10,7 +10,14 @@ namespace apportion {
 void Pace::add(Units units, double seconds) {
     constexpr std::size_t kRemembered = 4;  // few, so that a processor that has changed is soon known by that
     samples_.push_back({static_cast<double>(units), std::max(0.0, seconds)});
-    if (samples_.size() > kRemembered) samples_.pop_front();
+    if (!of_each_size_) {
+        if (samples_.size() > kRemembered) samples_.pop_front();
+        return;
+    }
+    const int its_class = std::ilogb(samples_.back().units);
+    const auto older = std::find_if(samples_.begin(), samples_.end() - 1,
+                                    [&](const Sample& sample) { return std::ilogb(sample.units) == its_class; });
+    if (older != samples_.end() - 1) samples_.erase(older);
 }
 
 double Pace::at_most_s(Units units) const {
@@ -29,7 +36,8 @@ Units Pace::within(double seconds) const {
     return static_cast<Units>(std::min(most, kMost));
 }
 
-Recovery::Recovery(double factor, std::size_t processors) : factor_(factor), kernel_(processors), whole_(processors) {}
+Recovery::Recovery(double factor, std::size_t processors)
+    : factor_(factor), kernel_(processors), whole_(processors, Pace(true)) {}
 
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
     kernel_[static_cast<std::size_t>(processor)].add(units, kernel_s);
@@ -37,29 +45,31 @@ void Recovery::finished(int processor, Units units, double kernel_s, double tota
 }
 
 double Recovery::should_run_s(int processor, Units units) const {
-    if (known(processor)) return kernel_[static_cast<std::size_t>(processor)].at_most_s(units);
-    std::vector<int> others;
-    for (int other = 0; other < static_cast<int>(kernel_.size()); ++other)
-        if (known(other)) others.push_back(other);
-    return together_s(others, units);
+    return known(processor) ? kernel_[static_cast<std::size_t>(processor)].at_most_s(units) : 0;
 }
 
-double Recovery::late_after_s(int processor, Units units) const {
-    return known(processor) ? kLate * should_run_s(processor, units) : stalled_after_s(processor, units);
-}
+double Recovery::late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
 
 double Recovery::stalled_after_s(int processor, Units units) const {
-    return factor_ * std::max(kShortestStall_s, should_run_s(processor, units));
+    double seconds = should_run_s(processor, units);
+    if (!known(processor)) {
+        std::vector<Free> others;
+        for (int other = 0; other < static_cast<int>(kernel_.size()); ++other)
+            if (known(other)) others.push_back({other});
+        seconds = together_s(others, units);
+    }
+    return factor_ * std::max(kShortestStall_s, seconds);
 }
 
-double Recovery::together_s(const std::vector<int>& processors, Units units) const {
+double Recovery::together_s(const std::vector<Free>& processors, Units units) const {
     const auto done = [&](double seconds) {
         double sum = 0;
-        for (const int p : processors) sum += static_cast<double>(whole(p).within(seconds));
+        for (const Free& p : processors)
+            if (seconds >= p.in_s) sum += static_cast<double>(whole(p.processor).within(seconds - p.in_s));
         return sum;
     };
     double enough_s = std::numeric_limits<double>::infinity();
-    for (const int p : processors) enough_s = std::min(enough_s, whole(p).at_most_s(units));
+    for (const Free& p : processors) enough_s = std::min(enough_s, p.in_s + whole(p.processor).at_most_s(units));
     if (!(enough_s > 0) || std::isinf(enough_s)) return enough_s;
     double few_s = 0;
     constexpr int kHalvings = 40;

@@ -9,7 +9,9 @@
 //     its processor gets nothing more in this run. When all others have nothing to do, a block that has run
 //     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
-// Of a processor that has finished no block nobody knows how slow it is: its first block is late when it stalls.
+// Of a processor that has finished no block nothing is known, and nothing expected: its first block is late as soon as
+// it begins, so that others compute it again once that takes them no longer than it has run already. It stalls by what
+// all that are known would need together.
 //
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
@@ -37,6 +39,9 @@ namespace apportion {
 /// at most t(x) y / x, and the tightest bound counts.
 class Pace {
   public:
+    /// Remembers the last blocks, or the last one of each size (up to a power of two).
+    explicit Pace(bool of_each_size = false) : of_each_size_(of_each_size) {}
+
     /// A block of `units` >= 1 took `seconds` >= 0.
     void add(Units units, double seconds);
     bool known() const { return !samples_.empty(); }
@@ -50,6 +55,7 @@ class Pace {
         double units = 0;
         double seconds = 0;
     };
+    bool of_each_size_;
     std::deque<Sample> samples_;
 };
 
@@ -64,17 +70,21 @@ class Recovery {
     /// Whether it has finished a block. (What others of its kind did tells nothing: cores of one kind for StarPU may be
     /// fast and slow ones.)
     bool known(int processor) const { return kernel_[static_cast<std::size_t>(processor)].known(); }
-    /// Seconds that the task of such a block should run at most: as its own blocks did, else as long as all that are
-    /// known would need together; infinite: nothing is known.
+    /// Seconds that the task of such a block should run at most, by the processor's own blocks; 0: nothing is known.
     double should_run_s(int processor, Units units) const;
-    /// When it is late, and when it stalls. Of who is not known nobody knows how slow it is: it is late when it stalls.
+    /// After how many seconds it is late, and after how many it stalls; infinite: no processor is known.
     double late_after_s(int processor, Units units) const;
     double stalled_after_s(int processor, Units units) const;
 
     /// What the processor itself needs for units that it computes again, with their transfer.
     const Pace& whole(int processor) const { return whole_[static_cast<std::size_t>(processor)]; }
+    /// A processor that can begin with something else in so many seconds.
+    struct Free {
+        int processor = 0;
+        double in_s = 0;
+    };
     /// Seconds in which these processors together get through that many units at the latest; infinite: never.
-    double together_s(const std::vector<int>& processors, Units units) const;
+    double together_s(const std::vector<Free>& processors, Units units) const;
 
   private:
     static constexpr double kLate = 2;

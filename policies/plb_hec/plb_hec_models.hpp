@@ -48,6 +48,8 @@ class PlbHecModels {
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.
     const FittedCurve* curve(int processor) const;
+    /// Whether it has finished a block itself.
+    bool measured(int processor) const { return !at(processor).samples.empty(); }
     /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest.
     bool sizes_differ(int processor) const;
     bool complete() const;  ///< every processor has a curve

@@ -138,6 +138,10 @@ void GuardedPolicy::block_returned(int processor, Units units, double seconds) {
     (fallback_ ? fallback_ : planned_)->block_returned(processor, units, seconds);
 }
 
+void GuardedPolicy::late_block_ended(int processor, Units units, double busy_s) {
+    (fallback_ ? fallback_ : planned_)->late_block_ended(processor, units, busy_s);
+}
+
 void GuardedPolicy::processor_lost(int processor) {
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     lane.owed = 0;

@@ -27,6 +27,7 @@ class GuardedPolicy final : public Policy {
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
     void block_returned(int processor, Units units, double seconds) override;
+    void late_block_ended(int processor, Units units, double busy_s) override;
     void processor_lost(int processor) override;
     PolicyReport report() const override;
 

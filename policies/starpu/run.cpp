@@ -105,6 +105,10 @@ void Run::start(Locked& on) {
         start_blocks(equal_blocks(on), on);
         return;
     }
+    for (const Stragglers::Measured& late : state_.stragglers->take_measured()) {
+        if (state_.recovery) state_.recovery->finished(late.processor, late.units, late.busy_s, late.busy_s);
+        state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
+    }
     flow_ = std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
     const std::vector<int> busy = state_.stragglers->processors();
     const std::set<int> left_out(busy.begin(), busy.end());

@@ -182,8 +182,15 @@ void Run::task_finished(void* arg) {
     run->locked([=](Locked& on) { run->task_ended(*running, *task, on); });
 }
 
+/// What StarPU measured; 0: nothing.
+static double busy_s_of(const starpu_task& task) {
+    starpu_profiling_task_info* info = task.where == STARPU_NOWHERE ? nullptr : task.profiling_info;
+    if (!info) return 0;
+    return (starpu_timing_timespec_to_us(&info->end_time) - starpu_timing_timespec_to_us(&info->start_time)) * 1e-6;
+}
+
 void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on) {
-    if (state_.stragglers->task_ended(running)) return;
+    if (state_.stragglers->task_ended(running, busy_s_of(task))) return;
     record_task(running, task, on);
     const bool failed = std::ranges::find(running.failed, &task) != running.failed.end();
     if (!failed && task.where != STARPU_NOWHERE && running.data.changed_by(task)) running.changed = true;

@@ -26,7 +26,8 @@ void Stragglers::add(std::unique_ptr<RunningBlock> block, std::shared_ptr<Run> r
     any_ = true;  // before: who submits a task of it now looks behind that
     forget_results(*block);
     const RunningBlock* key = block.get();
-    running_.emplace(key, Owned{std::move(block), std::move(run)});
+    const bool measured = setup_.options.parts == 1 && block->begun_us >= 0;
+    running_.emplace(key, Owned{std::move(block), std::move(run), measured});
 }
 
 void Stragglers::submitted(RunningBlock& block) {
@@ -35,17 +36,24 @@ void Stragglers::submitted(RunningBlock& block) {
     if (running_.contains(&block)) forget_results(block);
 }
 
-bool Stragglers::task_ended(RunningBlock& block) {
+bool Stragglers::task_ended(RunningBlock& block, double busy_s) {
     if (!any_) return false;
     const Lock lock(mutex_);
     const auto it = running_.find(&block);
     if (it == running_.end()) return false;
     if (--block.tasks_left > 0) return true;
+    if (it->second.measured && block.failed.empty() && busy_s > 0)
+        measured_.push_back({block.block.processor, block.block.units, busy_s});
     forget_results(block);
     ended_data_.push_back(std::move(block.data));
     running_.erase(it);
     ended_.notify_all();
     return true;
+}
+
+std::vector<Stragglers::Measured> Stragglers::take_measured() {
+    const Lock lock(mutex_);
+    return std::exchange(measured_, {});
 }
 
 std::vector<int> Stragglers::processors() const {

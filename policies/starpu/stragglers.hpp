@@ -28,8 +28,17 @@ class Stragglers {
     /// Of a block that may be a straggler: a task of it was given to StarPU, which only now knows whose results to
     /// forget.
     void submitted(RunningBlock& block);
-    /// A task of it has ended or was refused; false: it is no straggler.
-    bool task_ended(RunningBlock& block);
+    /// A task of it has ended, and had computed that long, or was refused; false: it is no straggler.
+    bool task_ended(RunningBlock& block, double busy_s = 0);
+
+    /// How long it took a processor after all to compute such a block.
+    struct Measured {
+        int processor = 0;
+        Units units = 0;
+        double busy_s = 0;
+    };
+    /// Those that ended since this was asked last.
+    std::vector<Measured> take_measured();
 
     /// Processors that compute stragglers.
     std::vector<int> processors() const;
@@ -53,6 +62,7 @@ class Stragglers {
     struct Owned {
         std::unique_ptr<RunningBlock> block;
         std::shared_ptr<Run> run;
+        bool measured = false;  ///< its only task had begun: its time is that of all units
     };
 
     const LoadSetup& setup_;
@@ -60,6 +70,7 @@ class Stragglers {
     Condition ended_;
     std::unordered_map<const RunningBlock*, Owned> running_;
     std::vector<BlockData> ended_data_;
+    std::vector<Measured> measured_;
     std::atomic<bool> any_ = false;  ///< ever
 };
 

@@ -123,6 +123,17 @@ TEST_CASE("beyond the trusted range a fit goes on as a line") {
     CHECK(curve->second_derivative(2 * end) == 0);
 }
 
+TEST_CASE("beyond the trusted range a fit rises at least as fast as the line through its samples") {
+    const auto flat = [](double x) { return 1 + std::log(x); };
+    const auto curve = FittedCurve::fit(measure(flat, kSizes));
+    REQUIRE(curve);
+    const auto line = FittedCurve::fit(
+        std::vector<BlockTime>{{kSizes.front(), flat(kSizes.front())}, {kSizes.back(), flat(kSizes.back())}});
+    const double end = curve->trusted_until();
+    CHECK(curve->derivative(0.9 * end) < 0.5 * line->derivative(end));  // it does bend
+    CHECK(curve->derivative(1.1 * end) > 0.5 * line->derivative(end));
+}
+
 TEST_CASE("unusable samples are skipped, and none at all gives no curve") {
     CHECK_FALSE(FittedCurve::fit({}));
     const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -218,6 +218,63 @@ TEST_CASE("plb-hec keeps its models when the load runs again") {
     CHECK(policy->report().distributions.at(0).reason == "models of the previous run");
 }
 
+namespace {
+
+/// Two cards that need `card_fixed_s` a block and three cores of one kind.
+FakePlatform cards_and_cores(double card_fixed_s, double core_s) {
+    FakePlatform platform;
+    platform.links = {{1e12}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 1;
+    for (int k = 0; k < 2; ++k)
+        platform.workers.push_back(
+            {"card", 1, [=](double units) { return card_fixed_s + 1e-5 * units; }, 0, 1e-6, kNoLimit, kNoLimit});
+    for (int k = 0; k < 3; ++k) platform.workers.push_back({"core", 0, [=](double units) { return core_s * units; }});
+    return platform;
+}
+
+}  // namespace
+
+TEST_CASE("beside devices one core of a kind tries the smallest block, and others do nothing that outlasts the load") {
+    const auto policy = improved();
+    const FakePlatform platform = cards_and_cores(1e-3, 0.02);
+    const FakeRun result = run(platform, *policy, platform.load(4000));
+    CHECK(result.done);
+    CHECK(result.units_of(2) == 1);
+    CHECK(result.units_of(3) == 0);
+    CHECK(result.units_of(4) == 0);
+    CHECK(result.makespan_s < 0.03);  // another unit of a core would take until 0.04
+    const FakeRun large = run(platform, *improved(), platform.load(400'000));
+    for (int core = 2; core < 5; ++core) CHECK(large.units_of(core) > 20);
+}
+
+TEST_CASE("while a processor of unknown speed computes, no core gets a block longer than the load has run") {
+    FakePlatform platform = cards_and_cores(1e-3, 1e-3);
+    platform.workers[0].kind = 2;
+    platform.workers[0].seconds = [](double units) { return 0.3 + 1e-5 * units; };
+    const FakeRun result = run(platform, *improved(), platform.load(20'000));
+    CHECK(result.done);
+    int long_ones = 0;
+    for (const FakeBlock& block : result.blocks)
+        if (block.processor >= 2 && block.start_s > 0.003 && block.end_s < 0.3) {
+            CHECK(block.end_s - block.start_s <= block.given_s * (1 + 1e-9));
+            ++long_ones;
+        }
+    CHECK(long_ones > 0);
+}
+
+TEST_CASE("what a late block took after all is known in the next run") {
+    const FakePlatform platform = cards_and_cores(1e-3, 1e-3);
+    const LoadDescription load = platform.load(4000);
+    const auto policy = improved();
+    policy->begin(load);
+    policy->late_block_ended(0, 10, 5);
+    policy->begin(load);
+    const auto models = policy->report().models;
+    CHECK(models[0].formula == "0.5 x");
+    CHECK(models[0].samples == 1);
+    CHECK(models[2].samples == 0);
+}
+
 TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
     FakePlatform platform = plain_platform({100, 5000}, 0.01);
     platform.links.push_back({1e6});

@@ -37,6 +37,16 @@ TEST_CASE("only the last few blocks count") {
     CHECK(pace.at_most_s(10) == 5);
 }
 
+TEST_CASE("or the last one of each size") {
+    Pace pace(true);
+    pace.add(1, 0.2);
+    for (int k = 0; k < 4; ++k) pace.add(1000, 9);
+    CHECK(pace.at_most_s(1) == 0.2);
+    pace.add(1100, 5);  // the size of 1000: less than the next power of two
+    CHECK(pace.at_most_s(1000) == 5);
+    CHECK(pace.within(4) == 20);
+}
+
 TEST_CASE("blocks of a time function that neither it nor its speed falls are never longer than that") {
     std::mt19937 random(3);
     for (int trial = 0; trial < 500; ++trial) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <random>
 
 #include "policies/engine/block_flow.hpp"
@@ -65,17 +66,18 @@ struct Situation {
 
 }  // namespace
 
-TEST_CASE("a block should take what its processor's blocks tell at most, else what all who are known would need") {
+TEST_CASE("a block should take what its processor's blocks tell at most, and stalls by what all who are known need") {
     Recovery recovery(kFactor, 4);
-    CHECK(std::isinf(recovery.should_run_s(0, 10)));
+    CHECK(recovery.should_run_s(0, 10) == 0);
+    CHECK(std::isinf(recovery.stalled_after_s(0, 10)));
     recovery.finished(0, 10, 2, 3);
     CHECK(recovery.should_run_s(0, 20) == 4);
     CHECK(recovery.should_run_s(0, 5) == 2);
     CHECK_FALSE(recovery.known(2));
-    CHECK(recovery.should_run_s(2, 20) == Approx(6));
-    CHECK(recovery.late_after_s(2, 20) == Approx(6 * kFactor));  // nobody knows how slow it is: when it stalls
+    CHECK(recovery.late_after_s(2, 20) == 0);  // nothing is expected of it
+    CHECK(recovery.stalled_after_s(2, 20) == Approx(6 * kFactor));
     recovery.finished(3, 10, 1, 1);
-    CHECK(recovery.should_run_s(2, 20) == Approx(2));
+    CHECK(recovery.stalled_after_s(2, 20) == Approx(2 * kFactor));
     CHECK(recovery.late_after_s(0, 20) == 8);
     CHECK(recovery.stalled_after_s(0, 20) == 4 * kFactor);
     CHECK(recovery.stalled_after_s(0, 1) == 2 * kFactor);
@@ -140,7 +142,8 @@ TEST_CASE("pieces take no longer than the block is late, are shared by all who i
 TEST_CASE("a slow processor takes no piece that would take it longer than the block is late") {
     Situation s(2);
     const auto first = s.flow->finished(s.blocks[1].id, 1, 21, 20, 21);  // 2 s a unit, seen in one block of 10
-    CHECK(first.size() == 1);                                            // the best that is known of it is 1 s
+    CHECK(first.empty());                                                // its last block of that size counts
+    CHECK_FALSE(s.flow->look(22).empty());                               // late by 20 s
     Situation slow(2);
     slow.finish(slow.blocks[1], 2);
     for (int k = 0; k < 4; ++k) slow.recovery->finished(1, 10, 20, 20);
@@ -153,11 +156,51 @@ TEST_CASE("no piece is longer than the block is late, however much is spare") {
     Situation s(3);
     s.finish(s.blocks[1], 2);
     s.finish(s.blocks[2], 2);
-    for (int k = 0; k < 4; ++k) s.recovery->finished(1, 1, 1, 1);      // 1 unit a second
-    for (int k = 0; k < 4; ++k) s.recovery->finished(2, 1, 0.2, 0.2);  // 5 units a second
-    const auto pieces = s.flow->look(3);                               // late by 1 s
+    s.recovery->finished(1, 10, 10, 10);
+    s.recovery->finished(1, 1, 1, 1);  // 1 unit a second
+    s.recovery->finished(2, 10, 2, 2);
+    s.recovery->finished(2, 1, 0.2, 0.2);  // 5 units a second
+    const auto pieces = s.flow->look(3);   // late by 1 s
     REQUIRE(pieces.size() == 2);
     for (const Block& piece : pieces) CHECK(piece.units == (piece.processor == 1 ? 1 : 5));
+}
+
+TEST_CASE("the first block of a processor is computed again by others that need no longer for it than it has run") {
+    LoadDescription load;
+    load.processors.resize(3);
+    load.units = 50;
+    Fixed policy;
+    Recovery recovery(kFactor, 3);
+    BlockFlow flow(load, policy, {}, &recovery);
+    auto blocks = flow.ask_all(0);
+    for (const Block& block : blocks) {
+        flow.begins(block.id, 0);
+        flow.may_be_taken_over(block.id);
+    }
+    const auto second = flow.finished(blocks[1].id, 0, 1, 1, 1), third = flow.finished(blocks[2].id, 0, 1, 1, 1);
+    REQUIRE(flow.remaining() == 0);
+    REQUIRE(second.size() == 1);
+    CHECK(std::isinf(flow.next_look_s(1.5)));
+    flow.begins(second[0].id, 1);
+    flow.begins(third[0].id, 1);
+    const auto piece = flow.finished(second[0].id, 1, 2, 1, 2);  // processor 0 has run for 2 s
+    REQUIRE(piece.size() == 1);
+    CHECK(piece[0].again_of == blocks[0].id);
+    CHECK(piece[0].units == 5);  // processor 2 should be free now as well
+}
+
+TEST_CASE("a piece goes to who is done with it first, even if that has to end something else before") {
+    for (const double slow_s : {0.8, 1.5}) {
+        Situation s(4);  // 0 and 1 stay away, 2 is fast, 3 is slow
+        s.finish(s.blocks[2], 2);
+        s.finish(s.blocks[3], 2);
+        s.recovery->finished(2, 10, 0.5, 0.5);
+        s.recovery->finished(3, 10, slow_s, slow_s);
+        std::map<std::int64_t, std::vector<int>> by;
+        for (const Block& piece : s.flow->look(4)) by[piece.again_of].push_back(piece.processor);  // late by 2 s
+        CHECK(by[s.blocks[0].id] == std::vector{2});
+        CHECK(by[s.blocks[1].id] == (slow_s < 1 ? std::vector{3} : std::vector<int>{}));  // 2 is done with both in 1 s
+    }
 }
 
 TEST_CASE("when the pieces are done first, the block is taken over, and its processor is lost") {
@@ -203,7 +246,8 @@ TEST_CASE("units of a piece that was not computed are computed again by somebody
     REQUIRE(piece.size() == 1);
     s.flow->give_back(piece[0].id);
     s.flow->fence(1);
-    const auto again = s.finish(s.blocks[2], 4);
+    CHECK(s.finish(s.blocks[2], 4).empty());  // it took 3 s from when it was given, ...
+    const auto again = s.flow->look(5);       // ... as long as the block is late now
     REQUIRE(again.size() == 1);
     CHECK(again[0].processor == 2);
     CHECK(again[0].first == s.blocks[0].first);
