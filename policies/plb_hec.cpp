@@ -21,6 +21,7 @@
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_pipeline.hpp"
 #include "policies/plb_hec/plb_hec_published.hpp"
+#include "policies/shared/block_costs.hpp"
 #include "policies/shared/block_replay.hpp"
 #include "policies/shared/redistribution.hpp"
 
@@ -32,13 +33,9 @@ struct PlbHecOptions {
     double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
     double growth = 12;              ///< a block is at most this multiple of the largest measured one
     double first_part = 0.6;         ///< of its share that a processor gets next while one size is known, no device
-    double uncertain_part = 0.7;     ///< of that while a processor is not measured: the finish is a guess then
     double assumed_fixed = 0.8;      ///< of a device's first block, while one size is known
-    double assumed_progress = 1.5;   ///< a block of an unmeasured size takes that much longer than it already did
-    double overdue = 1.25;           ///< a block that runs that much longer than predicted slows its processor down
     double prediction_error = 0.05;  ///< of the duration of a block within the measured range
     double extrapolation_error = 0.05;  ///< more for every doubling beyond it
-    double block_overhead_s = 5e-5;     ///< of the runtime, which kernel times do not contain
     double negligible = 0.001;          ///< of the makespan: no smaller error is worth one more block
     double most_parts = 4;              ///< a share that could be one block becomes at most so many
     double large_part = 0.85;           ///< of a share of several blocks, at most, in the next one
@@ -47,6 +44,10 @@ struct PlbHecOptions {
     double suffered_delay = 0.12;       ///< ... may delay the end by that part of what is then possible
     double worthwhile_s = 0.5;          ///< distributions that predict less are left to the bisection, without IPOPT
 };
+
+/// What has run twice as long as predicted is not as predicted, and what is unknown may take twice as long as is known
+/// of it: as long again as it has run, or as others need (the engine's recovery takes the same).
+constexpr double kTwice = 2;
 
 /// The largest block up to `most` whose kernel is done in time.
 double units_within(const PipelineTime& time, double seconds, double most) {
@@ -236,14 +237,13 @@ bool PlbHecImproved::worth_repeating() {
 
 /// Whether a block runs much longer than the models say: what was kept for its processor is for others then.
 bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) const {
-    constexpr double kMuch = 2;  // as the engine's recovery
     for (std::size_t p = 0; p < load_.processors.size(); ++p) {
         const int processor = static_cast<int>(p);
         const auto blocks = progress.in_flight(processor);
         const FittedCurve* curve = models_.curve(processor);
         if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
         const double ran_s = now_s - std::max(blocks.front().begun_s, last_end_s_[p]);
-        if (ran_s >= kMuch * curve->seconds(static_cast<double>(blocks.front().units))) return true;
+        if (ran_s >= kTwice * curve->seconds(static_cast<double>(blocks.front().units))) return true;
     }
     return false;
 }
@@ -260,7 +260,7 @@ PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<cons
     const FittedCurve* curve = models_.curve(processor);
     if (curve && models_.sizes_differ(processor)) {
         PipelineTime time(*curve, in, models_.out(processor), at(processor));
-        if (running_units > 0 && running_s > options_.overdue * curve->seconds(running_units))
+        if (running_units > 0 && running_s > kTwice * curve->seconds(running_units))
             time.slow_down(running_s / curve->seconds(running_units));
         return time;
     }
@@ -271,12 +271,11 @@ PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<cons
         seconds = curve->seconds(units);
     } else if (!in_flight.empty()) {
         units = running_units;
-        seconds = std::max(options_.assumed_progress * (now_s - in_flight.front().given_s), 1e-9);
+        seconds = std::max(kTwice * (now_s - in_flight.front().given_s), 1e-9);
     }
     const double fixed_s = at(processor).own_memory ? options_.assumed_fixed * seconds : 0;
     double slope_s = (seconds - fixed_s) / units;
-    if (running_units > units)
-        slope_s = std::max(slope_s, (options_.assumed_progress * running_s - fixed_s) / running_units);
+    if (running_units > units) slope_s = std::max(slope_s, (kTwice * running_s - fixed_s) / running_units);
     return PipelineTime(fixed_s, slope_s, at(processor));
 }
 
@@ -313,12 +312,11 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
 /// A processor whose share is no block will be given none, nor will a core that has done nothing and might outlast the
 /// others even with the smallest block: what the plan had for these is planned for the others.
 void PlbHecImproved::leave_out_idlers(double now_s) {
-    constexpr double kDoubt = 2;  // as the engine's recovery
     const auto gets_nothing = [&](int p) {
         if (plan_.shares_units[index(p)] < granule()) return true;
         const FittedCurve* curve = models_.curve(p);
         return is_untried_core(p) && curve &&
-               now_s + kDoubt * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
+               now_s + kTwice * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
     };
     const int count = static_cast<int>(load_.processors.size());
     for (double freed = granule(); freed > 0;) {
@@ -355,7 +353,7 @@ bool PlbHecImproved::best_for_a_granule(int processor) const {
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
     const FittedCurve& curve = *models_.curve(processor);
     const double measured = curve.largest_measured();
-    double block = share * options_.first_part * (all_measured_ ? 1 : options_.uncertain_part);
+    double block = share * options_.first_part;
     if (at(processor).own_memory) {
         const double proportional = measured * (plan_.finish_s - now_s) / curve.seconds(measured);
         block = std::min(share, std::max(measured, proportional));
@@ -398,7 +396,7 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
                                       options_.extrapolation_error * doublings);
     if (blocks.count == 1) {
         // k blocks cost k c + error / k.
-        const double fixed_s = std::max(2 * time.kernel_seconds(block / 2) - block_s, options_.block_overhead_s);
+        const double fixed_s = std::max(2 * time.kernel_seconds(block / 2) - block_s, kBlockOverhead_s);
         const double parts = error_s > options_.negligible * plan_.finish_s ? std::sqrt(error_s / fixed_s) : 1;
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
