@@ -56,6 +56,7 @@ class Auto final : public Policy {
         policy_->block_returned(processor, units, seconds);
     }
     void processor_lost(int processor) override { policy_->processor_lost(processor); }
+    void units_added(Units units) override { policy_->units_added(units); }
 
     PolicyReport report() const override {
         if (!policy_) return {};

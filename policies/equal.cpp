@@ -18,12 +18,21 @@ class Equal final : public Policy {
         memory_.clear();
         for (const Processor& processor : load.processors) memory_.push_back(processor.memory_units);
         // Whole granules, the first processors get one more where they do not divide.
-        const auto processors = static_cast<Units>(load.processors.size());
-        const Units granules = load.units / granularity_ + (load.units % granularity_ > 0 ? 1 : 0);
-        left_.clear();
+        left_.assign(load.processors.size(), 0);
         lost_.assign(load.processors.size(), false);
-        for (Units p = 0; p < processors; ++p)
-            left_.push_back((granules / processors + (p < granules % processors ? 1 : 0)) * granularity_);
+        if (!load.open) units_added(load.units);
+    }
+
+    void units_added(Units units) override {
+        const auto processors = static_cast<Units>(std::count(lost_.begin(), lost_.end(), false));
+        if (processors == 0) return;
+        const Units granules = units / granularity_ + (units % granularity_ > 0 ? 1 : 0);
+        Units number = 0;
+        for (std::size_t p = 0; p < left_.size(); ++p) {
+            if (lost_[p]) continue;
+            left_[p] += (granules / processors + (number < granules % processors ? 1 : 0)) * granularity_;
+            ++number;
+        }
     }
 
     Units next_block(int processor, double, const Progress& progress) override {

@@ -43,6 +43,8 @@ struct RecordedTimes {
 /// A load as a policy sees it. Valid: units >= 0, granularity >= 1, initial_block >= 1, at least one processor.
 struct LoadDescription {
     Units units = 0;
+    /// An open load: its units arrive while it runs (Policy::units_added), none at first. `units` is the most that may.
+    bool open = false;
     Units granularity = 1;    ///< every block is a multiple of it, except the one that takes the last units
     Units initial_block = 1;  ///< size of a first block, for policies that know nothing yet
     std::vector<Processor> processors;
@@ -144,6 +146,10 @@ class Policy {
     /// to the room in its memory by the caller. 0: nothing now; the processor is asked again when one of its blocks
     /// finishes, and, while it has none in flight, when any block of the load finishes. Called only while units remain.
     virtual Units next_block(int processor, double now_s, const Progress& progress) = 0;
+
+    /// More units of an open load are there to be handed out: Progress::remaining() has grown by so many. Without
+    /// effect on a policy that looks at what remains when it is asked.
+    virtual void units_added(Units units) { (void)units; }
 
     virtual void block_finished(const FinishedBlock& block) { (void)block; }
 

@@ -19,7 +19,9 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<cons
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
     Units covered = 0;
     for (const Block& block : previous) covered += block.units;
-    if (covered == load.units) {
+    if (load.open) {
+        // Nothing is there yet.
+    } else if (covered == load.units) {
         for (const Block& block : previous) free_.add({block.first, block.units}, block.processor);
     } else if (load.units > 0) {
         free_.add({0, load.units}, FreeUnits::kNobody);
@@ -90,6 +92,12 @@ std::vector<Block> BlockFlow::ask_all(double now_s) {
     for (int p = 0; p < processors() && remaining() > 0; ++p) ask(p, depth(p), now_s, out);
     compute_again(now_s, out);
     return out;
+}
+
+std::vector<Block> BlockFlow::add(UnitRange range, double now_s) {
+    free_.add(range, FreeUnits::kNobody);
+    policy_.units_added(range.units);
+    return ask_all(now_s);
 }
 
 // --- Taking back ---

@@ -44,7 +44,7 @@ class BlockFlow final : public Progress {
     /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `previous`
     /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
     /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every
-    /// block is waited for.
+    /// block is waited for. An open load begins without units.
     BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous = {},
               Recovery* recovery = nullptr);
 
@@ -67,6 +67,9 @@ class BlockFlow final : public Progress {
     /// Asks every processor: at the beginning, and after give_back or fence.
     std::vector<Block> ask_all(double now_s);
 
+    /// Units of an open load are there, none of which was before. Returns the blocks to start now.
+    std::vector<Block> add(UnitRange range, double now_s);
+
     /// Looks for late and stalled blocks, and returns the blocks to start now. When the load has ended with an error,
     /// nobody computes anything again, and blocks that stall are given up.
     std::vector<Block> look(double now_s, bool ended = false);
@@ -82,7 +85,7 @@ class BlockFlow final : public Progress {
     /// What was decided since this was asked last.
     Decisions take_decisions() { return std::exchange(decisions_, {}); }
 
-    bool done() const;  ///< all units handed out and all blocks finished or given up
+    bool done() const;  ///< all units (that are there) handed out and all blocks finished or given up
 
     Units remaining() const override { return free_.count(); }
     std::span<const BlockInFlight> in_flight(int processor) const override;

@@ -87,8 +87,10 @@ std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load) {
 }
 
 double virtual_makespan(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions) {
+    LoadDescription whole = load;
+    whole.open = false;
     try {
-        return VirtualRun(load, policy, functions).run();
+        return VirtualRun(whole, policy, functions).run();
     } catch (const PolicyError&) {
         return std::numeric_limits<double>::infinity();
     }

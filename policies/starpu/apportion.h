@@ -95,6 +95,20 @@ typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_
  *  out, the load is not created. Not called on simulated machines. */
 typedef int (*apportion_warm_up_func_t)(void* arg);
 
+/** Units of an open load that are computed, their results in main memory. */
+struct apportion_done {
+    uint64_t first;
+    uint64_t units;
+    int worker;          /**< StarPU worker that computed them */
+    double start_s;      /**< its kernel started, in seconds since the submission ... */
+    double end_s;        /**< ... and ended */
+    double busy_seconds; /**< kernel time */
+};
+
+/** Called when units of an open load are done, from any thread, for several blocks at once. Must not wait for the load
+ *  nor destroy it; it may hand over more units. `done` is valid during the call. */
+typedef void (*apportion_done_func_t)(const struct apportion_done* done, void* arg);
+
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
 struct apportion_use {
     starpu_data_handle_t handle;
@@ -130,6 +144,11 @@ struct apportion_load_options {
      *  before apportion_load_release, the next submission or the load's destruction. In return other workers may
      *  compute a block that is late on a CPU worker. */
     int results_stay;
+    /** Not 0: an open load, whose units arrive while it runs. A submission begins without units; apportion_load_add
+     *  hands them over, `done` tells which are computed, and after apportion_load_close no more come. Blocks keep no
+     *  data on devices (APPORTION_KEEP is without effect). */
+    int open;
+    apportion_done_func_t done; /**< of an open load, with `arg`; NULL: nobody needs to know */
 };
 
 /** Sets the defaults of all fields in a structure of `size` bytes, the caller's sizeof. -EINVAL: `options` is NULL,
@@ -159,6 +178,15 @@ struct apportion_load* apportion_load_create(const struct apportion_load_options
 /** Starts the load, again if it ran before; returns while it runs. -EBUSY: it is still running, or a worker still
  *  runs a block of a run that ended with an error, and may store results late or hold earlier ones. */
 int apportion_load_submit(struct apportion_load* load);
+
+/** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are
+ *  multiples of the granularity, but for the load's last units. Units that are done may be handed over again. -EINVAL:
+ *  the load is not open, or some of the units were handed over before and are not done. -EPIPE: the load does not run, or is closed. Otherwise 0, also when the
+ *  run has ended with an error, which apportion_load_wait returns. */
+int apportion_load_add(struct apportion_load* load, uint64_t first, uint64_t units);
+
+/** No more units of this submission come: it ends when all that were handed over are computed. */
+int apportion_load_close(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory: those of the blocks' own data (except
  *  with APPORTION_KEEP) and those of the application's handles that tasks wrote, reductions (STARPU_REDUX)

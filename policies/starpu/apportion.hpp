@@ -70,6 +70,9 @@ class Load {
     /// Starts the load; wait() returns when all results are in main memory. See apportion_load_submit.
     void submit() { Error::check(apportion_load_submit(get())); }
     void wait() { Error::check(apportion_load_wait(get())); }
+    /// Of an open load that runs: units that are there now; no more come. See apportion_load_add.
+    void add(std::uint64_t first, std::uint64_t units) { Error::check(apportion_load_add(get(), first, units)); }
+    void close() { Error::check(apportion_load_close(get())); }
     void run() {
         submit();
         wait();

@@ -142,7 +142,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         block_data.in_place = true;  // what another task of the block reads
     }
     known->written = known->written || writes;
-    known->keep = known->keep || ((mode & APPORTION_KEEP) != 0 && !block_data.again);
+    known->keep = known->keep || ((mode & APPORTION_KEEP) != 0 && block_data.stays);
     return known->handle;
 }
 

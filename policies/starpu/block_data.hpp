@@ -42,8 +42,9 @@ struct BlockData {
     std::vector<BlockHandle> handles;
     bool in_place = false;                      ///< a task changes data that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
-    bool again = false;                         ///< a piece of a late block: nothing of it stays on its device
-    bool apart = false;                         ///< ... and its results are written apart from the application's memory
+    bool again = false;                         ///< a piece of a late block
+    bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
+    bool apart = false;                         ///< its results are written apart from the application's memory
     const char* problem = nullptr;              ///< why a handle could not be made
 
     /// These data stayed since an earlier run and are used again.

@@ -66,6 +66,7 @@ apportion_load::apportion_load(const apportion_load_options* options) {
     if (setup_.sched_ctx >= STARPU_NMAX_SCHED_CTXS) setup_.sched_ctx = 0;  // the thread has none: the initial context
 
     description_.units = static_cast<Units>(o.units);
+    description_.open = o.open != 0;
     description_.granularity = static_cast<Units>(o.granularity);
     description_.runs_expected = static_cast<int>(std::min(o.runs, unsigned{INT_MAX}));
     setup_.workers = apportion::workers_for(*o.codelet, setup_.sched_ctx, description_.granularity,
@@ -93,6 +94,7 @@ apportion_load::apportion_load(const apportion_load_options* options) {
 
 apportion_load::~apportion_load() {
     try {
+        if (run_ && description_.open) run_->close();
         wait();
     } catch (const std::exception&) {  // the report could not be written: destruction reports no errors
     }
@@ -198,6 +200,44 @@ void apportion_load::submit() {
     run->begin();
 }
 
+void apportion_load::add(std::uint64_t first, std::uint64_t units) {
+    const auto most = static_cast<std::uint64_t>(description_.units), granule = setup_.options.granularity;
+    if (!description_.open)
+        throw ApiError(EINVAL, fmt::format("apportion_load_add: load '{}' is not open, see options.open", setup_.name));
+    if (first > most || units > most - first)
+        throw ApiError(EINVAL, fmt::format("apportion_load_add: load '{}' has {} units, and not {} from unit {} on",
+                                           setup_.name, most, units, first));
+    if (first % granule != 0 || (units % granule != 0 && first + units != most))
+        throw ApiError(EINVAL,
+                       fmt::format("apportion_load_add: {} units from unit {} on are no multiples of the granularity "
+                                   "of load '{}', {}",
+                                   units, first, setup_.name, granule));
+    std::shared_ptr<apportion::Run> run;
+    {
+        const Lock lock(mutex_);
+        run = run_;
+    }
+    if (!run || !run->receives())
+        throw ApiError(EPIPE, fmt::format("apportion_load_add: load '{}' {}", setup_.name,
+                                          run ? "is closed" : "was not submitted"));
+    if (!run->add({static_cast<Units>(first), static_cast<Units>(units)}))
+        throw ApiError(EINVAL,
+                       fmt::format("apportion_load_add: load '{}' still computes some of {} units from unit {} on",
+                                   setup_.name, units, first));
+}
+
+void apportion_load::close() {
+    std::shared_ptr<apportion::Run> run;
+    {
+        const Lock lock(mutex_);
+        run = run_;
+    }
+    if (!description_.open || !run)
+        throw ApiError(EINVAL, fmt::format("apportion_load_close: load '{}' {}", setup_.name,
+                                           run ? "is not open, see options.open" : "was not submitted"));
+    run->close();
+}
+
 int apportion_load::wait() {
     refuse_while_filling("apportion_load_wait");
     std::shared_ptr<apportion::Run> run;
@@ -298,6 +338,14 @@ apportion_load* apportion_load_create(const apportion_load_options* options) {
 
 int apportion_load_submit(apportion_load* load) {
     return apportion::guarded([&] { existing(load, "apportion_load_submit").submit(); });
+}
+
+int apportion_load_add(apportion_load* load, uint64_t first, uint64_t units) {
+    return apportion::guarded([&] { existing(load, "apportion_load_add").add(first, units); });
+}
+
+int apportion_load_close(apportion_load* load) {
+    return apportion::guarded([&] { existing(load, "apportion_load_close").close(); });
 }
 
 int apportion_load_wait(apportion_load* load) {

@@ -3,7 +3,7 @@
 // A load between its runs: what the application said of it, what is kept from one submission to the next (models,
 // blocks, data on devices), the last run, and tasks of earlier ones that were given up and still run.
 //
-// (A load that receives units while it runs would hand them to its run, whose flow adds them to the free ones.)
+// A load that receives units while it runs hands them to its run, whose flow adds them to the free ones.
 #pragma once
 
 #include <starpu.h>
@@ -23,6 +23,8 @@ struct apportion_load {
     apportion_load& operator=(const apportion_load&) = delete;
 
     void submit();
+    void add(std::uint64_t first, std::uint64_t units);
+    void close();
     /// Returns the error that ended the run, or 0.
     int wait();
     void release_kept();

@@ -59,6 +59,8 @@ void check_units(const apportion_load_options& options) {
     if (options.granularity > options.units && options.units > 0)
         refuse(fmt::format("options.granularity = {} is larger than the load of {} units", options.granularity,
                            options.units));
+    if (options.done && options.open == 0)
+        refuse("options.done is set, but not options.open: only an open load tells which units are done");
     if (options.parts > kMostParts)
         refuse(fmt::format("options.parts = {}: a block has at most {} tasks (a negative number?)", options.parts,
                            kMostParts));

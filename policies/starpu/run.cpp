@@ -87,6 +87,8 @@ void Run::make_calls(Locked& on) {
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
     }
+    for (const apportion_done& done : on.done) setup_.options.done(&done, setup_.options.arg);
+    if (!on.done.empty()) locked([&](Locked&) { telling_ -= on.done.size(); });
     if (on.wake_at_us > 0 && !wake_at(on.wake, on.wake_at_us)) watch_failed_ = true;
     if (on.completed) complete();
 }
@@ -102,7 +104,8 @@ void Run::use_acquired(void* arg) {
 
 void Run::start(Locked& on) {
     if (!state_.policy) {
-        start_blocks(equal_blocks(on), on);
+        start_blocks(equal_blocks({0, description_.open ? 0 : description_.units}, on), on);
+        for (const UnitRange range : std::exchange(early_, {})) start_blocks(equal_blocks(range, on), on);
         return;
     }
     for (const Stragglers::Measured& late : state_.stragglers->take_measured()) {
@@ -116,10 +119,38 @@ void Run::start(Locked& on) {
         if (left_out.size() < setup_.workers.size())
             lose(p, "it still computes units of an earlier submission that were given up", on);
     go_on(flow_->ask_all(now_s()), on);
+    for (const UnitRange range : std::exchange(early_, {})) go_on(flow_->add(range, now_s()), on);
 }
 
-std::vector<Block> Run::equal_blocks(Locked&) const {
-    const Units granules = (description_.units + description_.granularity - 1) / description_.granularity;
+bool Run::add(UnitRange range) {
+    bool added = false;
+    locked([&](Locked& on) {
+        if (!receiving_) return;
+        added = received_.add(range);
+        if (!added || error_ != 0) return;
+        if (uses_left_ > 0)
+            early_.push_back(range);
+        else if (flow_)
+            go_on(flow_->add(range, now_s()), on);
+        else
+            start_blocks(equal_blocks(range, on), on);
+    });
+    return added;
+}
+
+bool Run::receives() const {
+    const Lock lock(mutex_);
+    return receiving_;
+}
+
+bool Run::close() {
+    bool closed = false;
+    locked([&](Locked&) { closed = std::exchange(receiving_, false); });
+    return closed;
+}
+
+std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
+    const Units granules = (range.units + description_.granularity - 1) / description_.granularity;
     Units count = blocks_option().value_or(kEqualBlocksPerWorker * static_cast<Units>(setup_.workers.size()));
     for (const Worker& worker : setup_.workers) {
         const Units fitting = worker.processor.memory_units;
@@ -129,10 +160,11 @@ std::vector<Block> Run::equal_blocks(Locked&) const {
     }
     count = std::min(count, granules);
     std::vector<Block> blocks;
-    for (Units k = 0, first = 0; k < count; ++k) {
+    const Units end = range.first + range.units, known = static_cast<Units>(record_.blocks.size());
+    for (Units k = 0, first = range.first; k < count; ++k) {
         const Units its_granules = granules / count + (k < granules % count ? 1 : 0);
-        const Units units = std::min(its_granules * description_.granularity, description_.units - first);
-        blocks.push_back({k, -1, first, units});
+        const Units units = std::min(its_granules * description_.granularity, end - first);
+        blocks.push_back({known + k, -1, first, units});
         first += units;
     }
     return blocks;
@@ -166,7 +198,7 @@ void Run::bring_application_data_home(Locked& on) {
 }
 
 void Run::check_complete(Locked& on) {
-    if (!bell_ || completing_ || uses_left_ > 0) return;
+    if (!bell_ || completing_ || uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
     const bool computing = std::ranges::any_of(blocks_, [](const auto& entry) { return entry.second->tasks_left > 0; });
     const bool moving = !blocks_.empty() || state_.kept.evacuating() || returns_left_ > 0;

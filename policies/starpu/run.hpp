@@ -38,6 +38,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "policies/engine/unit_set.hpp"
 #include "policies/starpu/kept_data.hpp"
 #include "policies/starpu/load_setup.hpp"
 #include "policies/starpu/mutex.hpp"
@@ -64,6 +65,11 @@ class Run final : public std::enable_shared_from_this<Run> {
     void begin();
     void wait();
     bool on() const;
+
+    /// Of an open load: units that are there now, and that no more come. False: some are there and not done; closed.
+    bool add(UnitRange range);
+    bool receives() const;
+    bool close();
 
     /// Whether something is still on its way to main memory that the run, which has ended with an error, does not wait
     /// for: a device hangs. Until it is there, nobody else may touch the load's kept data.
@@ -102,6 +108,7 @@ class Run final : public std::enable_shared_from_this<Run> {
         std::vector<std::unique_ptr<Return>> returns;
         std::weak_ptr<Watched> wake;  ///< the run's bell, at ...
         double wake_at_us = 0;        ///< 0: not
+        std::vector<apportion_done> done;
         bool completed = false;
     };
     class Bell;
@@ -116,7 +123,7 @@ class Run final : public std::enable_shared_from_this<Run> {
 
     // A block's life, in order.
     void start(Locked& on);
-    std::vector<Block> equal_blocks(Locked& on) const;
+    std::vector<Block> equal_blocks(UnitRange range, Locked& on) const;
     void start_blocks(const std::vector<Block>& blocks, Locked& on);
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
@@ -170,9 +177,12 @@ class Run final : public std::enable_shared_from_this<Run> {
 
     mutable Mutex mutex_;
     Condition changed_;
-    std::shared_ptr<Watched> bell_;  ///< while the run is on; it keeps the run alive
-    bool on_ = true;                 ///< not complete
-    bool completing_ = false;        ///< the last block is done
+    std::shared_ptr<Watched> bell_;       ///< while the run is on; it keeps the run alive
+    bool on_ = true;                      ///< not complete
+    bool completing_ = false;             ///< the last block is done
+    bool receiving_ = description_.open;  ///< units may still come
+    UnitSet received_;                    ///< ... and these have, and are not done,
+    std::vector<UnitRange> early_;        ///< some of them before the run could begin
     int error_ = 0;
     bool data_hang_ = false;    ///< nobody waits any more for what is on its way to main memory
     double stood_still_s_ = 0;  ///< the program, in all
@@ -180,6 +190,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
     std::atomic<bool> watch_failed_ = false;
     std::size_t uses_left_ = 0;
+    std::size_t telling_ = 0;                                ///< calls of options.done that are being made
     std::size_t returns_left_ = 0;                           ///< of the application's handles
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;

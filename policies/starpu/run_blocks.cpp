@@ -28,6 +28,7 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.units = block.units;
         running.data.node = block.processor < 0 ? STARPU_MAIN_RAM : setup_.worker_of(block.processor).node;
         running.data.again = block.again_of >= 0;
+        running.data.stays = !running.data.again && !description_.open;
         running.data.apart = running.data.again && !setup_.worker_of(block.processor).processor.own_memory;
         record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
         if (running.data.again) {
@@ -311,7 +312,15 @@ RunningBlock* Run::find(std::int64_t block, Locked&) {
 }
 
 /// It counts, and all of it is where it belongs.
-void Run::block_done(RunningBlock& running, Locked&) {
+void Run::block_done(RunningBlock& running, Locked& on) {
+    const BlockRecord& record = record_of(running.block.id, on);
+    if (description_.open && !record.given_back) received_.remove({record.first, record.units});
+    if (description_.open && setup_.options.done && !record.given_back) {
+        ++telling_;
+        on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
+                           record.processor < 0 ? -1 : setup_.worker_of(record.processor).id, record.start_s,
+                           record.end_s, record.busy_s});
+    }
     state_.kept.keep(std::move(running.data));
     blocks_.erase(running.block.id);
 }

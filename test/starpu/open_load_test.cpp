@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Open loads inside StarPU, under whichever scheduler STARPU_SCHED names.
+#include <atomic>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "test/starpu/axpy.hpp"
+
+using namespace apportion::test;
+
+namespace {
+
+/// Hands itself over in grants, the next one when so much of those before is done.
+struct OpenAxpy : Axpy {
+    explicit OpenAxpy(std::size_t n) : Axpy(n), counted(n) {}
+
+    static int fill_open(starpu_task* task, apportion_block* block, void* arg) {
+        return fill(task, block, static_cast<Axpy*>(static_cast<OpenAxpy*>(arg)));
+    }
+    static void done(const apportion_done* done, void* arg) {
+        auto& self = *static_cast<OpenAxpy*>(arg);
+        for (std::uint64_t u = done->first; u < done->first + done->units; ++u) ++self.counted[u];
+        if (done->end_s < done->start_s || done->worker < 0) self.strange = true;
+        const std::uint64_t computed = self.computed += done->units;
+        if (self.load && computed + self.ahead >= self.handed_over) self.hand_over();
+    }
+    /// The next grant, or the end.
+    void hand_over() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (closed) return;
+        const std::uint64_t units = std::min<std::uint64_t>(grant, x.size() - handed_over);
+        if (units == 0) {
+            closed = true;
+            apportion_load_close(load);
+        } else if (apportion_load_add(load, handed_over, units) == 0) {
+            handed_over += units;
+        }
+    }
+
+    apportion_load_options options() {
+        apportion::LoadOptions o("open axpy", x.size(), codelet(), fill_open, this);
+        o.open = 1;
+        o.done = done;
+        return o;
+    }
+
+    std::vector<std::atomic<int>> counted;  ///< how often each unit was done
+    std::atomic<std::uint64_t> computed = 0, handed_over = 0;
+    std::atomic<bool> strange = false;
+    std::uint64_t grant = 100, ahead = 0;
+    apportion_load* load = nullptr;
+    std::mutex mutex;
+    bool closed = false;
+};
+
+bool each_once(const OpenAxpy& axpy) {
+    return std::all_of(axpy.counted.begin(), axpy.counted.end(), [](const auto& times) { return times == 1; });
+}
+
+}  // namespace
+
+TEST_CASE("an open load computes each unit once, and tells each when it is done") {
+    for (const std::uint64_t grant : {1, 100, 5000}) {
+        OpenAxpy axpy(grant == 1 ? 50 : 5000);
+        axpy.grant = grant;
+        axpy.ahead = grant;  // the next grant is there while the one before is computed
+        Load load = create(axpy.options());
+        CAPTURE(grant);
+        REQUIRE(apportion_load_submit(load.get()) == 0);
+        axpy.load = load.get();
+        axpy.hand_over();
+        REQUIRE(apportion_load_wait(load.get()) == 0);
+        REQUIRE(axpy.wrong() == 0);
+        REQUIRE(each_once(axpy));
+        REQUIRE_FALSE(axpy.strange);
+        const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
+        REQUIRE(report.at("blocks").get<std::size_t>() >= axpy.x.size() / grant);
+    }
+}
+
+TEST_CASE("an open load may be closed without units, and run again") {
+    OpenAxpy axpy(1000);
+    Load load = create(axpy.options());
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 500, 500) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 500) == 0);
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+    REQUIRE(each_once(axpy));
+}
+
+TEST_CASE("what cannot be handed over to a load is refused with a sentence") {
+    OpenAxpy axpy(100);
+    auto options = axpy.options();
+    options.granularity = 10;
+    Load load = create(options);
+    const auto refuses = [&](apportion_load* whose, std::uint64_t first, std::uint64_t units, int error,
+                             const std::string& words) {
+        CHECK(apportion_load_add(whose, first, units) == error);
+        CHECK(std::string(apportion_error()).find(words) != std::string::npos);
+    };
+    refuses(load.get(), 0, 10, -EPIPE, "was not submitted");
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 20, 20) == 0);
+    refuses(load.get(), 0, 15, -EINVAL, "granularity");
+    refuses(load.get(), 90, 20, -EINVAL, "has 100 units");
+    refuses(load.get(), UINT64_MAX, 10, -EINVAL, "has 100 units");
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    refuses(load.get(), 0, 10, -EPIPE, "is closed");
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+
+    Axpy whole(100);
+    Load other = create(whole.options());
+    refuses(other.get(), 0, 10, -EINVAL, "is not open");
+    CHECK(apportion_load_close(other.get()) == -EINVAL);
+    options.open = 0;
+    CHECK(apportion_load_create(&options) == nullptr);
+    CHECK(std::string(apportion_error()).find("options.done") != std::string::npos);
+}
+
+TEST_CASE("an open load whose fill function refuses ends with its error, and takes no more units") {
+    OpenAxpy axpy(1000);
+    axpy.refuse_from = 500;
+    Load load = create(axpy.options());
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 500, 500) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == -EPERM);
+    CHECK(apportion_load_add(load.get(), 0, 500) == 0);
+    CHECK(apportion_load_wait(load.get()) == -EPERM);
+}
+
+TEST_CASE("an open load that is destroyed is closed first") {
+    OpenAxpy axpy(100);
+    Load load = create(axpy.options());
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 100) == 0);
+    load.reset();
+    CHECK(axpy.wrong() == 0);
+}
