@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The grants of a node, as the node itself sees them: which are computed when blocks of its own policy are done (a
+// block may reach over the end of a grant into the next one), and how long the node's processors together need for one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "policies/engine/free_units.hpp"
+
+namespace apportion {
+
+class GrantedUnits {
+  public:
+    struct Computed {
+        std::int64_t grant = 0;
+        double seconds = 0;  ///< by the speeds that the processors showed in their last blocks
+    };
+
+    /// Whether some of the units are in a grant that is not computed.
+    bool has(UnitRange range) const;
+    /// None of them are. units >= 1.
+    void add(std::int64_t grant, UnitRange range);
+
+    /// `worker` has computed these units, in so many seconds. Returns the grants that are computed with them.
+    std::vector<Computed> done(UnitRange range, int worker, double seconds);
+
+    /// Units a second of all workers together; 0: none has computed anything.
+    double speed() const;
+    bool empty() const { return grants_.empty(); }
+
+  private:
+    static constexpr std::size_t kLastBlocks = 4;  ///< of a worker, that its speed is the mean of
+    struct Grant {
+        std::int64_t id = 0;
+        UnitRange range;
+        Units left = 0;
+    };
+    struct Sample {
+        double units = 0;
+        double seconds = 0;
+    };
+
+    std::map<Units, Grant> grants_;  ///< by first unit
+    std::map<int, std::deque<Sample>> last_blocks_;
+};
+
+}  // namespace apportion

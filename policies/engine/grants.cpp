@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/engine/grants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace apportion {
+
+namespace {
+constexpr int kHome = 0;  // the node where the data live
+}
+
+Grants::Grants(const LoadDescription& load, Policy& policy, Recovery* recovery)
+    : load_(load), policy_(policy), flow_(load_, policy, {}, recovery), last_end_s_(load.processors.size(), 0) {}
+
+Grants::Orders Grants::begin(double now_s) { return go_on(flow_.ask_all(now_s), now_s); }
+
+/// Carries out what the flow has decided.
+Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
+    Orders orders;
+    const Decisions decisions = flow_.take_decisions();
+    for (const std::int64_t id : decisions.given_up) {
+        const GrantRecord& grant = at(id);
+        const double ran_s = now_s - std::max(grant.arrived_s, grant.given_s);
+        note_lost(grant.block.processor,
+                  fmt::format("units {} to {} not computed after {:.3g} s", grant.block.first,
+                              grant.block.first + grant.block.units - 1, ran_s),
+                  now_s);
+        forget(id, orders);
+    }
+    for (const std::int64_t id : decisions.dropped) forget(id, orders);
+    for (const std::int64_t id : decisions.counted) fetch(id, now_s, orders);
+    for (const Block& block : blocks) {
+        GrantRecord record;
+        record.block = block;
+        record.given_s = now_s;
+        records_.push_back(record);
+        if (block.processor != kHome) flow_.may_be_taken_over(block.id);
+        orders.push_back({GrantOrder::Kind::compute, block.processor, block.id, {block.first, block.units}});
+    }
+    if (flow_.remaining() > 0 && !flow_.anybody_left() && error_.empty()) {
+        error_ = fmt::format("no node is left to compute the remaining {} units", flow_.remaining());
+        for (const LostNode& node : lost_)
+            error_ += fmt::format("; {}: {}", load_.processors[static_cast<std::size_t>(node.node)].name, node.reason);
+    }
+    return orders;
+}
+
+/// Whether node 0 is at work on some of these units: a piece that does not count, or will not.
+bool Grants::computed_here(UnitRange range) const {
+    return std::ranges::any_of(flow_.in_flight(kHome), [&](const BlockInFlight& block) {
+        return block.first < range.first + range.units && range.first < block.first + block.units;
+    });
+}
+
+void Grants::fetch(std::int64_t id, double now_s, Orders& orders) {
+    GrantRecord& grant = at(id);
+    if (grant.block.processor == kHome) {
+        grant.state = GrantRecord::State::home;
+        grant.home_s = now_s;
+        return;
+    }
+    const UnitRange range{grant.block.first, grant.block.units};
+    if (computed_here(range)) {
+        deferred_.push_back(id);
+        return;
+    }
+    grant.state = GrantRecord::State::fetched;
+    ++fetching_;
+    orders.push_back({GrantOrder::Kind::send_results, grant.block.processor, id, range});
+}
+
+void Grants::forget(std::int64_t id, Orders& orders) {
+    GrantRecord& grant = at(id);
+    grant.state = GrantRecord::State::dropped;
+    orders.push_back({GrantOrder::Kind::forget, grant.block.processor, id, {grant.block.first, grant.block.units}});
+}
+
+Grants::Orders Grants::arrived(std::int64_t id, double now_s) {
+    at(id).arrived_s = now_s;
+    flow_.begins(id, now_s);
+    return {};
+}
+
+Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s) {
+    GrantRecord& grant = at(id);
+    const auto in_flight = flow_.in_flight(grant.block.processor);
+    // Others compute its units: given up, or its node was lost.
+    if (std::ranges::find(in_flight, id, &BlockInFlight::id) == in_flight.end()) return {};
+    double& last_end_s = last_end_s_[static_cast<std::size_t>(grant.block.processor)];
+    grant.start_s = std::max(grant.arrived_s, last_end_s);
+    grant.end_s = last_end_s = now_s;
+    grant.busy_s = busy_s;
+    const bool dropped = grant.state == GrantRecord::State::dropped;
+    if (!dropped) grant.state = GrantRecord::State::computed;
+    const bool home = grant.block.processor == kHome;
+    const std::vector<Block> blocks = flow_.finished(id, grant.start_s, grant.end_s, grant.busy_s, now_s);
+    Orders fetched;
+    if (at(id).block.again_of < 0) fetch(id, now_s, fetched);
+    Orders orders = go_on(blocks, now_s);
+    if (home)
+        for (const std::int64_t waiting : std::exchange(deferred_, {})) fetch(waiting, now_s, fetched);
+    orders.insert(orders.begin(), fetched.begin(), fetched.end());
+    return orders;
+}
+
+Grants::Orders Grants::home(std::int64_t id, double now_s) {
+    GrantRecord& grant = at(id);
+    grant.state = GrantRecord::State::home;
+    grant.home_s = now_s;
+    --fetching_;
+    policy_.block_returned(grant.block.processor, grant.block.units, now_s - grant.end_s);
+    return {};
+}
+
+void Grants::note_lost(int node, const std::string& reason, double now_s) {
+    if (std::ranges::find(lost_, node, &LostNode::node) == lost_.end()) lost_.push_back({node, now_s, reason});
+}
+
+Grants::Orders Grants::lost(int node, const std::string& reason, double now_s) {
+    note_lost(node, reason, now_s);
+    flow_.fence(node);
+    const auto in_flight = flow_.in_flight(node);
+    for (const BlockInFlight& block : std::vector<BlockInFlight>(in_flight.begin(), in_flight.end())) {
+        flow_.give_back(block.id);
+        at(block.id).state = GrantRecord::State::dropped;
+    }
+    return go_on(flow_.ask_all(now_s), now_s);
+}
+
+Grants::Orders Grants::look(double now_s) { return go_on(flow_.look(now_s), now_s); }
+
+bool Grants::done() const { return flow_.done() && fetching_ == 0 && deferred_.empty(); }
+
+}  // namespace apportion

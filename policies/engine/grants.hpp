@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A load over several nodes, as the node where its data live sees it: node 0 grants ranges of units to nodes, each of
+// which computes them by a policy of its own. A grant is a block of an ordinary policy whose processors are nodes, so
+// this is a BlockFlow and what its decisions mean for data: when input is sent, and whose results are fetched. Pure:
+// what nodes report goes in, orders for nodes come out; who carries them is of no concern here.
+//
+// A grant's life: compute (its input follows) -> arrived -> computed -> send_results -> home. Results are fetched only
+// when it is decided that they count: of a late grant and those that compute its units again (recovery.hpp), one is
+// told to forget them. Node 0 computes in place: its grants are always waited for, and nothing is fetched into a range
+// that it still computes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/engine/block_flow.hpp"
+
+namespace apportion {
+
+/// What a node is told.
+struct GrantOrder {
+    enum class Kind { compute, send_results, forget };
+    Kind kind = Kind::compute;
+    int node = 0;
+    std::int64_t grant = 0;
+    UnitRange range;
+};
+
+/// What became of a grant; seconds since the load's begin on node 0's clock.
+struct GrantRecord {
+    enum class State { granted, computed, fetched, home, dropped };
+    Block block;
+    State state = State::granted;
+    double given_s = 0;
+    double arrived_s = 0;
+    double start_s = 0;  ///< arrived, and the grant before it computed
+    double end_s = 0;
+    double busy_s = 0;  ///< that the node's devices need together, by the speeds they showed
+    double home_s = 0;
+};
+
+struct LostNode {
+    int node = 0;
+    double at_s = 0;
+    std::string reason;
+};
+
+class Grants {
+  public:
+    using Orders = std::vector<GrantOrder>;
+
+    /// Begins the load, whose processors are the nodes. Throws PolicyError. Without `recovery` every grant is waited
+    /// for.
+    Grants(const LoadDescription& load, Policy& policy, Recovery* recovery);
+
+    Orders begin(double now_s);
+
+    /// The grant's input is at its node.
+    Orders arrived(std::int64_t grant, double now_s);
+    Orders computed(std::int64_t grant, double busy_s, double now_s);
+    /// Its results are where they belong.
+    Orders home(std::int64_t grant, double now_s);
+    /// The node computes nothing any more in this run.
+    Orders lost(int node, const std::string& reason, double now_s);
+
+    Orders look(double now_s);
+    /// When to look next, if nothing happens before; infinite: no need.
+    double next_look_s(double now_s) const { return flow_.next_look_s(now_s); }
+
+    bool done() const;
+    /// Why the load cannot be computed; empty: it can.
+    const std::string& error() const { return error_; }
+
+    const std::vector<GrantRecord>& records() const { return records_; }
+    const std::vector<LostNode>& lost_nodes() const { return lost_; }
+    int stalls() const { return flow_.stalls(); }
+
+  private:
+    GrantRecord& at(std::int64_t grant) { return records_[static_cast<std::size_t>(grant)]; }
+    Orders go_on(const std::vector<Block>& blocks, double now_s);
+    void fetch(std::int64_t grant, double now_s, Orders& orders);
+    void forget(std::int64_t grant, Orders& orders);
+    bool computed_here(UnitRange range) const;
+    void note_lost(int node, const std::string& reason, double now_s);
+
+    const LoadDescription load_;
+    Policy& policy_;
+    BlockFlow flow_;
+    std::vector<GrantRecord> records_;    ///< by grant
+    std::vector<double> last_end_s_;      ///< by node
+    std::vector<std::int64_t> deferred_;  ///< to be fetched when node 0 has ended what it computes there
+    std::int64_t fetching_ = 0;
+    std::vector<LostNode> lost_;
+    std::string error_;
+};
+
+}  // namespace apportion

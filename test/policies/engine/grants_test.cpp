@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Grants over nodes in virtual time: messages that take a while, nodes that are slow, late or lost.
+#include "policies/engine/grants.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "policies/engine/granted_units.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+struct FakeNode {
+    double units_per_s = 1000;
+    double stalls_from_s = 1e9;  ///< its grants that begin later take a hundred times as long
+    double fails_at_s = 1e9;
+};
+
+struct NodesRun {
+    bool done = false;
+    std::string error;
+    double makespan_s = 0;
+    std::vector<int> times;  ///< each unit came home, or was computed there
+    std::vector<Units> units;
+    bool written_twice_at_once = false;  ///< results were received where node 0 computed
+    std::vector<LostNode> lost;
+};
+
+/// Each node computes its grants one after the other; every message and transfer takes `message_s`.
+class Simulation {
+  public:
+    Simulation(std::vector<FakeNode> nodes, Units units, const char* policy, double message_s, double stall_factor)
+        : nodes_(std::move(nodes)),
+          message_s_(message_s),
+          policy_(find_policy(policy)->make()),
+          recovery_(std::max(1.0, stall_factor), nodes_.size()),
+          free_s_(nodes_.size(), 0) {
+        LoadDescription load;
+        load.units = units;
+        for (std::size_t k = 0; k < nodes_.size(); ++k)
+            load.processors.push_back({"node " + std::to_string(k), static_cast<int>(k), true});
+        load.initial_block = default_initial_block(units, 1, static_cast<int>(nodes_.size()));
+        result_.times.assign(static_cast<std::size_t>(units), 0);
+        result_.units.assign(nodes_.size(), 0);
+        grants_.emplace(load, *policy_, stall_factor > 0 ? &recovery_ : nullptr);
+    }
+
+    NodesRun run() {
+        for (std::size_t k = 0; k < nodes_.size(); ++k)
+            if (nodes_[k].fails_at_s < 1e9) at(nodes_[k].fails_at_s, [this, k] { fail(static_cast<int>(k)); });
+        carry_out(grants_->begin(0));
+        while (!grants_->done() && grants_->error().empty()) {
+            const double look_s = grants_->next_look_s(now_s_);
+            if (events_.empty() && !(look_s < 1e9)) break;
+            if (events_.empty() || look_s < std::get<0>(events_.top())) {
+                now_s_ = look_s;
+                carry_out(grants_->look(now_s_));
+                continue;
+            }
+            const auto [when_s, number] = events_.top();
+            events_.pop();
+            now_s_ = when_s;
+            actions_[number]();
+        }
+        result_.done = grants_->done();
+        result_.error = grants_->error();
+        result_.makespan_s = now_s_;
+        result_.lost = grants_->lost_nodes();
+        return result_;
+    }
+
+  private:
+    void at(double when_s, std::function<void()> action) {
+        events_.emplace(when_s, actions_.size());
+        actions_.push_back(std::move(action));
+    }
+    void fail(int node) {
+        failed_.insert(node);
+        carry_out(grants_->lost(node, "it failed", now_s_));
+    }
+    void arrive(const GrantOrder& order) {
+        carry_out(grants_->arrived(order.grant, now_s_));
+        const FakeNode& node = nodes_[static_cast<std::size_t>(order.node)];
+        double& free_s = free_s_[static_cast<std::size_t>(order.node)];
+        const double start_s = std::max(free_s, now_s_);
+        const double slow = start_s >= node.stalls_from_s ? 100 : 1;
+        const double seconds = slow * static_cast<double>(order.range.units) / node.units_per_s;
+        free_s = start_s + seconds;
+        if (order.node == 0) here_.push_back(order);
+        at(free_s, [this, order, seconds] {
+            if (failed_.contains(order.node)) return;
+            if (order.node == 0) std::erase_if(here_, [&](const GrantOrder& o) { return o.grant == order.grant; });
+            carry_out(grants_->computed(order.grant, seconds, now_s_));
+        });
+    }
+    void carry_out(const Grants::Orders& orders) {
+        for (const GrantOrder& order : orders) {
+            const double delay_s = order.node == 0 ? 0 : message_s_;
+            if (order.kind == GrantOrder::Kind::compute) {
+                at(now_s_ + delay_s, [this, order] { arrive(order); });
+            } else if (order.kind == GrantOrder::Kind::send_results) {
+                for (const GrantOrder& own : here_)
+                    if (own.range.first < order.range.first + order.range.units &&
+                        order.range.first < own.range.first + own.range.units)
+                        result_.written_twice_at_once = true;
+                at(now_s_ + delay_s, [this, order] { carry_out(grants_->home(order.grant, now_s_)); });
+            }
+        }
+        count();
+    }
+    /// Grants that came home since this was called last.
+    void count() {
+        for (const GrantRecord& grant : grants_->records())
+            if (grant.state == GrantRecord::State::home && counted_.insert(grant.block.id).second) {
+                result_.units[static_cast<std::size_t>(grant.block.processor)] += grant.block.units;
+                for (Units u = grant.block.first; u < grant.block.first + grant.block.units; ++u)
+                    ++result_.times[static_cast<std::size_t>(u)];
+            }
+    }
+
+    using Event = std::pair<double, std::size_t>;
+    std::vector<FakeNode> nodes_;
+    double message_s_;
+    std::unique_ptr<Policy> policy_;
+    Recovery recovery_;
+    std::vector<double> free_s_;
+    std::optional<Grants> grants_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::deque<std::function<void()>> actions_;
+    std::vector<GrantOrder> here_;  ///< what node 0 computes or has waiting
+    std::set<int> failed_;
+    std::set<std::int64_t> counted_;
+    double now_s_ = 0;
+    NodesRun result_;
+};
+
+NodesRun run_nodes(std::vector<FakeNode> nodes, Units units, const char* policy = "plb-hec", double stall_factor = 0,
+                   double message_s = 1e-3) {
+    return Simulation(std::move(nodes), units, policy, message_s, stall_factor).run();
+}
+
+bool each_unit_once(const NodesRun& run) {
+    return std::ranges::all_of(run.times, [](int times) { return times == 1; });
+}
+
+}  // namespace
+
+TEST_CASE("each unit is computed on one node and its result fetched once, under every policy that needs no profile") {
+    for (const PolicyEntry& entry : registered_policies()) {
+        if (entry.reads_profile || entry.identical_processors) continue;
+        for (const Units units : {0, 1, 3, 1000, 100000}) {
+            INFO(entry.name << ", " << units << " units");
+            const NodesRun run = run_nodes({{1000}, {3000}, {500}, {8000}}, units, entry.name);
+            CHECK(run.done);
+            CHECK(each_unit_once(run));
+            CHECK_FALSE(run.written_twice_at_once);
+        }
+    }
+}
+
+TEST_CASE("nodes get units in proportion to their speeds under plb-hec") {
+    const NodesRun run = run_nodes({{1000}, {3000}, {500}, {8000}}, 100000);
+    REQUIRE(run.done);
+    CHECK(run.makespan_s < 1.1 * 100000 / 12500);
+    CHECK(run.units[3] > 2 * run.units[1]);
+}
+
+TEST_CASE("a node that fails gets nothing more, and others compute what it had") {
+    for (const int node : {0, 2}) {
+        std::vector<FakeNode> nodes{{1000}, {3000}, {500}, {8000}};
+        nodes[static_cast<std::size_t>(node)].fails_at_s = 2;
+        const NodesRun run = run_nodes(nodes, 100000);
+        REQUIRE(run.done);
+        CHECK(each_unit_once(run));
+        REQUIRE(run.lost.size() == 1);
+        CHECK(run.lost.front().node == node);
+    }
+}
+
+TEST_CASE("when no node is left the error names them and why") {
+    std::vector<FakeNode> nodes{{1000}, {1000}};
+    nodes[0].fails_at_s = 1;
+    nodes[1].fails_at_s = 2;
+    const NodesRun run = run_nodes(nodes, 100000);
+    CHECK_FALSE(run.done);
+    CHECK(run.error.find("no node is left") == 0);
+    CHECK(run.error.find("node 0: it failed") != std::string::npos);
+    CHECK(run.error.find("node 1: it failed") != std::string::npos);
+}
+
+TEST_CASE("late grants of another node are computed again by those that are done") {
+    for (const char* policy : {"plb-hec", "greedy", "equal"}) {
+        INFO(policy);
+        std::vector<FakeNode> nodes{{1000}, {1000}, {1000}, {1000}};
+        nodes[3].stalls_from_s = 5;
+        const NodesRun run = run_nodes(nodes, 40000, policy, 50);
+        REQUIRE(run.done);
+        CHECK(each_unit_once(run));
+        CHECK_FALSE(run.written_twice_at_once);
+        CHECK(run.makespan_s < 40);  // a hundred times as long would be 500 s
+    }
+}
+
+TEST_CASE("late grants of node 0 are waited for: it computes in place") {
+    std::vector<FakeNode> nodes{{1000}, {1000}};
+    nodes[0].stalls_from_s = 1;
+    const NodesRun run = run_nodes(nodes, 1000, "greedy", 2);
+    REQUIRE(run.done);
+    CHECK(each_unit_once(run));
+    CHECK(run.lost.empty());
+}
+
+TEST_CASE("a grant is computed when blocks have covered it, even those that reach into the next") {
+    GrantedUnits units;
+    units.add(7, {0, 100});
+    units.add(8, {100, 50});
+    CHECK(units.speed() == 0);
+    CHECK(units.done({0, 60}, 0, 6).empty());
+    const auto first = units.done({60, 60}, 1, 2);  // 10 and 30 units a second
+    REQUIRE(first.size() == 1);
+    CHECK(first.front().grant == 7);
+    CHECK(first.front().seconds == Approx(100.0 / 40));
+    CHECK_FALSE(units.empty());
+    CHECK(units.has({140, 100}));
+    CHECK(units.has({90, 20}));
+    CHECK_FALSE(units.has({50, 50}));
+    CHECK_FALSE(units.has({150, 10}));
+    const auto second = units.done({120, 30}, 0, 3);
+    REQUIRE(second.size() == 1);
+    CHECK(second.front().grant == 8);
+    CHECK(units.empty());
+}
