@@ -15,6 +15,7 @@
 #include <numeric>
 #include <thread>
 
+#include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
 #include "codelets/io/text_file.hpp"
 #include "models/io/shown.hpp"
@@ -70,10 +71,21 @@ void print_processors(const nlohmann::ordered_json& report) {
     double units = 0;
     for (const auto& processor : report.at("processors")) units += processor.at("units").get<double>();
     fmt::print("  {:<32} {:>10} {:>8} {:>7} {:>8}\n", "processor", "units", "share", "blocks", "idle");
-    for (const auto& processor : report.at("processors"))
+    const auto devices_of = [&](std::size_t node) {
+        const auto nodes = report.find("nodes");
+        const bool known = nodes != report.end() && node < nodes->size() && (*nodes)[node].contains("processors");
+        return known ? (*nodes)[node].at("processors") : nlohmann::ordered_json::array();
+    };
+    std::size_t node = 0;
+    for (const auto& processor : report.at("processors")) {
         fmt::print("  {:<32} {:>10} {:>6.1f} % {:>7} {:>6.1f} %\n", shown(processor.at("name").get<std::string>()),
                    processor.at("units").get<std::int64_t>(), 100 * processor.at("units").get<double>() / units,
                    processor.at("blocks").get<std::int64_t>(), processor.at("idle_percent").get<double>());
+        for (const auto& device : devices_of(node++))
+            fmt::print("    {:<30} {:>10} {:>17} {:>6.1f} %\n", shown(device.at("name").get<std::string>()),
+                       device.at("units").get<std::int64_t>(), device.at("blocks").get<std::int64_t>(),
+                       device.at("idle_percent").get<double>());
+    }
 }
 
 void print_table(const Outcome& outcome, const Work& work, const std::string& title) {
@@ -138,14 +150,24 @@ void check_output(const std::string& option, const std::string& file) {
 
 StarpuSession::StarpuSession() {
     try {
-        session_.emplace();
-        apply_handicaps();
+        Nodes::here().start();
+        Nodes::here().agreed([] { apply_handicaps(); });
     } catch (const Error& error) {
         if (error.error_number() == ECANCELED) throw NothingToRun{};
         throw UsageError(error.what());
     } catch (const std::exception& error) {
         throw UsageError(error.what());
     }
+}
+
+StarpuSession::~StarpuSession() { Nodes::here().stop(); }
+
+void Nodes::refuse_several(const std::string& app) const {
+    if (size() > 1) throw UsageError(fmt::format("{} runs on one node; start it without mpirun, or with -np 1", app));
+}
+
+bool is_to_be_written(const Outcome& outcome, const std::string& file) {
+    return Nodes::here().home() && !file.empty() && (!outcome.verification || outcome.verification->correct);
 }
 
 double median(std::vector<double> values) {
@@ -207,30 +229,61 @@ double time_peer(const Peer& peer) {
     return seconds;
 }
 
+namespace {
+
+/// A workload as a load on this node, or over all.
+class AnyLoad {
+  public:
+    AnyLoad(Workload& workload, unsigned runs)
+        : workload_(workload), over_nodes_(Nodes::here().make_load(workload, runs)) {
+        if (!over_nodes_) load_.emplace(apportion::make_load(workload, runs));
+    }
+
+    void run() {
+        if (over_nodes_)
+            over_nodes_->run();
+        else
+            run_to_end(*load_, workload_);
+    }
+    double seconds() const { return over_nodes_ ? over_nodes_->seconds() : load_->seconds(); }
+    std::string policy() const { return over_nodes_ ? over_nodes_->policy() : load_->policy(); }
+    nlohmann::ordered_json report() const { return over_nodes_ ? over_nodes_->report() : report_of(*load_); }
+
+  private:
+    Workload& workload_;
+    std::unique_ptr<NodesLoad> over_nodes_;
+    std::optional<Load> load_;
+};
+
+}  // namespace
+
 Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& options, const std::optional<Peer>& peer,
                   const std::function<void()>& advance) {
     constexpr double kWarmUp_s = 2;  // of a process
     const int runs = std::max(options.repeat, 1);
-    std::vector<Load> loads;
+    const bool home = Nodes::here().home();
+    std::vector<AnyLoad> loads;
+    loads.reserve(workloads.size());
     for (Workload* workload : workloads) {
-        loads.push_back(make_load(*workload, static_cast<unsigned>(runs)));
+        loads.emplace_back(*workload, static_cast<unsigned>(runs));
         warm_up(*workload, kWarmUp_s / static_cast<double>(workloads.size()));
     }
     Outcome outcome;
     std::vector<nlohmann::ordered_json> reports;
     for (int run = 0; run < runs; ++run) {
-        if (peer) outcome.peer_seconds.push_back(time_peer(*peer));
-        for (Workload* workload : workloads) workload->spoil_result();
+        if (peer && home) outcome.peer_seconds.push_back(time_peer(*peer));
+        if (home)
+            for (Workload* workload : workloads) workload->spoil_result();
         double seconds = 0;
         std::vector<nlohmann::ordered_json> parts;
-        for (std::size_t k = 0; k < loads.size(); ++k) {
-            run_to_end(loads[k], *workloads[k]);
-            seconds += loads[k].seconds();
-            parts.push_back(report_of(loads[k]));
+        for (AnyLoad& load : loads) {
+            load.run();
+            seconds += load.seconds();
+            parts.push_back(load.report());
         }
         outcome.seconds.push_back(seconds);
         reports.push_back(merged_report(parts));
-        const bool verified = options.verify && !kSimulated && (!advance || run == runs - 1);
+        const bool verified = options.verify && !kSimulated && home && (!advance || run == runs - 1);
         if (verified) keep_worst(outcome.verification, workloads.back()->verify());
         if (advance && !kSimulated) advance();
     }
@@ -248,7 +301,9 @@ Outcome run_load(Workload& workload, const AppOptions& options, const std::optio
 
 int print_outcome(const Outcome& outcome, const AppOptions& options, const Work& work, nlohmann::ordered_json head,
                   const std::string& title) {
+    if (!Nodes::here().home()) return 0;
     const std::string app = head.value("app", "");
+    if (Nodes::here().over_nodes()) head["nodes"] = Nodes::here().size();
     if (options.json)
         std::cout << outcome_json(outcome, work, std::move(head))
                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
@@ -263,18 +318,32 @@ int print_outcome(const Outcome& outcome, const AppOptions& options, const Work&
 
 int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& body) {
     int status = 0;
+    Nodes* nodes = nullptr;
     auto complain = [&](const char* sentence, int code) {
-        std::cerr << cli.get_name() << ": " << shown(sentence) << '\n';
         status = code;
+        if (nodes) nodes->fail_alone(sentence, code);
+        if (!nodes || nodes->home()) std::cerr << cli.get_name() << ": " << shown(sentence) << '\n';
     };
     try {
-        cli.parse(argc, argv);
+        nodes = &Nodes::here();
+        std::string command_line;
+        for (int k = 1; k < argc; ++k) command_line += (k > 1 ? " " : "") + std::string(argv[k]);
+        nodes->require_same("command line", command_line);
+        std::string wrong;
+        try {
+            cli.parse(argc, argv);
+        } catch (const CLI::Success&) {
+            throw;
+        } catch (const CLI::ParseError& error) {
+            wrong = error.what();
+        }
+        nodes->agreed([&] {
+            if (!wrong.empty()) throw UsageError(wrong);
+        });
         status = body();
-        flush_standard_output();
+        if (nodes->home()) flush_standard_output();
     } catch (const CLI::Success& success) {
-        status = cli.exit(success);
-    } catch (const CLI::ParseError& error) {
-        complain(error.what(), 2);
+        if (nodes->home()) status = cli.exit(success);
     } catch (const UsageError& error) {
         complain(error.what(), 2);
     } catch (const std::bad_alloc&) {
@@ -284,6 +353,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
     } catch (const std::exception& error) {
         complain(error.what(), 1);
     }
+    if (nodes && nodes->over_nodes()) nodes->stop();
     return status;
 }
 

@@ -51,9 +51,9 @@ void check_output(const std::string& option, const std::string& file);
 class StarpuSession {
   public:
     StarpuSession();
-
-  private:
-    std::optional<Session> session_;
+    ~StarpuSession();
+    StarpuSession(const StarpuSession&) = delete;
+    StarpuSession& operator=(const StarpuSession&) = delete;
 };
 
 /// Another way to the same result, timed in turn with the load.
@@ -72,6 +72,9 @@ struct Outcome {
 };
 
 double median(std::vector<double> values);
+
+/// Whether this rank has a result and is to write it to this file.
+bool is_to_be_written(const Outcome& outcome, const std::string& file);
 
 inline constexpr int kPeerRuns = 5;  ///< where there is a peer and --repeat is not given
 

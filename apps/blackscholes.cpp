@@ -11,6 +11,7 @@
 #include <string>
 
 #include "apps/app.hpp"
+#include "apps/nodes.hpp"
 #include "codelets/blackscholes/option_file.hpp"
 #include "codelets/io/npy.hpp"
 
@@ -74,8 +75,21 @@ std::optional<Peer> peer_of(const std::string& name, const std::shared_ptr<Black
 }
 
 int price(PriceOptions options) {
-    check(options);
-    const auto problem = std::make_shared<BlackScholesProblem>(make_problem(options));
+    Nodes::here().agreed([&] { check(options); });
+    struct Shape {
+        ElementType type;
+        std::size_t options;
+    };
+    const auto problem = std::make_shared<BlackScholesProblem>(
+        make_on_home([&] { return make_problem(options); },
+                     [](const BlackScholesProblem& p) {
+                         return Shape{p.options.type(), p.options.rows()};
+                     },
+                     [&](const Shape& s) {
+                         return BlackScholesProblem{Matrix(s.type, s.options, kOptionColumns),
+                                                    blackscholes_results(s.type, s.options, options.parameters()),
+                                                    options.parameters()};
+                     }));
     const auto n = static_cast<double>(problem->options.rows());
     if (!options.peer.empty() && options.common.repeat == 0) options.common.repeat = kPeerRuns;
     Outcome outcome;
@@ -84,8 +98,7 @@ int price(PriceOptions options) {
         const auto workload = make_blackscholes(problem);
         outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
     }
-    const bool good = !outcome.verification || outcome.verification->correct;
-    if (good && !options.out_file.empty()) write(options.out_file, *problem);
+    if (is_to_be_written(outcome, options.out_file)) write(options.out_file, *problem);
 
     nlohmann::ordered_json head{
         {"app", "blackscholes"}, {"size", problem->options.rows()}, {"type", options.type}, {"method", options.method}};

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "apps/app.hpp"
+#include "apps/nodes.hpp"
 #include "codelets/io/npy.hpp"
 
 namespace {
@@ -87,13 +88,21 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, Fft2dOptions& options,
 }
 
 int transform(Fft2dOptions options) {
-    check(options);
+    Nodes::here().agreed([&] { check(options); });
     const FftPlanningChoice planning = planning_of(options);
-    const auto problem = std::make_shared<Fft2dProblem>(make_problem(options));
+    struct Shape {
+        ElementType type;
+        std::size_t rows, columns;
+    };
+    const auto problem = std::make_shared<Fft2dProblem>(make_on_home(
+        [&] { return make_problem(options); },
+        [](const Fft2dProblem& p) {
+            return Shape{p.input.type(), p.rows(), p.columns()};
+        },
+        [&](const Shape& s) { return fft2d_problem(Matrix(s.type, s.columns, s.rows), options.inverse); }));
     const Outcome outcome = run(problem, options, planning);
     const std::size_t m = problem->rows(), n = problem->columns();
-    const bool good = !outcome.verification || outcome.verification->correct;
-    if (good && !options.out_file.empty()) write_npy_rows(options.out_file, problem->output, {m, n});
+    if (is_to_be_written(outcome, options.out_file)) write_npy_rows(options.out_file, problem->output, {m, n});
 
     const char* type = problem->input.type() == ElementType::complex64 ? "complex64" : "complex128";
     return print_outcome(outcome, options.common, problem->operations(),

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "apps/app.hpp"
+#include "apps/nodes.hpp"
 #include "codelets/grn/expression_file.hpp"
 
 namespace {
@@ -65,6 +66,30 @@ GrnProblem make_problem(const SearchOptions& options) {
     }
 }
 
+/// What another node needs to know of the problem to compute targets of it.
+struct Shape {
+    GrnOptions options;
+    GrnParameters parameters;
+    std::size_t genes, candidate_words, target_words, table, targets;
+};
+
+Shape shape_of(const GrnProblem& p) {
+    return {p.options,        p.parameters,   p.genes.size(),  p.candidates.size(),
+            p.targets.size(), p.nlogn.size(), p.results.size()};
+}
+
+GrnProblem empty_problem(const Shape& shape) {
+    GrnProblem problem;
+    problem.options = shape.options;
+    problem.parameters = shape.parameters;
+    problem.genes.resize(shape.genes);
+    problem.candidates.resize(shape.candidate_words);
+    problem.targets.resize(shape.target_words);
+    problem.nlogn.resize(shape.table);
+    problem.results.resize(shape.targets);
+    return problem;
+}
+
 std::optional<Peer> peer_of(const std::string& name, const std::shared_ptr<GrnProblem>& problem) {
     if (name == "loop") return Peer{"plain loop, 1 thread", [problem] { search_by_one_call(*problem); }};
     if (name == "reference")
@@ -74,8 +99,9 @@ std::optional<Peer> peer_of(const std::string& name, const std::shared_ptr<GrnPr
 }
 
 int search(SearchOptions options) {
-    check(options);
-    const auto problem = std::make_shared<GrnProblem>(make_problem(options));
+    Nodes::here().agreed([&] { check(options); });
+    const auto problem =
+        std::make_shared<GrnProblem>(make_on_home([&] { return make_problem(options); }, shape_of, empty_problem));
     if (!options.peer.empty() && options.common.repeat == 0) options.common.repeat = kPeerRuns;
     Outcome outcome;
     {
@@ -83,8 +109,7 @@ int search(SearchOptions options) {
         const auto workload = make_grn(problem);
         outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
     }
-    const bool good = !outcome.verification || outcome.verification->correct;
-    if (good && !options.out_file.empty()) write_network(options.out_file, *problem);
+    if (is_to_be_written(outcome, options.out_file)) write_network(options.out_file, *problem);
 
     const double sets = problem->sets_per_target() * static_cast<double>(problem->target_count());
     nlohmann::ordered_json head{{"app", "grn"},

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "apps/app.hpp"
+#include "apps/nodes.hpp"
 #include "codelets/io/matrix_market.hpp"
 #include "codelets/io/npy.hpp"
 
@@ -210,6 +211,7 @@ void print_imbalance(const std::vector<double>& imbalance) {
 
 int solve_system(const JacobiOptions& options) {
     check(options);
+    Nodes::here().refuse_several("jacobi");
     const auto system = std::make_shared<LinearSystem>(make_system(options));
     const bool single = system->type() == ElementType::float32;
     const double tolerance = options.tolerance.value_or(single ? 1e-5 : 1e-10);

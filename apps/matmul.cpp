@@ -10,6 +10,7 @@
 #include <string>
 
 #include "apps/app.hpp"
+#include "apps/nodes.hpp"
 #include "codelets/io/npy.hpp"
 
 namespace {
@@ -78,8 +79,19 @@ void check(const MatmulOptions& options) {
 }
 
 int multiply(MatmulOptions options) {
-    check(options);
-    const auto shared = std::make_shared<MatmulProblem>(make_problem(options));
+    Nodes::here().agreed([&] { check(options); });
+    struct Shape {
+        ElementType type;
+        std::size_t m, n, k;
+    };
+    const auto shared = std::make_shared<MatmulProblem>(make_on_home(
+        [&] { return make_problem(options); },
+        [](const MatmulProblem& p) {
+            return Shape{p.c.type(), p.c.rows(), p.c.columns(), p.b.rows()};
+        },
+        [](const Shape& s) {
+            return MatmulProblem{Matrix(s.type, s.m, s.k), Matrix(s.type, s.k, s.n), Matrix(s.type, s.m, s.n)};
+        }));
     MatmulProblem& problem = *shared;
     const std::size_t m = problem.c.rows(), n = problem.c.columns(), k = problem.b.rows();
     const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -97,8 +109,7 @@ int multiply(MatmulOptions options) {
         }
         outcome = run_load(*workload, options.common, peer);
     }
-    const bool good = !outcome.verification || outcome.verification->correct;
-    if (good && !options.out_file.empty()) write_npy(options.out_file, problem.c);
+    if (is_to_be_written(outcome, options.out_file)) write_npy(options.out_file, problem.c);
 
     const char* type = problem.c.type() == ElementType::float32 ? "float" : "double";
     return print_outcome(outcome, options.common, operations, {{"app", "matmul"}, {"size", {m, n, k}}, {"type", type}},

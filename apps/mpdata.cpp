@@ -13,6 +13,7 @@
 
 #include "apps/app.hpp"
 #include "apps/field_picture.hpp"
+#include "apps/nodes.hpp"
 #include "codelets/io/gnuplot.hpp"
 
 namespace {
@@ -77,6 +78,7 @@ std::string broken(const Invariants& before, const Invariants& now, const Mpdata
 }
 
 int advect(MpdataOptions options) {
+    Nodes::here().refuse_several("mpdata");
     check(options);
     const Sizes sizes = parse_sizes(options.size);
     std::shared_ptr<MpdataField> field;

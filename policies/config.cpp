@@ -73,11 +73,16 @@ std::string check_fft_planning(const std::string& value) {
     }
     return "";
 }
+std::string check_policy(const std::string& value) {
+    return find_policy(value) ? "" : "it must be a policy of Apportion; STARPU_SCHED=help lists them";
+}
 /// Validated by its consumer.
 std::string check_nothing(const std::string&) { return ""; }
 
 const EnvironmentVariable kVariables[] = {
     {"APPORTION_PLB_HEC", "variant of plb-hec", "improved | published", "improved", check_plb_hec},
+    {"APPORTION_NODES", "policy that grants units to nodes, in programs started by mpirun", "name of a policy",
+     "plb-hec", check_policy},
     {"APPORTION_INITIAL_BLOCK", "units of a first block (plb-hec: of a device)", "integer >= 1", "units / (64 workers)",
      check_positive},
     {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
@@ -100,7 +105,8 @@ const EnvironmentVariable kVariables[] = {
 };
 
 /// Read by the set-up scripts, not by the library.
-constexpr const char* kOtherNames[] = {"APPORTION_CACHE", "APPORTION_STARPU_REAL", "APPORTION_STARPU_SIMGRID"};
+constexpr const char* kOtherNames[] = {"APPORTION_CACHE", "APPORTION_STARPU_REAL", "APPORTION_STARPU_SIMGRID",
+                                       "APPORTION_STARPU_MPI"};
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
@@ -148,6 +154,10 @@ std::optional<std::string> check_environment() {
 
 PlbHecVariant plb_hec_option() {
     return value_of("APPORTION_PLB_HEC") == "published" ? PlbHecVariant::published : PlbHecVariant::improved;
+}
+std::optional<std::string> nodes_option() {
+    const std::string name = value_of("APPORTION_NODES");
+    return name.empty() ? std::nullopt : std::optional(name);
 }
 std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }

@@ -29,6 +29,7 @@ std::span<const EnvironmentVariable> environment_variables();
 std::optional<std::string> check_environment();
 
 PlbHecVariant plb_hec_option();
+std::optional<std::string> nodes_option();  ///< the outer policy
 std::optional<Units> initial_block_option();
 std::optional<Units> blocks_option();
 std::string profiles_option();     ///< empty: the user's folder

@@ -181,8 +181,8 @@ int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are
  *  multiples of the granularity, but for the load's last units. Units that are done may be handed over again. -EINVAL:
- *  the load is not open, or some of the units were handed over before and are not done. -EPIPE: the load does not run, or is closed. Otherwise 0, also when the
- *  run has ended with an error, which apportion_load_wait returns. */
+ *  the load is not open, or some of the units were handed over before and are not done. -EPIPE: the load does not run,
+ *  or is closed. Otherwise 0, also when the run has ended with an error, which apportion_load_wait returns. */
 int apportion_load_add(struct apportion_load* load, uint64_t first, uint64_t units);
 
 /** No more units of this submission come: it ends when all that were handed over are computed. */

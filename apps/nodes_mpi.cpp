@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The processes that mpirun started, on libapportion-mpi. A program that was started without it runs alone, and no MPI
+// is started.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <iostream>
+#include <new>
+
+#include "apps/app.hpp"
+#include "apps/nodes.hpp"
+#include "codelets/common/unit_arrays.hpp"
+#include "models/io/shown.hpp"
+#include "policies/mpi/apportion_mpi.h"
+
+namespace apportion {
+
+namespace {
+
+/// Open MPI's mpirun, MPICH's and Slurm's own each set one of these.
+bool started_by_mpirun() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+        if (std::getenv(name)) return true;
+    return false;
+}
+
+std::string agreed_sentence;  ///< the last error that all ranks know
+
+std::string agreed_on() { return agreed_sentence = apportion_mpi_error(); }
+
+class OverNodes final : public NodesLoad {
+  public:
+    OverNodes(Workload& workload, unsigned runs) {
+        for (const auto& range : shared_memory(workload)) apportion_mpi_share(range.data(), range.size());
+        std::vector<apportion_mpi_array> arrays;
+        std::string problem;
+        try {
+            for (const UnitArray& a : unit_arrays(workload))
+                arrays.push_back({a.data, a.bytes_per_unit, a.pieces, a.stride, a.mode});
+        } catch (const std::exception& error) {
+            problem = error.what();
+        }
+        check(apportion_mpi_agree(problem.empty() ? nullptr : problem.c_str()));
+        apportion_load_options options = load_options(workload);
+        options.runs = runs;
+        load_ = apportion_mpi_load_create(&options, arrays.data(), static_cast<unsigned>(arrays.size()));
+        if (!load_) throw std::runtime_error(agreed_on());
+    }
+    ~OverNodes() override { apportion_mpi_load_destroy(load_); }
+    OverNodes(const OverNodes&) = delete;
+    OverNodes& operator=(const OverNodes&) = delete;
+
+    void run() override { check(apportion_mpi_load_run(load_)); }
+    double seconds() const override { return apportion_mpi_load_seconds(load_); }
+    std::string policy() const override {
+        const auto its = report();
+        return fmt::format("{}/{}", its.value("policy", ""), its.value("inner_policy", ""));
+    }
+    nlohmann::ordered_json report() const override {
+        return nlohmann::ordered_json::parse(apportion_mpi_load_report(load_));
+    }
+
+  private:
+    static void check(int status) {
+        if (status != 0) throw std::runtime_error(agreed_on());
+    }
+    apportion_mpi_load* load_ = nullptr;
+};
+
+class Together final : public Nodes {
+  public:
+    Together() : size_(apportion_mpi_nodes()), rank_(apportion_mpi_rank()) {}
+
+    int size() const override { return size_; }
+    int rank() const override { return rank_; }
+    bool over_nodes() const override { return true; }
+
+    void agreed(const std::function<void()>& body) override {
+        std::string usage, other;
+        try {
+            body();
+        } catch (const UsageError& error) {
+            usage = error.what();
+        } catch (const std::bad_alloc&) {
+            other = "the memory does not suffice; choose a smaller problem";
+        } catch (const std::exception& error) {
+            other = error.what();
+        }
+        const auto pointer = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
+        if (apportion_mpi_agree(pointer(usage)) != 0) throw UsageError(agreed_on());
+        if (apportion_mpi_agree(pointer(other)) != 0) throw std::runtime_error(agreed_on());
+    }
+
+    void require_same(const std::string& what, const std::string& text) override {
+        std::uint64_t length = text.size();
+        Nodes::share(length);
+        std::string first = text;
+        first.resize(length);
+        share(first.data(), first.size());
+        agreed([&] {
+            if (first != text)
+                throw UsageError(
+                    fmt::format("the {} is '{}', and '{}' on rank 0; start all ranks alike", what, text, first));
+        });
+    }
+
+    void share(void* data, std::size_t bytes) override { apportion_mpi_share(data, bytes); }
+
+    void start() override {
+        if (const int status = apportion_mpi_init(nullptr)) throw Error(-status, agreed_on());
+    }
+    void stop() override { apportion_mpi_shutdown(); }
+
+    std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs) override {
+        return std::make_unique<OverNodes>(workload, runs);
+    }
+
+    void fail_alone(const std::string& sentence, int status) override {
+        int finished = 0;
+        MPI_Finalized(&finished);
+        if (size_ == 1 || finished || sentence == agreed_sentence) return;
+        std::cerr << fmt::format("rank {}: {}\n", rank_, shown(sentence));
+        MPI_Abort(MPI_COMM_WORLD, status);
+    }
+
+  private:
+    int size_, rank_;
+};
+
+class Alone final : public Nodes {};
+
+}  // namespace
+
+Nodes& Nodes::here() {
+    static const std::unique_ptr<Nodes> nodes =
+        started_by_mpirun() ? std::unique_ptr<Nodes>(new Together) : std::unique_ptr<Nodes>(new Alone);
+    return *nodes;
+}
+
+void Nodes::start() { Error::check(apportion_init(nullptr)); }
+
+void Nodes::stop() { apportion_shutdown(); }
+
+}  // namespace apportion

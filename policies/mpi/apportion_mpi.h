@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Apportion over several nodes: one process per node, started by mpirun, on StarPU-MPI.
+ *
+ * A program goes on with its codelet and its fill function. It says besides where the data of a unit lie, runs the load
+ * on all ranks, and has the results on rank 0. An outer policy (APPORTION_NODES=plb-hec, the default, or any other)
+ * grants ranges of units to nodes; inside a node the policy of STARPU_SCHED sizes the blocks of its workers.
+ *
+ *     apportion_mpi_init(NULL);
+ *     double *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);   on every rank; only rank 0 fills x
+ *     struct apportion_mpi_array arrays[2] = {{x, sizeof *x, 1, 0, STARPU_R}, {y, sizeof *y, 1, 0, STARPU_W}};
+ *     struct apportion_mpi_load *load = apportion_mpi_load_create(&options, arrays, 2);
+ *     int status = apportion_mpi_load_run(load);                       y is complete on rank 0
+ *     apportion_mpi_load_destroy(load);
+ *     apportion_mpi_shutdown();
+ *
+ * Every rank has room for all units (memory that is never touched takes none), and `fill` gets the same range on
+ * whichever rank it is called: the input of the units that a node computes has come to their place there.
+ *
+ * All functions but apportion_mpi_rank, _nodes and _error are collective: all ranks call them, in the same order, from
+ * the thread that called apportion_mpi_init. When one fails it fails on all ranks, with the same sentence. They return
+ * 0 or a negative errno value.
+ */
+#ifndef APPORTION_MPI_H
+#define APPORTION_MPI_H
+
+#include "apportion.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct apportion_mpi_load;
+
+/** Where the data of a load's units lie, the same on all ranks but for the address: those of units first ... first + n
+ *  - 1 are `pieces` ranges of n * bytes_per_unit bytes, the first at data + first * bytes_per_unit, each next one
+ *  `stride` bytes further. A unit that is a column of a matrix is one piece; one that is a row of a column-major matrix
+ *  has as many pieces as there are columns, `stride` (a multiple of bytes_per_unit) bytes apart. */
+struct apportion_mpi_array {
+    void* data;
+    size_t bytes_per_unit; /**< of a piece */
+    size_t pieces;
+    size_t stride; /**< bytes; 0 where there is one piece */
+    /** STARPU_R: input, sent from rank 0 to the node that computes the unit. STARPU_W: a result, sent from there to
+     *  rank 0. */
+    int mode;
+};
+
+/** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI.
+ *  Unless STARPU_NCPU is set, a core is left to StarPU-MPI's thread where there are several ranks. `conf` may be NULL.
+ *  A failure of StarPU alone leaves MPI running until apportion_mpi_shutdown. */
+int apportion_mpi_init(struct starpu_conf* conf);
+
+/** Ends what apportion_mpi_init started. */
+void apportion_mpi_shutdown(void);
+
+/** The calling process and the number of processes. */
+int apportion_mpi_rank(void);
+int apportion_mpi_nodes(void);
+
+/** Whether all ranks are well: each passes a sentence that says what is wrong on it, or NULL. 0 when all passed NULL;
+ *  else -ECANCELED, and apportion_mpi_error() is the sentence of the lowest rank that has one. May be called before
+ *  apportion_mpi_init, as soon as MPI runs; starts MPI if need be. */
+int apportion_mpi_agree(const char* problem);
+
+/** Copies `bytes` bytes, as many as one likes, from rank 0 to all others: what all units share. Not of data that StarPU
+ *  uses meanwhile. May be called before apportion_mpi_init like apportion_mpi_agree. */
+int apportion_mpi_share(void* data, size_t bytes);
+
+/** A load over all nodes. `options` are those of the node's part, with all units; they, and `arrays`, must be the same
+ *  on all ranks but for addresses. What blocks use besides `arrays` must be there on every rank. Reductions and other
+ *  handles that tasks write are not collected. NULL: errno and apportion_mpi_error() say why. */
+struct apportion_mpi_load* apportion_mpi_load_create(const struct apportion_load_options* options,
+                                                     const struct apportion_mpi_array* arrays, unsigned count);
+
+/** Computes all units; then all results are in rank 0's arrays. On other ranks `arrays` may have any content behind it.
+ *  May be called again. A node on which the load fails gets no more units, and others compute those that it had; when
+ *  none is left the run has failed. */
+int apportion_mpi_load_run(struct apportion_mpi_load* load);
+
+/** The report of the last run as JSON: on rank 0 that of the outer policy, whose processors are the nodes, with theirs
+ *  in `nodes`; on other ranks the node's own. Not collective. */
+const char* apportion_mpi_load_report(struct apportion_mpi_load* load);
+
+/** Seconds of the last run on rank 0. Not collective. */
+double apportion_mpi_load_seconds(struct apportion_mpi_load* load);
+
+/** Waits for what still runs of grants that do not count, and frees the load. NULL is allowed. */
+void apportion_mpi_load_destroy(struct apportion_mpi_load* load);
+
+/** The last error: one sentence, the same on all ranks, never NULL. */
+const char* apportion_mpi_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

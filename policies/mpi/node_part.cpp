@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/mpi/node_part.hpp"
+
+#include <utility>
+
+namespace apportion {
+
+NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_block, Post& post)
+    : options_(options), post_(post) {
+    apportion_load_options own = options;
+    own.arg = this;
+    own.fill = fill;
+    own.warm_up = options.warm_up ? warm_up : nullptr;
+    own.initial_block = initial_block;
+    own.open = 1;
+    own.done = done;
+    load_.emplace(own);
+}
+
+NodePart::~NodePart() {
+    close();
+    finish();
+}
+
+int NodePart::fill(starpu_task* task, apportion_block* block, void* part) {
+    const apportion_load_options& options = static_cast<NodePart*>(part)->options_;
+    return options.fill(task, block, options.arg);
+}
+
+int NodePart::warm_up(void* part) {
+    const apportion_load_options& options = static_cast<NodePart*>(part)->options_;
+    return options.warm_up(options.arg);
+}
+
+void NodePart::done(const apportion_done* done, void* part) {
+    Event event;
+    event.kind = Event::Kind::done;
+    event.units = {static_cast<Units>(done->first), static_cast<Units>(done->units)};
+    event.worker = done->worker;
+    event.seconds = done->busy_seconds;
+    static_cast<NodePart*>(part)->post_.add(std::move(event));
+}
+
+void NodePart::begin() {
+    finish();
+    load_->submit();
+    waits_ = std::thread([this] {
+        Event event;
+        event.kind = Event::Kind::ended;
+        event.status = apportion_load_wait(load_->get());
+        if (event.status != 0) event.text = apportion_error();
+        post_.add(std::move(event));
+    });
+}
+
+void NodePart::add(UnitRange units) {
+    Error::check(apportion_load_add(load_->get(), static_cast<std::uint64_t>(units.first),
+                                    static_cast<std::uint64_t>(units.units)));
+}
+
+void NodePart::close() { apportion_load_close(load_->get()); }
+
+void NodePart::finish() {
+    if (!waits_.joinable()) return;
+    waits_.join();
+    report_ = load_->report();
+}
+
+}  // namespace apportion

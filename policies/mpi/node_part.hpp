@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A node's own part of a load over nodes: an open load under the node's policy, to which grants are handed as their
+// input arrives. Tells the post which units are done, and when the load ends.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "policies/mpi/post.hpp"
+#include "policies/policy.hpp"
+#include "policies/starpu/apportion.hpp"
+
+namespace apportion {
+
+class NodePart {
+  public:
+    /// `options`: the user's. Throws apportion::Error.
+    NodePart(const apportion_load_options& options, std::uint64_t initial_block, Post& post);
+    ~NodePart();
+    NodePart(const NodePart&) = delete;
+    NodePart& operator=(const NodePart&) = delete;
+
+    void begin();
+    /// The units' input is there. Throws apportion::Error.
+    void add(UnitRange units);
+    /// No more units come.
+    void close();
+    /// Waits until the load has ended. Also after an error.
+    void finish();
+
+    const std::string& report() const { return report_; }
+    std::string policy() const { return load_->policy(); }
+
+  private:
+    static int fill(starpu_task* task, apportion_block* block, void* part);
+    static int warm_up(void* part);
+    static void done(const apportion_done* done, void* part);
+
+    const apportion_load_options options_;
+    Post& post_;
+    std::optional<Load> load_;
+    std::thread waits_;  ///< for the load's end
+    std::string report_ = "{}";
+};
+
+}  // namespace apportion

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/mpi/node_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "policies/engine/virtual_run.hpp"
+#include "policies/planners/continuous/geometric.hpp"
+#include "policies/starpu/machine.hpp"
+#include "policies/starpu/profile_store.hpp"
+#include "policies/starpu/workers.hpp"
+
+namespace apportion {
+
+namespace {
+
+/// The makespan of the best distribution that the geometrical algorithm finds.
+double best_seconds(const std::vector<PiecewiseLinear>& functions, double units) {
+    const std::vector<std::optional<PiecewiseLinear>> models(functions.begin(), functions.end());
+    const std::vector<double> shares =
+        geometric_partition(models, units, std::vector<double>(functions.size(), units)).shares;
+    double seconds = 0;
+    for (std::size_t p = 0; p < functions.size(); ++p)
+        if (shares[p] > 0) seconds = std::max(seconds, functions[p].seconds(shares[p]));
+    return seconds;
+}
+
+}  // namespace
+
+RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank) {
+    constexpr double kStep = 1.25;  // from size to size
+    LoadDescription load;
+    load.units = static_cast<Units>(options.units);
+    load.granularity = static_cast<Units>(std::max<std::uint64_t>(1, options.granularity));
+    const std::string name = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
+    for (const Worker& worker :
+         workers_for(*options.codelet, 0, load.granularity, {options.bytes_per_unit, options.bytes_shared}))
+        load.processors.push_back(worker.processor);
+    load.recorded = find_recorded_times(
+        {options.profile ? options.profile : name, options.profile_command ? options.profile_command : "", load.units,
+         load.granularity, load.processors},
+        this_machine());
+    RecordedTimes node;
+    node.source = load.recorded.source;
+    node.problem = load.recorded.problem;
+    const std::vector<PiecewiseLinear> functions = recorded_functions(load);
+    if (functions.empty()) return node;
+    ProcessorProfile profile;
+    profile.name = fmt::format("node {}", rank);
+    for (Units units = load.granularity; units <= load.units;) {
+        profile.points.push_back({units, best_seconds(functions, static_cast<double>(units)), 0, 0});
+        if (units == load.units) break;
+        units = std::max(units + load.granularity,
+                         round_to_granularity(kStep * static_cast<double>(units), load.granularity));
+        units = std::min(units, load.units);
+    }
+    node.processors.push_back(profile);
+    return node;
+}
+
+std::string to_text(const RecordedTimes& times) {
+    nlohmann::json text{{"source", times.source}, {"problem", times.problem}, {"points", nullptr}};
+    if (!times.processors.empty()) {
+        text["name"] = times.processors.front().name;
+        for (const ProfilePoint& point : times.processors.front().points)
+            text["points"].push_back({point.units, point.seconds});
+    }
+    return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+RecordedTimes recorded_times_of_nodes(const std::vector<std::string>& texts) {
+    RecordedTimes times;
+    for (std::size_t r = 0; r < texts.size(); ++r) {
+        const auto node = nlohmann::json::parse(texts[r]);
+        if (node.at("points").is_null()) {
+            times.processors.clear();
+            times.problem = fmt::format("rank {}: {}", r, node.at("problem").get<std::string>());
+            return times;
+        }
+        ProcessorProfile profile;
+        profile.name = node.at("name");
+        for (const auto& point : node.at("points")) profile.points.push_back({point[0], point[1], 0, 0});
+        times.processors.push_back(profile);
+        times.source = node.at("source");
+    }
+    return times;
+}
+
+}  // namespace apportion

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Recorded times of nodes, for outer policies that plan from a profile: a node's time function is the smallest makespan
+// of its processors for each number of units, from the recorded times of each (two levels, as in HPOPTA's section 6.3
+// and Clarke et al., 2012).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policies/policy.hpp"
+#include "policies/starpu/apportion.h"
+
+namespace apportion {
+
+/// Of this node, one processor that stands for all of its workers; or the reason why there is none.
+RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank);
+
+/// To travel between ranks.
+std::string to_text(const RecordedTimes& times);
+/// One processor per node. When one has no record, none is usable, and the problem is its.
+RecordedTimes recorded_times_of_nodes(const std::vector<std::string>& texts);
+
+}  // namespace apportion

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A load over nodes: what apportion_mpi.h declares as struct apportion_mpi_load. Rank 0 grants units (engine/grants.hpp
+// decides) and is a node as well; the others do what they are told.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/engine/granted_units.hpp"
+#include "policies/engine/grants.hpp"
+#include "policies/mpi/node_part.hpp"
+#include "policies/mpi/post.hpp"
+#include "policies/mpi/world.hpp"
+
+struct apportion_mpi_load {
+  public:
+    /// Collective. Throws apportion::ApiError, the same on all ranks.
+    apportion_mpi_load(const apportion_load_options* options, const apportion_mpi_array* arrays, unsigned count);
+
+    /// Collective. Returns the error that ended the run, the same on all ranks, or 0; then `sentence` says why.
+    int run(std::string& sentence);
+
+    const char* report() const { return report_.c_str(); }
+    double seconds() const { return seconds_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr double kLongestWait_s = 3600;
+    static constexpr int kSilence_s = 120;  ///< of a node at a run's end, after which it is thought to hang
+
+    nlohmann::json facts(const apportion_load_options* options, std::string& problem);
+    void describe(const std::vector<nlohmann::json>& nodes);
+    void make_policy();
+    double now_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+    // Rank 0.
+    void run_as_home();
+    void carry_out(apportion::Grants::Orders orders);
+    apportion::Grants::Orders take_in(const apportion::Event& event);
+    apportion::Grants::Orders take_in(int node, const apportion::Message& message);
+    apportion::Grants::Orders units_done(const apportion::Event& event);
+    void end_run();
+    nlohmann::ordered_json outer_report() const;
+
+    // Other ranks.
+    void run_as_node();
+    void take_order(const apportion::Message& message);
+    void start(std::int64_t grant);
+    void begin_grant(std::int64_t grant, apportion::UnitRange range);
+    std::vector<apportion::GrantedUnits::Computed> done_here(const apportion::Event& event);
+    void units_done_here(const apportion::Event& event);
+    void tell(apportion::Message::Kind kind, std::int64_t grant, const std::string& text, double seconds = 0);
+
+    void collect_reports(bool all);
+
+    apportion::World& world_;
+    apportion::Post& post_;
+    apportion::Post::Arrays arrays_;
+    std::string name_, policy_name_;
+    apportion::LoadDescription description_;
+    std::unique_ptr<apportion::Policy> policy_;
+    std::unique_ptr<apportion::Recovery> recovery_;
+    std::unique_ptr<apportion::NodePart> part_;
+
+    // Of a run:
+    Clock::time_point begin_{};
+    int runs_ = 0;
+    apportion::GrantedUnits granted_;
+    std::vector<std::pair<std::int64_t, apportion::UnitRange>> waiting_;  ///< for a grant of the same units to end
+    std::unique_ptr<apportion::Grants> grants_;
+    std::map<std::int64_t, apportion::UnitRange> orders_;  ///< other ranks: grants, until sent or forgotten
+    std::set<int> listening_;                              ///< rank 0: nodes whose last message has not come
+    bool part_ended_ = false;
+    bool collects_ = false;  ///< all ranks put their reports together
+    int status_ = 0;
+    std::string sentence_;
+    double seconds_ = 0;
+    std::uint64_t bytes_before_ = 0;
+    std::string report_ = "{}";
+};

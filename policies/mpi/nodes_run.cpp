@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A run of a load over nodes, on rank 0 and on the others; engine/grants.hpp has the decisions, message.hpp the words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <utility>
+
+#include "policies/config.hpp"
+#include "policies/mpi/nodes_load.hpp"
+#include "policies/mpi/session.hpp"
+#include "policies/starpu/report.hpp"
+
+using apportion::Event;
+using apportion::GrantOrder;
+using apportion::Grants;
+using apportion::Message;
+using apportion::UnitRange;
+
+int apportion_mpi_load::run(std::string& sentence) {
+    std::string problem;
+    grants_.reset();
+    granted_ = {};
+    waiting_.clear();
+    orders_.clear();
+    part_ended_ = false;
+    status_ = 0;
+    sentence_.clear();
+    bytes_before_ = post_.bytes_moved();
+    description_.run = ++runs_;
+    try {
+        part_->begin();
+        if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *policy_, recovery_.get());
+    } catch (const std::exception& error) {
+        problem = error.what();
+    }
+    sentence = apportion::agreed_sentence(world_, problem);
+    const bool well = sentence.empty();
+    begin_ = Clock::now();
+    if (well) {
+        if (world_.rank() == 0)
+            run_as_home();
+        else
+            run_as_node();
+        sentence = sentence_;
+    } else {
+        status_ = -EIO;
+        part_->close();
+    }
+    part_->finish();
+    while (post_.wait(Clock::now())) continue;  // what the node's own load told last
+    if (well) collect_reports(std::exchange(collects_, false));
+    return status_;
+}
+
+/// Units that are computed here for nothing, because others were first, may be granted again meanwhile.
+void apportion_mpi_load::begin_grant(std::int64_t grant, UnitRange range) {
+    if (granted_.has(range)) {
+        waiting_.emplace_back(grant, range);
+        return;
+    }
+    granted_.add(grant, range);
+    part_->add(range);
+}
+
+std::vector<apportion::GrantedUnits::Computed> apportion_mpi_load::done_here(const Event& event) {
+    const auto computed = granted_.done(event.units, event.worker, event.seconds);
+    for (const auto& [grant, range] : std::exchange(waiting_, {})) begin_grant(grant, range);
+    return computed;
+}
+
+// --- Rank 0 ---
+
+void apportion_mpi_load::run_as_home() {
+    for (int node = 1; node < world_.size(); ++node) {
+        listening_.insert(node);
+        post_.listen(node);
+    }
+    carry_out(grants_->begin(now_s()));
+    while (!grants_->done() && grants_->error().empty()) {
+        const double look_s = grants_->next_look_s(now_s());
+        const auto until = std::isfinite(look_s)
+                               ? begin_ + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double>(std::min(look_s, now_s() + kLongestWait_s)))
+                               : Clock::time_point::max();
+        if (const auto event = post_.wait(until))
+            carry_out(take_in(*event));
+        else
+            carry_out(grants_->look(now_s()));
+    }
+    seconds_ = now_s();
+    sentence_ = grants_->error();
+    status_ = sentence_.empty() ? 0 : -EIO;
+    if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
+    collects_ = sentence_.empty() && grants_->lost_nodes().empty();
+    end_run();
+}
+
+void apportion_mpi_load::carry_out(Grants::Orders orders) {
+    while (!orders.empty()) {
+        Grants::Orders more;
+        for (const GrantOrder& order : orders) {
+            Message message;
+            message.grant = order.grant;
+            message.first = order.range.first;
+            message.units = order.range.units;
+            switch (order.kind) {
+                case GrantOrder::Kind::compute:
+                    message.kind = Message::Kind::compute;
+                    if (order.node != 0) break;
+                    begin_grant(order.grant, order.range);
+                    for (const GrantOrder& next : grants_->arrived(order.grant, now_s())) more.push_back(next);
+                    break;
+                case GrantOrder::Kind::send_results:
+                    message.kind = Message::Kind::send_results;
+                    if (!post_.receive_data(order.node, order.grant, arrays_, STARPU_W, order.range))
+                        for (const GrantOrder& next : grants_->home(order.grant, now_s())) more.push_back(next);
+                    break;
+                case GrantOrder::Kind::forget:
+                    message.kind = Message::Kind::forget;
+                    break;
+            }
+            if (order.node != 0) post_.send(order.node, message);
+        }
+        orders = std::move(more);
+    }
+}
+
+Grants::Orders apportion_mpi_load::take_in(const Event& event) {
+    switch (event.kind) {
+        case Event::Kind::message:
+            return take_in(event.node, event.message);
+        case Event::Kind::received:
+            return grants_->home(event.grant, now_s());
+        case Event::Kind::done:
+            return units_done(event);
+        case Event::Kind::ended:
+            if (event.status == 0 || std::exchange(part_ended_, true)) return {};
+            return grants_->lost(0, event.text, now_s());
+        case Event::Kind::sent:
+            break;
+    }
+    return {};
+}
+
+Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
+    if (message.kind == Message::Kind::ended) {
+        listening_.erase(node);
+        return {};
+    }
+    post_.listen(node);
+    switch (message.kind) {
+        case Message::Kind::ready:
+            post_.send_data(node, message.grant, arrays_, STARPU_R, {message.first, message.units});
+            return {};
+        case Message::Kind::arrived:
+            return grants_->arrived(message.grant, now_s());
+        case Message::Kind::computed:
+            return grants_->computed(message.grant, message.seconds, now_s());
+        case Message::Kind::failed:
+            return grants_->lost(node, message.text, now_s());
+        default:
+            return {};
+    }
+}
+
+Grants::Orders apportion_mpi_load::units_done(const Event& event) {
+    Grants::Orders orders;
+    for (const auto& [grant, seconds] : done_here(event)) {
+        const Grants::Orders more = grants_->computed(grant, seconds, now_s());
+        orders.insert(orders.end(), more.begin(), more.end());
+    }
+    return orders;
+}
+
+/// Tells the others, and waits until nothing is on its way any more.
+void apportion_mpi_load::end_run() {
+    Message message;
+    message.kind = Message::Kind::end;
+    message.status = status_;
+    message.units = collects_ ? 1 : 0;
+    message.set_text(sentence_);
+    for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
+    part_->close();
+    auto heard = Clock::now();
+    while (!listening_.empty() || post_.on_the_way() > 0) {
+        const auto event = post_.wait(heard + std::chrono::seconds(kSilence_s));
+        if (!event)
+            apportion::abort_job(fmt::format("node {} has not answered for {} s: it hangs, and the job ends",
+                                             listening_.empty() ? 0 : *listening_.begin(), kSilence_s));
+        heard = Clock::now();
+        if (event->kind != Event::Kind::message) continue;
+        if (event->message.kind == Message::Kind::ended)
+            listening_.erase(event->node);
+        else
+            post_.listen(event->node);
+        if (event->message.kind == Message::Kind::ready)
+            post_.send_data(event->node, event->message.grant, arrays_, STARPU_R,
+                            {event->message.first, event->message.units});
+    }
+}
+
+// --- Other ranks ---
+
+void apportion_mpi_load::run_as_node() {
+    post_.listen(0);
+    bool ended = false;
+    while (!ended) {
+        const Event event = post_.wait();
+        switch (event.kind) {
+            case Event::Kind::message:
+                ended = event.message.kind == Message::Kind::end;
+                if (ended) {
+                    status_ = static_cast<int>(event.message.status);
+                    sentence_ = event.message.text;
+                    collects_ = event.message.units != 0;
+                } else {
+                    post_.listen(0);
+                    take_order(event.message);
+                }
+                break;
+            case Event::Kind::received:
+                start(event.grant);
+                break;
+            case Event::Kind::sent:
+                orders_.erase(event.grant);
+                break;
+            case Event::Kind::done:
+                units_done_here(event);
+                break;
+            case Event::Kind::ended:
+                if (event.status != 0 && !std::exchange(part_ended_, true)) tell(Message::Kind::failed, 0, event.text);
+                break;
+        }
+    }
+    seconds_ = now_s();
+    part_->close();
+    while (post_.on_the_way() > 0) post_.wait(Clock::now() + std::chrono::seconds(1));
+    tell(Message::Kind::ended, 0, "");
+    while (post_.on_the_way() > 0) post_.wait(Clock::now() + std::chrono::seconds(1));
+}
+
+void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds) {
+    Message message;
+    message.kind = kind;
+    message.grant = grant;
+    message.seconds = seconds;
+    if (const auto order = orders_.find(grant); order != orders_.end()) {
+        message.first = order->second.first;
+        message.units = order->second.units;
+    }
+    message.set_text(text);
+    post_.send(0, message);
+}
+
+void apportion_mpi_load::take_order(const Message& message) {
+    const UnitRange range{message.first, message.units};
+    switch (message.kind) {
+        case Message::Kind::compute:
+            orders_[message.grant] = range;
+            if (post_.receive_data(0, message.grant, arrays_, STARPU_R, range))
+                tell(Message::Kind::ready, message.grant, "");
+            else
+                start(message.grant);
+            break;
+        case Message::Kind::send_results:
+            if (!post_.send_data(0, message.grant, arrays_, STARPU_W, range)) orders_.erase(message.grant);
+            break;
+        default:
+            break;
+    }
+}
+
+/// Its input is there.
+void apportion_mpi_load::start(std::int64_t grant) {
+    begin_grant(grant, orders_.at(grant));
+    tell(Message::Kind::arrived, grant, "");
+}
+
+void apportion_mpi_load::units_done_here(const Event& event) {
+    for (const auto& [grant, seconds] : done_here(event)) tell(Message::Kind::computed, grant, "", seconds);
+}
+
+// --- Reports ---
+
+void apportion_mpi_load::collect_reports(bool all) {
+    const std::vector<std::string> nodes = all ? world_.gather(part_->report()) : std::vector<std::string>{};
+    if (world_.rank() != 0) {
+        report_ = part_->report();
+        return;
+    }
+    nlohmann::ordered_json report = outer_report();
+    auto& list = report["nodes"] = nlohmann::ordered_json::array();
+    for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
+    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+nlohmann::ordered_json apportion_mpi_load::outer_report() const {
+    apportion::RunRecord record;
+    record.load = name_;
+    record.policy = policy_name_;
+    record.profile = name_;
+    record.units = description_.units;
+    record.granularity = description_.granularity;
+    record.run = runs_;
+    record.makespan_s = seconds_;
+    record.policy_stalls = grants_->stalls();
+    record.error = sentence_;
+    double unit_bytes = 0, elsewhere = 0;
+    for (const apportion_mpi_array& array : arrays_)
+        unit_bytes += static_cast<double>(array.bytes_per_unit) * static_cast<double>(array.pieces);
+    for (std::size_t r = 0; r < description_.processors.size(); ++r)
+        record.processors.push_back({description_.processors[r].name, "node", static_cast<int>(r)});
+    for (const apportion::GrantRecord& g : grants_->records()) {
+        const bool counts = g.state == apportion::GrantRecord::State::home;
+        record.blocks.push_back({g.block.processor, g.block.first, g.block.units, g.given_s, g.start_s, g.end_s,
+                                 g.end_s - g.start_s, g.home_s, !counts});
+        if (counts && g.block.processor != 0) elsewhere += static_cast<double>(g.block.units);
+    }
+    for (const apportion::LostNode& lost : grants_->lost_nodes())
+        record.lost.push_back({lost.node, lost.at_s, lost.reason, 0});
+    auto report =
+        nlohmann::ordered_json::parse(apportion::report_json(record, policy_->report(), apportion::trace_option()));
+    report["inner_policy"] = part_->policy();
+    report["network"] = {{"bytes", post_.bytes_moved() - bytes_before_}, {"least_bytes", elsewhere * unit_bytes}};
+    return report;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Messages and data between rank 0 and the nodes, as detached sends and receives of StarPU-MPI. What happens on other
+// threads (StarPU-MPI's, workers') becomes an event in one queue, which the thread that runs the load waits for.
+//
+// Messages of one node arrive in the order in which they were sent: each has the next number as its tag. Data are sent
+// when the receiver has said that it waits for them, so that StarPU-MPI never has to put them aside.
+#pragma once
+
+#include <starpu.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/engine/free_units.hpp"
+#include "policies/mpi/apportion_mpi.h"
+#include "policies/mpi/message.hpp"
+
+namespace apportion {
+
+struct Event {
+    enum class Kind {
+        message,  ///< `message`, from `node`
+        sent,     ///< all data of `grant`, to `node`
+        received,
+        done,   ///< `units` by `worker` here, in `seconds`
+        ended,  ///< the node's own load, with `status` and `text`
+    };
+    Kind kind = Kind::message;
+    int node = 0;
+    Message message{};
+    std::int64_t grant = 0;
+    UnitRange units{};
+    int worker = 0;
+    double seconds = 0;
+    int status = 0;
+    std::string text{};
+};
+
+class Post {
+  public:
+    using Arrays = std::vector<apportion_mpi_array>;
+
+    void send(int to, const Message& message);
+    /// The node's next message becomes an event.
+    void listen(int from);
+
+    /// The units' part of those arrays that have this mode, all of it or nothing: one event when it is there. False:
+    /// there are no such arrays, and no event.
+    bool send_data(int to, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
+    bool receive_data(int from, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
+
+    /// From any thread.
+    void add(Event event);
+    /// The next event; none until then.
+    std::optional<Event> wait(std::chrono::steady_clock::time_point until);
+    Event wait();
+
+    /// Messages and data on their way, but for messages that are listened for.
+    std::size_t on_the_way() const { return on_the_way_; }
+    /// From here and to here, since the process began.
+    std::uint64_t bytes_moved() const { return bytes_moved_; }
+
+  private:
+    struct Batch {
+        Event event;
+        std::size_t left = 0;
+    };
+    struct Parcel {
+        Post* post = nullptr;
+        starpu_data_handle_t handle = nullptr;
+        std::unique_ptr<Message> message;  ///< sent or received
+        int from = -1;                     ///< a message that was listened for
+        std::shared_ptr<Batch> batch;      ///< or data
+    };
+    static void delivered(void* parcel);
+    bool move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
+    std::optional<Event> unpack(std::unique_ptr<Parcel> parcel);
+
+    std::map<int, std::int64_t> sent_, heard_;  ///< messages to and from each node
+    std::size_t on_the_way_ = 0;
+    std::uint64_t bytes_moved_ = 0;
+
+    std::mutex mutex_;
+    std::condition_variable something_;
+    std::deque<std::unique_ptr<Parcel>> parcels_;
+    std::deque<Event> events_;
+};
+
+/// Why such arrays cannot travel, or empty.
+std::string why_no_arrays(const Post::Arrays& arrays);
+
+}  // namespace apportion

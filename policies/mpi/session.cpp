@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The C interface of apportion_mpi.h: MPI, StarPU and StarPU-MPI started and ended together, and errors that are the
+// same on all ranks.
+#include "policies/mpi/session.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+#include <starpu_mpi.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "models/io/shown.hpp"
+#include "policies/mpi/nodes_load.hpp"
+#include "policies/starpu/error.hpp"
+
+namespace apportion {
+
+namespace {
+
+std::string last_error = "no error";
+std::unique_ptr<Post> post;
+bool starpu_mpi_runs = false;
+
+std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+void set_last_error(const std::string& sentence) { last_error = shown(sentence); }
+
+/// Runs `body`; the exceptions that it throws are the same on all ranks.
+template <class Body>
+int agreed(Body&& body) noexcept {
+    try {
+        body();
+        return 0;
+    } catch (const ApiError& error) {
+        set_last_error(error.what());
+        return -error.error_number();
+    } catch (const std::exception& error) {
+        set_last_error(error.what());
+        return -EIO;
+    }
+}
+
+/// A core for StarPU-MPI's thread, which is busy while messages are awaited, as starpu_mpi_init_conf does it.
+void leave_core(starpu_conf& conf) {
+    conf.will_use_mpi = 1;
+    if (conf.ncpus != -1 || std::getenv("STARPU_NCPU") || std::getenv("STARPU_NCPUS")) return;
+    conf.reserve_ncpus = conf.reserve_ncpus == -1 ? 1 : conf.reserve_ncpus + 1;
+}
+
+void start(starpu_conf* conf) {
+    World& world = World::get();
+    starpu_conf own;
+    if (!conf) {
+        starpu_conf_init(&own);
+        conf = &own;
+    }
+    if (world.size() > 1) leave_core(*conf);
+    const int status = apportion_init(conf);
+    const std::string sentence = agreed_sentence(world, status == 0 ? "" : apportion_error());
+    if (!sentence.empty()) {
+        if (status == 0) apportion_shutdown();
+        throw ApiError(status == 0 ? EIO : -status, sentence);
+    }
+    post = std::make_unique<Post>();
+    if (world.size() == 1) return;
+    starpu_mpi_runs = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
+    if (const std::string problem = agreed_sentence(world, starpu_mpi_runs ? "" : "starpu_mpi_init_comm failed");
+        !problem.empty())
+        throw ApiError(EIO, problem);
+}
+
+}  // namespace
+
+Post& running_post() {
+    if (!post) throw ApiError(EINVAL, "apportion_mpi_init must be called first");
+    return *post;
+}
+
+std::string agreed_sentence(const World& world, const std::string& problem) {
+    const bool named = !problem.empty() && world.rank() > 0;
+    return world.agreed_problem(named ? fmt::format("rank {} ({}): {}", world.rank(), host_name(), problem) : problem);
+}
+
+void abort_job(const std::string& sentence) {
+    fmt::print(stderr, "apportion: {}\n", shown(sentence));
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    std::abort();
+}
+
+}  // namespace apportion
+
+using apportion::World;
+
+extern "C" {
+
+int apportion_mpi_init(starpu_conf* conf) {
+    return apportion::agreed([&] { apportion::start(conf); });
+}
+
+void apportion_mpi_shutdown(void) {
+    if (std::exchange(apportion::starpu_mpi_runs, false)) starpu_mpi_shutdown();
+    apportion::post.reset();
+    apportion_shutdown();
+    World::finish();
+}
+
+int apportion_mpi_rank(void) {
+    int rank = 0;
+    apportion::agreed([&] { rank = World::get().rank(); });
+    return rank;
+}
+
+int apportion_mpi_nodes(void) {
+    int nodes = 1;
+    apportion::agreed([&] { nodes = World::get().size(); });
+    return nodes;
+}
+
+int apportion_mpi_agree(const char* problem) {
+    return apportion::agreed([&] {
+        const std::string sentence = apportion::agreed_sentence(World::get(), problem ? problem : "");
+        if (!sentence.empty()) throw apportion::ApiError(ECANCELED, sentence);
+    });
+}
+
+int apportion_mpi_share(void* data, size_t bytes) {
+    return apportion::agreed([&] { World::get().share(data, bytes); });
+}
+
+apportion_mpi_load* apportion_mpi_load_create(const apportion_load_options* options, const apportion_mpi_array* arrays,
+                                              unsigned count) {
+    apportion_mpi_load* load = nullptr;
+    if (const int error = apportion::agreed([&] { load = new apportion_mpi_load(options, arrays, count); }))
+        errno = -error;
+    return load;
+}
+
+int apportion_mpi_load_run(apportion_mpi_load* load) {
+    if (!load)
+        return apportion::agreed(
+            [] { throw apportion::ApiError(EINVAL, "apportion_mpi_load_run: the load is NULL; was it created?"); });
+    try {
+        std::string sentence;
+        const int status = load->run(sentence);
+        if (status != 0) apportion::set_last_error(sentence);
+        return status;
+    } catch (const std::exception& error) {
+        apportion::abort_job(error.what());
+    }
+}
+
+const char* apportion_mpi_load_report(apportion_mpi_load* load) { return load ? load->report() : "{}"; }
+
+double apportion_mpi_load_seconds(apportion_mpi_load* load) { return load ? load->seconds() : 0; }
+
+void apportion_mpi_load_destroy(apportion_mpi_load* load) { delete load; }
+
+const char* apportion_mpi_error(void) { return apportion::last_error.c_str(); }
+
+}  // extern "C"

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the parts of this library share while it runs.
+#pragma once
+
+#include <string>
+
+#include "policies/mpi/post.hpp"
+#include "policies/mpi/world.hpp"
+
+namespace apportion {
+
+/// Throws ApiError before apportion_mpi_init.
+Post& running_post();
+
+/// The sentence of the lowest rank that has a `problem`, with its name unless it is rank 0; empty: all are well.
+std::string agreed_sentence(const World& world, const std::string& problem);
+
+/// What cannot be agreed on any more: says so on standard error and ends all ranks.
+[[noreturn]] void abort_job(const std::string& sentence);
+
+}  // namespace apportion

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/mpi/world.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <numeric>
+
+#include "policies/starpu/error.hpp"
+
+namespace apportion {
+
+namespace {
+
+std::unique_ptr<World> world;
+
+void check(int status, const char* function) {
+    if (status == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(status, text, &length);
+    throw ApiError(EIO, std::string(function) + " failed: " + text);
+}
+
+}  // namespace
+
+World& World::get() {
+    if (!world) world.reset(new World);
+    return *world;
+}
+
+World::World() {
+    int running = 0, level = MPI_THREAD_SINGLE;
+    MPI_Initialized(&running);
+    if (!running) {
+        check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+        started_here_ = true;
+    } else {
+        MPI_Query_thread(&level);
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    if (level < MPI_THREAD_MULTIPLE && size_ > 1)
+        throw ApiError(ENOTSUP,
+                       "MPI gives no thread level MPI_THREAD_MULTIPLE, which StarPU-MPI's thread needs beside the "
+                       "program's; start MPI with it, or take an MPI that has it");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &common_), "MPI_Comm_dup");
+}
+
+void World::finish() {
+    if (!world) return;
+    MPI_Comm_free(&world->common_);
+    if (world->started_here_) MPI_Finalize();
+    world.reset();
+}
+
+std::string World::agreed_problem(const std::string& problem) const {
+    const int mine = problem.empty() ? size_ : rank_;
+    int lowest = size_;
+    check(MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, common_), "MPI_Allreduce");
+    if (lowest == size_) return {};
+    std::string sentence = problem;
+    int length = static_cast<int>(sentence.size());
+    check(MPI_Bcast(&length, 1, MPI_INT, lowest, common_), "MPI_Bcast");
+    sentence.resize(static_cast<std::size_t>(length));
+    check(MPI_Bcast(sentence.data(), length, MPI_CHAR, lowest, common_), "MPI_Bcast");
+    return sentence;
+}
+
+void World::share(void* data, std::size_t bytes) const {
+    constexpr std::size_t kMost = std::size_t{1} << 30;  // counts are ints
+    auto* at = static_cast<char*>(data);
+    for (std::size_t done = 0; done < bytes; done += kMost)
+        check(MPI_Bcast(at + done, static_cast<int>(std::min(kMost, bytes - done)), MPI_BYTE, 0, common_), "MPI_Bcast");
+}
+
+std::vector<std::string> World::gather(const std::string& text) const {
+    const int mine = static_cast<int>(text.size());
+    std::vector<int> lengths(static_cast<std::size_t>(size_)), begins(lengths.size());
+    check(MPI_Allgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, common_), "MPI_Allgather");
+    std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
+    std::string all(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
+    check(MPI_Allgatherv(text.data(), mine, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, common_),
+          "MPI_Allgatherv");
+    std::vector<std::string> texts;
+    for (std::size_t r = 0; r < lengths.size(); ++r)
+        texts.push_back(all.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+    return texts;
+}
+
+}  // namespace apportion

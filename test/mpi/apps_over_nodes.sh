@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# apps_over_nodes.sh APPS [OUTER...]: every application over four nodes, one of them handicapped, under outer and inner
+# policies: verified on rank 0, the report counts each unit once, and results are those of one process.
+. "$(dirname "$0")/run_nodes.sh"
+apps=$1
+shift
+outer=("$@")
+[ ${#outer[@]} -gt 0 ] || outer=(plb-hec equal fpm-dynamic)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# app, arguments; then checks of the JSON object
+over_nodes() {
+    local app=$1 json
+    shift
+    for policy in "${outer[@]}"; do
+        for inner in plb-hec dmda; do
+            json=$(APPORTION_NODES=$policy STARPU_SCHED=$inner nodes -np 1 "$apps/$app" "$@" --json : -np 2 "$apps/$app" "$@" --json : \
+                -np 1 env APPORTION_HANDICAP=0=3 "$apps/$app" "$@" --json) || {
+                fail "$app under $policy/$inner: status $?"
+                continue
+            }
+            python3 - "$app" "$policy/$inner" "$json" <<'END' || fail "$app under $policy/$inner"
+import json, sys
+app, policy, text = sys.argv[1:]
+run = json.loads(text)
+report = run["report"]
+def expect(what, is_so):
+    if not is_so: sys.exit(f"{app} under {policy}: {what}: {text[:2000]}")
+expect("verified", run["verified"])
+expect("nodes", run["nodes"] == 4 and len(report["processors"]) == 4)
+expect("policy", run["policy"] == policy)
+expect("each unit once", sum(p["units"] for p in report["processors"]) == report["units"])
+expect("reports of the nodes", len(report["nodes"]) == 4)
+END
+        done
+    done
+}
+over_nodes matmul --size 300,500,200
+over_nodes blackscholes --size 3000 --paths 500
+over_nodes grn --size 2000 --targets 90
+over_nodes fft2d --size 300,200
+over_nodes jacobi_batch --size 40,60
+
+# The same bits as in one process, where they are promised.
+"$apps/blackscholes" --size 2000 --paths 300 --out "$folder/one.npy" >"$folder/log"
+nodes -np 3 "$apps/blackscholes" --size 2000 --paths 300 --out "$folder/three.npy" >"$folder/log" || fail "blackscholes with --out"
+cmp -s "$folder/one.npy" "$folder/three.npy" || fail "blackscholes over nodes has other bits than in one process"
+
+# Small loads: more nodes than units, and one node.
+nodes -np 4 "$apps/matmul" --size 8,2,8 --json >"$folder/log" || fail "more nodes than units: $(cat "$folder/log")"
+nodes -np 1 "$apps/matmul" --size 200 --json >"$folder/log" || fail "one node: $(cat "$folder/log")"
+nodes -np 3 "$apps/matmul" --size 200 --repeat 3 --json >"$folder/log" || fail "several runs: $(cat "$folder/log")"
+[ $failed = 0 ]

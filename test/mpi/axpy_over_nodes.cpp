@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A user's program over nodes: y = 2 x + 1 of vectors, or of matrices whose rows are units. axpy_over_nodes UNITS [CASE
+// RANK]: what goes wrong on that rank. Status 0 when rank 0's result is right; prints the number of nodes and of lost
+// ones, and, with CASE timing, the makespan.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/mpi/apportion_mpi.h"
+#include "policies/starpu/apportion.hpp"
+
+namespace {
+
+constexpr std::size_t kColumns = 3;
+
+struct Work {
+    std::vector<double> x, y;
+    std::size_t units = 0;
+    bool rows = false;
+    std::string what;
+    int rank = -1;  ///< on which that happens
+};
+
+Work work;
+std::atomic<int> tasks = 0;
+
+void compute(void* buffers[], void*) {
+    const bool here = apportion_mpi_rank() == work.rank;
+    const int number = tasks++;
+    if (here && work.what == "fails" && number > 3) {
+        apportion_block_failed("the test wants it");
+        return;
+    }
+    const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
+    const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
+    const auto* x = reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0]));
+    auto* y = reinterpret_cast<double*>(STARPU_MATRIX_GET_PTR(buffers[1]));
+    double us_per_unit = 200;
+    if (here && work.what == "late" && number > 3) us_per_unit *= 100;
+    if (here && work.what == "slow") us_per_unit *= 3;
+    const std::size_t units = work.rows ? nx : ny;
+    usleep(static_cast<useconds_t>(us_per_unit * static_cast<double>(units)));
+    for (std::size_t j = 0; j < ny; ++j)
+        for (std::size_t i = 0; i < nx; ++i) y[i + j * ldy] = 2 * x[i + j * ldx] + 1;
+}
+
+int fill(starpu_task* task, apportion_block* block, void*) {
+    if (work.rows) {
+        task->handles[0] = apportion_block_matrix(block, STARPU_R, &work.x[block->first], work.units, block->units,
+                                                  kColumns, sizeof(double));
+        task->handles[1] = apportion_block_matrix(block, STARPU_W, &work.y[block->first], work.units, block->units,
+                                                  kColumns, sizeof(double));
+    } else {
+        task->handles[0] = apportion_block_matrix(block, STARPU_R, &work.x[block->first * kColumns], kColumns, kColumns,
+                                                  block->units, sizeof(double));
+        task->handles[1] = apportion_block_matrix(block, STARPU_W, &work.y[block->first * kColumns], kColumns, kColumns,
+                                                  block->units, sizeof(double));
+    }
+    return 0;
+}
+
+int complain() {
+    if (apportion_mpi_rank() == 0) std::fprintf(stderr, "axpy_over_nodes: %s\n", apportion_mpi_error());
+    apportion_mpi_shutdown();
+    return 2;
+}
+
+/// 0: right.
+int run(apportion_mpi_load* load) {
+    for (int times = 0; times < 2; ++times) {
+        std::fill(work.y.begin(), work.y.end(), -1);
+        tasks = 0;
+        if (apportion_mpi_load_run(load) != 0) return 2;
+        if (apportion_mpi_rank() != 0) continue;
+        for (std::size_t i = 0; i < work.x.size(); ++i)
+            if (work.y[i] != 2 * work.x[i] + 1) {
+                std::fprintf(stderr, "axpy_over_nodes: element %zu is wrong: %g\n", i, work.y[i]);
+                return 1;
+            }
+        const auto report = nlohmann::json::parse(apportion_mpi_load_report(load));
+        std::size_t units = 0;
+        for (const auto& node : report.at("processors")) units += node.at("units").get<std::size_t>();
+        if (units != work.units) return std::fprintf(stderr, "axpy_over_nodes: %zu units counted\n", units), 1;
+        std::printf("%zu nodes, %zu lost, %g s\n", report.at("processors").size(), report.at("lost_processors").size(),
+                    apportion_mpi_load_seconds(load));
+        const auto& network = report.at("network");
+        std::printf("bytes %.0f, at least %.0f\n", network.at("bytes").get<double>(),
+                    network.at("least_bytes").get<double>());
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (apportion_mpi_init(nullptr) != 0) return complain();
+    work.units = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
+    work.what = argc > 2 ? argv[2] : "";
+    work.rank = argc > 3 ? std::atoi(argv[3]) : -1;
+    work.rows = work.what == "rows";
+    const bool here = apportion_mpi_rank() == work.rank;
+    if (here && work.what == "differs") ++work.units;
+    work.x.assign(std::max<std::size_t>(1, work.units) * kColumns, 0);
+    work.y.assign(work.x.size(), 0);
+    if (apportion_mpi_rank() == 0)
+        for (std::size_t i = 0; i < work.x.size(); ++i) work.x[i] = static_cast<double>(i);
+
+    starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    if (!(here && work.what == "unable")) codelet.cpu_funcs[0] = compute;
+    codelet.nbuffers = 2;
+    codelet.modes[0] = STARPU_R;
+    codelet.modes[1] = STARPU_W;
+    codelet.name = "axpy";
+    apportion::LoadOptions options("axpy", work.units, codelet, fill);
+    const std::size_t unit = work.rows ? sizeof(double) : kColumns * sizeof(double);
+    const std::size_t pieces = work.rows ? kColumns : 1, stride = work.rows ? work.units * sizeof(double) : 0;
+    const apportion_mpi_array arrays[] = {{work.x.data(), unit, pieces, stride, STARPU_R},
+                                          {work.y.data(), unit, pieces, stride, STARPU_W}};
+    apportion_mpi_load* load = apportion_mpi_load_create(&options, arrays, 2);
+    if (!load) return complain();
+    const int status = run(load);
+    if (status == 2 && apportion_mpi_rank() == 0) std::fprintf(stderr, "axpy_over_nodes: %s\n", apportion_mpi_error());
+    apportion_mpi_load_destroy(load);
+    apportion_mpi_shutdown();
+    return status;
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# own_program.sh AXPY_OVER_NODES: a user's program over nodes, whose data are vectors or rows of a matrix; ranks that are
+# slow, late, fail or differ.
+. "$(dirname "$0")/run_nodes.sh"
+axpy=$1
+# lost nodes, at least (on a busy machine healthy ones may be late), then arguments of mpirun
+right() {
+    local lost=$1 said
+    shift
+    said=$(nodes "$@" 2>&1) || { fail "status $?: $*: $said"; return; }
+    [ "$(grep -c 'nodes, [0-9]* lost' <<<"$said")" = 2 ] || fail "no two runs: $*: $said"
+    [ "$(sed -n 's/.*nodes, \([0-9]*\) lost.*/\1/p' <<<"$said" | sort -n | tail -1)" -ge "$lost" ] || fail "not $lost lost: $*: $said"
+}
+for policy in plb-hec equal greedy acosta hdss fpm-dynamic; do
+    for inner in plb-hec eager; do
+        right 0 -np 3 env APPORTION_NODES=$policy STARPU_SCHED=$inner "$axpy" 500
+    done
+done
+for units in 0 1 2 7; do right 0 -np 3 "$axpy" $units; done
+right 0 -np 3 "$axpy" 400 rows
+right 0 -np 1 "$axpy" 400 rows
+right 0 -np 3 "$axpy" 2000 slow 1
+# Under greedy grants are many, so that the failing and the late node have some.
+right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
+right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
+right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
+
+# words of the sentence, then arguments of mpirun
+refused() {
+    local words=$1 status=0 said
+    shift
+    said=$(nodes "$@" 2>&1) || status=$?
+    [ $status != 0 ] && [ $status != 124 ] && [ $status != 137 ] || fail "status $status: $*"
+    [ "$(grep -c "$words" <<<"$said")" = 1 ] || fail "not said once, '$words': $*: $said"
+}
+refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
+refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
+refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0
+[ $failed = 0 ]
