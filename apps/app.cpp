@@ -162,8 +162,11 @@ StarpuSession::StarpuSession() {
 
 StarpuSession::~StarpuSession() { Nodes::here().stop(); }
 
-void Nodes::refuse_several(const std::string& app) const {
-    if (size() > 1) throw UsageError(fmt::format("{} runs on one node; start it without mpirun, or with -np 1", app));
+void Nodes::refuse_several(const std::string& app) {
+    agreed([&] {
+        if (size() > 1)
+            throw UsageError(fmt::format("{} runs on one node; start it without mpirun, or with -np 1", app));
+    });
 }
 
 bool is_to_be_written(const Outcome& outcome, const std::string& file) {

@@ -57,7 +57,7 @@ class Nodes {
     virtual void require_same(const std::string& what, const std::string& text) { (void)what, (void)text; }
 
     /// Throws UsageError when there are several.
-    void refuse_several(const std::string& app) const;
+    void refuse_several(const std::string& app);
 
     /// StarPU, until stop(). Throws apportion::Error, as all ranks do.
     virtual void start();
