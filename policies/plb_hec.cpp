@@ -20,11 +20,9 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/config.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_pipeline.hpp"
-#include "policies/plb_hec/plb_hec_published.hpp"
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/block_replay.hpp"
 #include "policies/shared/redistribution.hpp"
@@ -401,16 +399,10 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
 
 }  // namespace
 
-static std::unique_ptr<Policy> make_plb_hec() {
-    if (plb_hec_option() == PlbHecVariant::published) return make_plb_hec_published();
-    return std::make_unique<PlbHecImproved>();
-}
-
 extern const PolicyEntry plb_hec_policy;
-const PolicyEntry plb_hec_policy{.name = "plb-hec",
-                                 .description =
-                                     "time functions learnt while running, next block by the equal-finish plan "
-                                     "(APPORTION_PLB_HEC=improved|published)",
-                                 .make = make_plb_hec};
+const PolicyEntry plb_hec_policy{
+    .name = "plb-hec",
+    .description = "time functions learnt while running, next block by the equal-finish plan",
+    .make = make_policy<PlbHecImproved>};
 
 }  // namespace apportion
