@@ -202,6 +202,7 @@ PolicyReport PlbHecPublished::report() const {
     }
     report.solves = solver_.statistics().solves;
     report.solver_fallbacks = solver_.statistics().fallbacks;
+    report.solver_difference = solver_.statistics().largest_difference;
     report.solver_seconds = solver_.statistics().seconds;
     return report;
 }

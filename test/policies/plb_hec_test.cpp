@@ -78,6 +78,20 @@ TEST_CASE("plb-hec is never more than 3 % behind the best greedy on any of PLB-H
         }
 }
 
+TEST_CASE(
+    "IPOPT decides plb-hec's distributions that last a hundred times as long as it takes, the bisection shorter ones") {
+    const FakePlatform platform = plain_platform({4000, 1000}, 1e-4);
+    for (const auto& [units, by_ipopt] : {std::pair<Units, bool>{100'000, true}, {2000, true}, {200, false}}) {
+        INFO(units << " units");
+        const auto policy = improved();
+        CHECK(run(platform, *policy, platform.load(units)).done);
+        const PolicyReport report = policy->report();
+        CHECK((report.solves > 0) == by_ipopt);
+        CHECK((report.bisections > 0) == !by_ipopt);
+        CHECK(report.solver_difference < 1e-5);
+    }
+}
+
 TEST_CASE("plb-hec asks IPOPT a bounded number of times") {
     const FakePlatform platform = plb_hec_machines("ABCD", 65536);
     const auto policy = improved();
