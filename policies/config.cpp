@@ -44,9 +44,6 @@ std::optional<double> stall_factor(std::string_view text) {
     return value && (*value == 0 || *value >= 1) ? value : std::nullopt;
 }
 
-std::string check_plb_hec(const std::string& value) {
-    return value == "improved" || value == "published" ? "" : "it must be improved or published";
-}
 std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number from 1 to 2^63 - 1";
 }
@@ -77,7 +74,6 @@ std::string check_fft_planning(const std::string& value) {
 std::string check_nothing(const std::string&) { return ""; }
 
 const EnvironmentVariable kVariables[] = {
-    {"APPORTION_PLB_HEC", "variant of plb-hec", "improved | published", "improved", check_plb_hec},
     {"APPORTION_INITIAL_BLOCK", "units of a first block (plb-hec: of a device)", "integer >= 1", "units / (64 workers)",
      check_positive},
     {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
@@ -146,9 +142,6 @@ std::optional<std::string> check_environment() {
     return std::nullopt;
 }
 
-PlbHecVariant plb_hec_option() {
-    return value_of("APPORTION_PLB_HEC") == "published" ? PlbHecVariant::published : PlbHecVariant::improved;
-}
 std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }

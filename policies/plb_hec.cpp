@@ -20,11 +20,9 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/config.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_pipeline.hpp"
-#include "policies/plb_hec/plb_hec_published.hpp"
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/block_replay.hpp"
 #include "policies/shared/redistribution.hpp"
@@ -41,7 +39,7 @@ struct PlbHecOptions {
     double extrapolation_error = 0.05;  ///< more for every doubling beyond it
     double most_parts = 4;              ///< a share that could be one block becomes at most so many
     double full_rest = 0.5;             ///< of the memory that the blocks after it would fill, at most: it may grow
-    double worthwhile_s = 0.5;          ///< distributions that predict less are left to the bisection, without IPOPT
+    double worthwhile_s = 0.2;          ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
 /// What has run twice as long as predicted is not as predicted, and what is unknown may take twice as long as is known
@@ -131,6 +129,7 @@ class PlbHecImproved final : public Policy {
         models_.report(report);
         report.solves = solver_.statistics().solves;
         report.solver_fallbacks = solver_.statistics().fallbacks;
+        report.solver_difference = solver_.statistics().largest_difference;
         report.solver_seconds = solver_.statistics().seconds;
         return report;
     }
@@ -298,7 +297,9 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
     if (!all_measured_ || !decision_) return;
-    if (plan_.finish_s - now_s >= options_.worthwhile_s) {
+    if (plan_.finish_s - now_s < options_.worthwhile_s) {
+        ++report_.bisections;
+    } else {
         for (int p = 0; p < count; ++p) times_[index(p)].fix_blocks(plan_.shares_units[index(p)]);
         plan_ = solver_.solve(problem_);
         for (PipelineTime& time : times_) time.release_blocks();
@@ -401,16 +402,10 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
 
 }  // namespace
 
-static std::unique_ptr<Policy> make_plb_hec() {
-    if (plb_hec_option() == PlbHecVariant::published) return make_plb_hec_published();
-    return std::make_unique<PlbHecImproved>();
-}
-
 extern const PolicyEntry plb_hec_policy;
-const PolicyEntry plb_hec_policy{.name = "plb-hec",
-                                 .description =
-                                     "time functions learnt while running, next block by the equal-finish plan "
-                                     "(APPORTION_PLB_HEC=improved|published)",
-                                 .make = make_plb_hec};
+const PolicyEntry plb_hec_policy{
+    .name = "plb-hec",
+    .description = "time functions learnt while running, next block by the equal-finish plan",
+    .make = make_policy<PlbHecImproved>};
 
 }  // namespace apportion

@@ -117,6 +117,9 @@ struct PolicyReport {
     std::vector<PlannedDistribution> distributions;
     int solves = 0;            ///< distributions planned; of plb-hec: equal-finish problems solved by IPOPT
     int solver_fallbacks = 0;  ///< of these, how often bisection's answer was taken instead
+    int bisections = 0;  ///< further distributions that the bisection decided, because IPOPT was not worth its time
+    double solver_difference =
+        0;  ///< largest part of the units that IPOPT's and the bisection's answers give differently
     double solver_seconds = 0;
     std::string profile;  ///< file of the recorded times that the plan rests on
     int rebalances = 0;

@@ -3,7 +3,7 @@
 // What plb-hec knows about the processors: measured blocks, the fitted curve F of the kernel and the lines of the
 // transfers, in and out. Kept from one run of a load to the next while the processors stay the same.
 //
-// Two things the paper does not have, and that its published variant switches off:
+// Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
 //  would
 //    learn in nine;
