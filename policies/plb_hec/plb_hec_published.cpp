@@ -37,6 +37,7 @@ PlbHecModels::Options published_models() {
     PlbHecModels::Options options;
     options.pooled = false;
     options.robust = false;
+    options.learnt = false;
     return options;
 }
 
