@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace apportion {
@@ -10,7 +11,7 @@ namespace apportion {
 namespace {
 
 constexpr double kContradiction = 1.5;   // ratio of times that noise does not explain, as in partial_model.cpp
-constexpr double kKnown = 1.25;          // times are known that far beyond the sizes
+constexpr double kAlike = 1.25;          // ratio of sizes whose times per unit compare, as in plb_hec_models.cpp
 constexpr double kMatters = 0.01;        // of the longest block: what is less makes no plan worse
 constexpr std::int64_t kLatest = 4;      // blocks of one size that its mean is about
 constexpr double kLongerThanMore = 1.5;  // than a block of more units: that was a spike, as in plb_hec_models.cpp
@@ -43,16 +44,30 @@ LearntTimes::LearntTimes(std::vector<ProfilePoint> points) : points_(std::move(p
     while (points_.size() > kMostSizes) join_nearest_sizes();
 }
 
+/// Beside a size of about as many units the times compare; elsewhere, between a smaller and a larger one, the time
+/// should lie between theirs, however wide the gap.
 bool LearntTimes::contradicts(const ProfilePoint& block) const {
-    if (points_.empty()) return false;
-    const auto units = static_cast<double>(block.units);
-    if (units * kKnown < static_cast<double>(points_.front().units) ||
-        units > kKnown * static_cast<double>(points_.back().units))
+    const auto right = std::ranges::lower_bound(points_, block.units, {}, &ProfilePoint::units);
+    const bool has_right = right != points_.end(), has_left = right != points_.begin();
+    const auto ratio_of_units = [&](const ProfilePoint& point) {
+        return static_cast<double>(block.units) / static_cast<double>(point.units);
+    };
+    const auto alike = [&](const ProfilePoint& point) {
+        const double ratio = ratio_of_units(point);
+        return std::max(ratio, 1 / ratio) <= kAlike;
+    };
+    double least_s = has_left ? (right - 1)->seconds : 0;
+    double most_s = has_right ? right->seconds : std::numeric_limits<double>::infinity();
+    if (has_right && alike(*right))
+        least_s = most_s = right->seconds * ratio_of_units(*right);
+    else if (has_left && alike(*(right - 1)))
+        least_s = most_s = (right - 1)->seconds * ratio_of_units(*(right - 1));
+    else if (!has_left || !has_right)
         return false;
-    const double known_s = interpolated_seconds(points_, units);
-    const double ratio = block.seconds / known_s;
     const double longest_s = std::max(block.seconds, points_.back().seconds);
-    return std::max(ratio, 1 / ratio) > kContradiction && std::abs(block.seconds - known_s) > kMatters * longest_s;
+    const double excess_s = std::max(block.seconds - most_s, least_s - block.seconds);
+    return (block.seconds > kContradiction * most_s || kContradiction * block.seconds < least_s) &&
+           excess_s > kMatters * longest_s;
 }
 
 void LearntTimes::add(const ProfilePoint& block) {

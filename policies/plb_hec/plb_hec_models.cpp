@@ -54,6 +54,7 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
             refit(entry);
     }
     for (const auto& [kind, entry] : last_of_kind) refit(*entry);
+    for (Entry& entry : entries_) entry.unchecked = true;
 }
 
 bool PlbHecModels::complete() const {
@@ -122,6 +123,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         verdict = SampleVerdict::changed;
     }
     entry.suspect.reset();
+    entry.unchecked = false;
     if (options_.robust)
         discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
             return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;

@@ -55,6 +55,9 @@ class PlbHecModels {
     /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest.
     bool sizes_differ(int processor) const;
     bool complete() const;  ///< every processor has a curve
+    /// Whether what earlier processes learnt of it has not been seen to be right yet: by the first blocks, that is.
+    bool to_be_checked(int processor) const { return at(processor).unchecked; }
+    bool suspected(int processor) const { return at(processor).suspect.has_value(); }
 
     const TransferLine& in(int processor) const { return at(processor).in; }
     const TransferLine& out(int processor) const { return at(processor).out; }
@@ -72,6 +75,7 @@ class PlbHecModels {
         Processor processor;
         std::deque<BlockTime> samples;
         std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
+        bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
         bool pooled = false;               ///< shares with others of its kind that are pooled
         double last_start_s = 0;
         TransferLine in, out;

@@ -84,6 +84,17 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
 void Learning::save() {
     if (std::ranges::all_of(blocks_, [](const auto& blocks) { return blocks.empty(); })) return;
     saved_ = std::chrono::steady_clock::now();
+    try {
+        write_learnt(file_, key_, merged());
+    } catch (const std::exception& error) {
+        tell(fmt::format("what the load '{}' learnt is not kept: {}; APPORTION_LEARN=0 does without", key_.load,
+                         error.what()));
+        on_ = false;
+    }
+}
+
+/// What the file has by now, with the blocks since it was written.
+LearntProfile Learning::merged() {
     LearntProfile kept;
     try {
         kept = read_learnt(file_, key_);
@@ -100,13 +111,7 @@ void Learning::save() {
         blocks_[p].clear();
     }
     if (!std::exchange(counted_, true)) ++kept.processes;
-    try {
-        write_learnt(file_, key_, kept);
-    } catch (const std::exception& error) {
-        tell(fmt::format("what the load '{}' learnt is not kept: {}; APPORTION_LEARN=0 does without", key_.load,
-                         error.what()));
-        on_ = false;
-    }
+    return kept;
 }
 
 }  // namespace apportion

@@ -29,6 +29,7 @@ class Learning {
     void save();
 
   private:
+    LearntProfile merged();
     void tell(const std::string& problem);
 
     bool on_ = false;

@@ -51,6 +51,15 @@ TEST_CASE("a process whose only block contradicts what is known is believed") {
     CHECK(times.points()[0].seconds == 120);
 }
 
+TEST_CASE("sizes far from all others contradict nothing that lies between their times") {
+    LearntTimes times;
+    for (const std::int64_t units : {1, 1000}) times.add(block(units, 1 + 0.01 * double(units)));
+    for (const std::int64_t units : {30, 60}) times.add(block(units, 5));  // a straight line says 1.3 and 1.6
+    CHECK(times.points().size() == 4);
+    for (int k = 0; k < 2; ++k) times.add(block(200, 17));
+    CHECK(times.points().front().units == 200);
+}
+
 TEST_CASE("a deviation that is small beside the longest block contradicts nothing") {
     LearntTimes times = line(1);
     times.add(block(10'000, 10'000));
