@@ -116,7 +116,7 @@ TEST_CASE("plb-hec begins with what an earlier process learnt as if it had been 
     const auto second = find_policy("plb-hec")->make();
     const double second_s = run(platform, *second, load).makespan_s;
     CHECK(second->report().distributions.at(0).reason == "models of the previous run");
-    CHECK(second_s <= 1.06 * again_s);  // it looks first whether that is still right
+    CHECK(second_s <= 1.1 * again_s);  // it looks first whether that is still right
     CHECK(second_s < first.makespan_s);
 }
 
