@@ -80,6 +80,7 @@ const EnvironmentVariable kVariables[] = {
      check_positive},
     {"APPORTION_PROFILES", "recorded profiles: a folder of them, or one file", "folder | file name",
      "~/.local/share/apportion/profiles", check_nothing},
+    {"APPORTION_LEARN", "1: what runs learn about kernels is kept for later processes", "0 | 1", "1", check_switch},
     {"APPORTION_REPORT", "file that every finished load appends its JSON report to", "file name", "none",
      check_nothing},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
@@ -146,6 +147,7 @@ std::optional<Units> initial_block_option() { return whole_number(value_of("APPO
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }
 std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
+bool learn_option() { return value_of("APPORTION_LEARN") != "0"; }
 bool trace_option() { return value_of("APPORTION_TRACE") == "1"; }
 double stall_factor_option() {
     constexpr double kDefault = 50;
