@@ -139,7 +139,7 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
     if (best) shape.line_slope_ = best->raw(best->scale_, 1);
     constexpr std::size_t kFewSizes = 6;
     constexpr double kGoodLine = 0.1;  // with few sizes, only what no line explains is worth a bent curve
-    if (sizes >= kFewSizes || (sizes >= 4 && !(best && best->error_ < kGoodLine))) {
+    if (sizes >= kFewSizes || (sizes >= 4 && !(options.line_first && best && best->error_ < kGoodLine))) {
         best_criterion =
             best ? criterion(best->error_ * best->error_ * static_cast<double>(valid.size()), valid.size(), 2)
                  : std::numeric_limits<double>::infinity();

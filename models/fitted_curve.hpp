@@ -28,6 +28,7 @@ struct BlockTime {
 struct FitOptions {
     double trusted_growth = 2;  ///< F is used up to this multiple of the largest measured size, and as a line beyond
     int largest_subset = 3;     ///< basis functions used together
+    bool line_first = true;     ///< with four or five sizes, a line that is within a tenth is kept
 };
 
 class FittedCurve {

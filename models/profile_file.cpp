@@ -18,7 +18,7 @@ namespace apportion {
 
 namespace {
 
-constexpr std::string_view kColumns[] = {"processor", "units", "seconds", "ci", "repetitions"};
+constexpr std::string_view kColumns[] = {"processor", "units", "seconds", "ci", "repetitions", "in", "out"};
 constexpr std::size_t kRequired = 3;
 /// Beyond these a number is a mistake: times [s], units.
 constexpr double kShortest = 1e-12, kLongest = 1e12;
@@ -65,6 +65,7 @@ class Reader {
     void read_header();
     void read_note(std::string_view line);
     ProfilePoint read_point() const;
+    double read_transfer(std::size_t column) const;
     std::size_t processor_index();
     void sort_points(std::size_t processor);
 
@@ -131,6 +132,15 @@ void Reader::read_note(std::string_view line) {
         profile_.notes.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 2)));
 }
 
+double Reader::read_transfer(std::size_t column) const {
+    if (columns_ <= column || fields_[column].empty()) return 0;
+    const auto seconds = parse<double>(fields_[column]);
+    if (!seconds || !std::isfinite(*seconds) || *seconds < 0)
+        fail(line_, fmt::format("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
+                                in_quotes(fields_[column])));
+    return *seconds;
+}
+
 ProfilePoint Reader::read_point() const {
     const auto units = parse_units(fields_[1]);
     if (!units || *units <= 0 || *units > kMostUnits)
@@ -156,6 +166,8 @@ ProfilePoint Reader::read_point() const {
                                     in_quotes(fields_[4])));
         point.repetitions = *repetitions;
     }
+    point.in_s = read_transfer(5);
+    point.out_s = read_transfer(6);
     return point;
 }
 
@@ -244,13 +256,19 @@ std::string on_one_line(const std::string& text) { return text.find('\n') == std
 void write_profile(std::ostream& out, const Profile& profile) {
     for (const auto& [key, value] : profile.notes)
         out << "# " << on_one_line(key) << (key.empty() ? "" : ": ") << on_one_line(value) << '\n';
-    out << "processor,units,seconds,ci,repetitions\n";
+    const bool transfers = std::ranges::any_of(profile.processors, [](const ProcessorProfile& processor) {
+        return std::ranges::any_of(processor.points, [](const ProfilePoint& p) { return p.in_s > 0 || p.out_s > 0; });
+    });
+    const auto if_known = [](double seconds) {
+        return seconds > 0 && std::isfinite(seconds) ? fmt::format("{}", seconds) : "";
+    };
+    out << "processor,units,seconds,ci,repetitions" << (transfers ? ",in,out\n" : "\n");
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
             out << csv_name(on_one_line(processor.name)) << fmt::format(",{},{},", point.units, point.seconds);
-            if (point.ci_s > 0 && std::isfinite(point.ci_s)) out << fmt::format("{}", point.ci_s);
-            out << ',';
+            out << if_known(point.ci_s) << ',';
             if (point.repetitions > 0) out << point.repetitions;
+            if (transfers) out << ',' << if_known(point.in_s) << ',' << if_known(point.out_s);
             out << '\n';
         }
 }

@@ -9,8 +9,9 @@
 //
 // Lines of any order; a name with a comma stands in quotes; blank lines, CRLF and units written as 64.0 or 6.4e1 are
 // accepted; a line with '#' is a note. The columns ci (half width of the confidence interval [s]) and repetitions are
-// optional. A size that is not listed cannot be used by that processor: it was not measured, or fails there. Everything
-// else is an error with file and line.
+// optional, and so are in and out behind them: seconds that the data of such a block travel to the processor and its
+// results back. A size that is not listed cannot be used by that processor: it was not measured, or fails there.
+// Everything else is an error with file and line.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct ProfilePoint {
     double seconds = 0;            ///< > 0
     double ci_s = 0;               ///< half width of the confidence interval; 0: not known
     std::int64_t repetitions = 0;  ///< 0: not known
+    double in_s = 0, out_s = 0;    ///< of its transfers; 0: not known
 
     bool operator==(const ProfilePoint&) const = default;
 };
@@ -49,7 +51,7 @@ struct Profile {
 Profile read_profile(std::istream& in, const std::string& name);
 Profile read_profile(const std::string& path);
 
-/// Writes all five columns; reading them gives the same numbers back.
+/// Writes five columns, or all seven where a transfer is known; reading them gives the same numbers back.
 void write_profile(std::ostream& out, const Profile& profile);
 
 /// Replaces the file, see replace_file().

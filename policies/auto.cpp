@@ -5,6 +5,9 @@
 // without any, plb-hec, which needs none. A policy that plans from the record is guarded
 // (policies/shared/guarded_policy.hpp): when blocks take clearly other times than recorded, plb-hec gets what is left.
 //
+// What runs learnt may be out of date, and is measured at few sizes: plb-hec, which begins with it as well, finds out
+// at less cost than a plan. So learnt times need no rehearsal.
+//
 // A load that runs again keeps its policy. plb-hec decides block by block, so that its virtual run costs milliseconds:
 // short loads for which there is a plan are spared.
 //
@@ -83,7 +86,7 @@ void Auto::choose(const LoadDescription& load) {
     problem_ = load.recorded.problem;
     chosen_ = kAdaptive;
     const std::vector<PiecewiseLinear> functions = recorded_functions(load);
-    if (functions.empty()) {
+    if (functions.empty() || load.recorded.learnt) {
         // Models of an earlier load on the same processors are worth keeping.
         if (!policy_ || dynamic_cast<GuardedPolicy*>(policy_.get())) policy_ = adaptive.make();
         return;

@@ -44,9 +44,6 @@ std::optional<double> stall_factor(std::string_view text) {
     return value && (*value == 0 || *value >= 1) ? value : std::nullopt;
 }
 
-std::string check_plb_hec(const std::string& value) {
-    return value == "improved" || value == "published" ? "" : "it must be improved or published";
-}
 std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number from 1 to 2^63 - 1";
 }
@@ -80,7 +77,6 @@ std::string check_policy(const std::string& value) {
 std::string check_nothing(const std::string&) { return ""; }
 
 const EnvironmentVariable kVariables[] = {
-    {"APPORTION_PLB_HEC", "variant of plb-hec", "improved | published", "improved", check_plb_hec},
     {"APPORTION_NODES", "policy that grants units to nodes, in programs started by mpirun", "name of a policy",
      "plb-hec", check_policy},
     {"APPORTION_INITIAL_BLOCK", "units of a first block (plb-hec: of a device)", "integer >= 1", "units / (64 workers)",
@@ -89,6 +85,7 @@ const EnvironmentVariable kVariables[] = {
      check_positive},
     {"APPORTION_PROFILES", "recorded profiles: a folder of them, or one file", "folder | file name",
      "~/.local/share/apportion/profiles", check_nothing},
+    {"APPORTION_LEARN", "1: what runs learn about kernels is kept for later processes", "0 | 1", "1", check_switch},
     {"APPORTION_REPORT", "file that every finished load appends its JSON report to", "file name", "none",
      check_nothing},
     {"APPORTION_TRACE", "1: the report lists every block", "0 | 1", "0", check_switch},
@@ -152,9 +149,6 @@ std::optional<std::string> check_environment() {
     return std::nullopt;
 }
 
-PlbHecVariant plb_hec_option() {
-    return value_of("APPORTION_PLB_HEC") == "published" ? PlbHecVariant::published : PlbHecVariant::improved;
-}
 std::optional<std::string> nodes_option() {
     const std::string name = value_of("APPORTION_NODES");
     return name.empty() ? std::nullopt : std::optional(name);
@@ -163,6 +157,7 @@ std::optional<Units> initial_block_option() { return whole_number(value_of("APPO
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }
 std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
+bool learn_option() { return value_of("APPORTION_LEARN") != "0"; }
 bool trace_option() { return value_of("APPORTION_TRACE") == "1"; }
 double stall_factor_option() {
     constexpr double kDefault = 50;

@@ -12,8 +12,6 @@
 
 namespace apportion {
 
-enum class PlbHecVariant { improved, published };
-
 struct EnvironmentVariable {
     const char* name;
     const char* meaning;
@@ -28,12 +26,12 @@ std::span<const EnvironmentVariable> environment_variables();
 /// One sentence for the first malformed value or the first unknown APPORTION_* name, or nothing.
 std::optional<std::string> check_environment();
 
-PlbHecVariant plb_hec_option();
 std::optional<std::string> nodes_option();  ///< the outer policy
 std::optional<Units> initial_block_option();
 std::optional<Units> blocks_option();
 std::string profiles_option();     ///< empty: the user's folder
 std::string report_file_option();  ///< empty: none
+bool learn_option();               ///< what runs learn is kept, and used
 bool trace_option();
 double stall_factor_option();        ///< 0: never
 std::string platform_file_option();  ///< empty: none

@@ -4,8 +4,9 @@
 // ones get less, by the offset that Algorithm 1 finds (Lastovetsky, Szustak, Wyrzykowski, EULAG, section 4;
 // planners/imbalance.hpp). Pays where a larger size can take less time.
 //
-// With a profile, the offsets are those of the planned steps (recorded_plan.hpp). Without one, a load that is submitted
-// again adapts itself (section 5.6; offset_search.hpp). Beyond the paper: unlike processors are refused.
+// With a recorded profile (learnt times are too few, and never fall), the offsets are those of the planned steps
+// (recorded_plan.hpp). Without one, a load that is submitted again adapts itself (section 5.6; offset_search.hpp).
+// Beyond the paper: unlike processors are refused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,7 +83,7 @@ class Imbalance final : public Policy {
                     "imbalance needs identical processors, but '{}' and '{}' are not; choose another policy, or let "
                     "StarPU use alike ones only (STARPU_NCPU, STARPU_NCUDA)",
                     load.processors.front().name, processor.name));
-        recorded_ = load.recorded.processors.size() == load.processors.size();
+        recorded_ = load.recorded.processors.size() == load.processors.size() && !load.recorded.learnt;
         if (!recorded_) {
             const Units before = search_.offset();
             search_.begin(load, ended_well_);

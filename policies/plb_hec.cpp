@@ -7,6 +7,10 @@
 // blocks that the equal-finish plan for everything left gives it, with all blocks in flight accounted for. So probes
 // are work, a better model corrects the next block, and the last blocks shrink until all finish together.
 //
+// While little is known, little is risked. Beside devices one core of a kind tries the smallest block, the others wait
+// for what it tells. While a processor's fixed costs are unknown, no core gets a block that takes longer than the load
+// has run. A device's first block may take as long as it likes: in the end others compute it again (engine/recovery).
+//
 // Two balances decide how many blocks a share becomes. Each block pays its fixed costs again (launch, filling the
 // device, streaming what does not fit), but the last one alone is as late as its prediction is wrong. And while a
 // processor has run blocks of one size only, nobody knows its fixed costs: its own next block is sized as if it had
@@ -16,11 +20,9 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/config.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_pipeline.hpp"
-#include "policies/plb_hec/plb_hec_published.hpp"
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/block_replay.hpp"
 #include "policies/shared/redistribution.hpp"
@@ -32,17 +34,12 @@ namespace {
 struct PlbHecOptions {
     double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
     double growth = 12;              ///< a block is at most this multiple of the largest measured one
-    double first_part = 0.6;         ///< of its share that a processor gets next while one size is known, no device
     double assumed_fixed = 0.8;      ///< of a device's first block, while one size is known
     double prediction_error = 0.05;  ///< of the duration of a block within the measured range
     double extrapolation_error = 0.05;  ///< more for every doubling beyond it
-    double negligible = 0.001;          ///< of the makespan: no smaller error is worth one more block
     double most_parts = 4;              ///< a share that could be one block becomes at most so many
-    double large_part = 0.85;           ///< of a share of several blocks, at most, in the next one
     double full_rest = 0.5;             ///< of the memory that the blocks after it would fill, at most: it may grow
-    double suffered_slowdown = 3;       ///< a processor that becomes so much slower while a block runs ...
-    double suffered_delay = 0.12;       ///< ... may delay the end by that part of what is then possible
-    double worthwhile_s = 0.5;          ///< distributions that predict less are left to the bisection, without IPOPT
+    double worthwhile_s = 0.2;          ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
 /// What has run twice as long as predicted is not as predicted, and what is unknown may take twice as long as is known
@@ -92,10 +89,11 @@ class PlbHecImproved final : public Policy {
             share = granule();
         }
         if (is_untried_core(processor)) return first_units(processor);
-        double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
+        double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
         if (!at(processor).own_memory && !everybody_known()) block = no_longer_than_so_far(processor, block, now_s);
+        if (models_.to_be_checked(processor)) block = part_to_check(processor, share, block);
         return block > 0 ? aligned(block) : 0;
     }
 
@@ -132,6 +130,7 @@ class PlbHecImproved final : public Policy {
         models_.report(report);
         report.solves = solver_.statistics().solves;
         report.solver_fallbacks = solver_.statistics().fallbacks;
+        report.solver_difference = solver_.statistics().largest_difference;
         report.solver_seconds = solver_.statistics().seconds;
         return report;
     }
@@ -189,8 +188,8 @@ class PlbHecImproved final : public Policy {
     bool best_for_a_granule(int processor) const;
     double second_block(int processor, double share, double now_s) const;
     double no_longer_than_so_far(int processor, double block, double now_s) const;
-    double longest_block_s(int processor, double now_s) const;
-    double planned_block(int processor, double share, double now_s, const Progress& progress) const;
+    double planned_block(int processor, double share, const Progress& progress) const;
+    double part_to_check(int processor, double share, double block) const;
 
     PlbHecOptions options_;
     LoadDescription load_;
@@ -300,7 +299,9 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
     if (!all_measured_ || !decision_) return;
-    if (plan_.finish_s - now_s >= options_.worthwhile_s) {
+    if (plan_.finish_s - now_s < options_.worthwhile_s) {
+        ++report_.bisections;
+    } else {
         for (int p = 0; p < count; ++p) times_[index(p)].fix_blocks(plan_.shares_units[index(p)]);
         plan_ = solver_.solve(problem_);
         for (PipelineTime& time : times_) time.release_blocks();
@@ -353,7 +354,7 @@ bool PlbHecImproved::best_for_a_granule(int processor) const {
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
     const FittedCurve& curve = *models_.curve(processor);
     const double measured = curve.largest_measured();
-    double block = share * options_.first_part;
+    double block = share / kTwice;
     if (at(processor).own_memory) {
         const double proportional = measured * (plan_.finish_s - now_s) / curve.seconds(measured);
         block = std::min(share, std::max(measured, proportional));
@@ -370,21 +371,8 @@ double PlbHecImproved::no_longer_than_so_far(int processor, double block, double
     return std::max(granule(), std::min(block, now_s / curve.seconds(1)));  // proportional
 }
 
-/// How long a block may be predicted to take, so that the load does not end much later than it must even if the
-/// processor turns out to have become slower, which only the end of its next block tells.
-double PlbHecImproved::longest_block_s(int processor, double now_s) const {
-    double units = 0;
-    for (double each : plan_.shares_units) units += each;
-    const double share = plan_.shares_units[index(processor)];
-    const double travels_s = models_.in(processor).seconds(share) + models_.out(processor).seconds(share);
-    const double start_s = problem_.processors[index(processor)].busy_until_s + travels_s;
-    const double lost = (1 - 1 / options_.suffered_slowdown) * share / units;
-    const double possible_s = now_s + (plan_.finish_s - now_s) / (1 - lost);
-    return ((1 + options_.suffered_delay) * possible_s - start_s) / options_.suffered_slowdown;
-}
-
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.
-double PlbHecImproved::planned_block(int processor, double share, double now_s, const Progress& progress) const {
+double PlbHecImproved::planned_block(int processor, double share, const Progress& progress) const {
     const bool idle = progress.in_flight(processor).empty();
     const FittedCurve& curve = *models_.curve(processor);
     const PipelineTime& time = times_[index(processor)];
@@ -397,15 +385,12 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     if (blocks.count == 1) {
         // k blocks cost k c + error / k.
         const double fixed_s = std::max(2 * time.kernel_seconds(block / 2) - block_s, kBlockOverhead_s);
-        const double parts = error_s > options_.negligible * plan_.finish_s ? std::sqrt(error_s / fixed_s) : 1;
+        const double parts = std::sqrt(error_s / fixed_s);
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
     } else if (!blocks.overlapped) {
-        // Large ones first: the last one corrects what the others were wrong by. But no larger ones than a processor
-        // can afford that has become slower.
-        const double large = std::min(blocks.largest, share * options_.large_part);
-        const double rest = options_.full_rest * (blocks.count - 1) * blocks.largest;
-        block = std::max({block, share - rest, units_within(time, longest_block_s(processor, now_s), large)});
+        // Large ones first: the last one corrects what the others were wrong by.
+        block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * options_.growth);
     if (!idle) {
@@ -417,18 +402,24 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     return block;
 }
 
-}  // namespace
-
-static std::unique_ptr<Policy> make_plb_hec() {
-    if (plb_hec_option() == PlbHecVariant::published) return make_plb_hec_published();
-    return std::make_unique<PlbHecImproved>();
+/// What earlier processes learnt may be wrong by now: a part of the share tells, where it costs little, before more is
+/// handed out (as in guarded_policy.cpp). What it costs its processor, all make up for.
+double PlbHecImproved::part_to_check(int processor, double share, double block) const {
+    constexpr double kPart = 0.125, kMaxCost = 0.035;  // of the share; of the makespan
+    const PipelineTime& time = times_[index(processor)];
+    const double wanted = kPart * share / (models_.suspected(processor) ? 2 : 1);
+    const double part = std::max({wanted, models_.curve(processor)->smallest_measured(), granule()});
+    if (part >= block) return block;
+    const double cost_s = time.kernel_seconds(part) + time.kernel_seconds(share - part) - time.kernel_seconds(share);
+    return cost_s * share / problem_.units <= kMaxCost * plan_.finish_s ? part : block;
 }
 
+}  // namespace
+
 extern const PolicyEntry plb_hec_policy;
-const PolicyEntry plb_hec_policy{.name = "plb-hec",
-                                 .description =
-                                     "time functions learnt while running, next block by the equal-finish plan "
-                                     "(APPORTION_PLB_HEC=improved|published)",
-                                 .make = make_plb_hec};
+const PolicyEntry plb_hec_policy{
+    .name = "plb-hec",
+    .description = "time functions learnt while running, next block by the equal-finish plan",
+    .make = make_policy<PlbHecImproved>};
 
 }  // namespace apportion

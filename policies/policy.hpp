@@ -38,6 +38,7 @@ struct RecordedTimes {
     std::string source;                        ///< the file they come from
     std::string note;                          ///< what is to be known about them, or empty
     std::string problem;                       ///< why none is usable and what to do, one sentence; or empty
+    bool learnt = false;                       ///< from runs, at whatever sizes their blocks had
 };
 
 /// A load as a policy sees it. Valid: units >= 0, granularity >= 1, initial_block >= 1, at least one processor.
@@ -58,6 +59,9 @@ struct LoadDescription {
     };
     std::vector<Link> links;
     RecordedTimes recorded;
+    /// What earlier processes learnt, one per processor, without points where nothing is known; empty: nothing is known
+    /// of any. For policies that learn.
+    std::vector<ProcessorProfile> learnt;
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
 };
@@ -119,6 +123,9 @@ struct PolicyReport {
     std::vector<PlannedDistribution> distributions;
     int solves = 0;            ///< distributions planned; of plb-hec: equal-finish problems solved by IPOPT
     int solver_fallbacks = 0;  ///< of these, how often bisection's answer was taken instead
+    int bisections = 0;  ///< further distributions that the bisection decided, because IPOPT was not worth its time
+    double solver_difference =
+        0;  ///< largest part of the units that IPOPT's and the bisection's answers give differently
     double solver_seconds = 0;
     std::string profile;  ///< file of the recorded times that the plan rests on
     int rebalances = 0;

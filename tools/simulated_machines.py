@@ -38,7 +38,7 @@ class Machine:
         self.file = folder / f"random-{seed}.toml" if file is None else file
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith(("APPORTION_", "STARPU_"))}
-        self.environment |= {"STARPU_SILENT": "1", "XDG_CACHE_HOME": str(folder)} | (variables or {})
+        self.environment |= {"STARPU_SILENT": "1", "APPORTION_LEARN": "0", "XDG_CACHE_HOME": str(folder)} | (variables or {})
         if file is None:
             self.ask("platform", "--random", seed, "--out", self.file)
 

@@ -5,6 +5,10 @@
 // whose discretised expression tells most about the target's, by mean conditional entropy or by the coefficient of
 // determination. A unit is one target gene; the candidate predictors are shared by all.
 //
+// Differs from that paper: it divides the sets of genes that are searched, for a cardinality and a number of targets
+// that it does not give. Here each target's search stays whole, so that its best set needs no reduction over
+// processors.
+//
 // Of equally good sets the first in the order of the candidates wins, which is that of the file, first predictor first.
 #pragma once
 

@@ -121,6 +121,7 @@ class PlatformReader {
 
   private:
     void read_file(const fs::path& file, bool included);
+    void change_included(const std::string& device, TomlTable table);
     void read_needs(const std::string& name, TomlTable table);
     void read_link(TomlTable table);
     void read_device(TomlTable table, const fs::path& folder);
@@ -170,9 +171,20 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
             if (table.has(key))
                 table.fail(key, fmt::format("an included part has no {}; only whole platforms do", key));
     }
+    table.for_each_named("included",
+                         [&](const std::string& device, TomlTable t) { change_included(device, std::move(t)); });
     table.for_each_named("kernel", [&](const std::string& kernel, TomlTable t) { read_needs(kernel, std::move(t)); });
     table.for_each_table("link", "a link", [&](TomlTable t) { read_link(std::move(t)); });
     table.for_each_table("device", "a device", [&](TomlTable t) { read_device(std::move(t), file.parent_path()); });
+    table.finish();
+}
+
+/// A device of an included part is there in another number.
+void PlatformReader::change_included(const std::string& name, TomlTable table) {
+    const auto found = std::ranges::find(platform_.devices, name, &Device::name);
+    if (found == platform_.devices.end())
+        table.fail(nullptr, fmt::format("no included file has a device {}; name one that has", name));
+    found->count = static_cast<int>(table.whole("count", 1, kMostDevices, found->count));
     table.finish();
 }
 

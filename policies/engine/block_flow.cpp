@@ -276,7 +276,7 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
             able.push_back(p);
     }
     for (const int p : late) {
-        const double late_s = now_s - begun_s(p) - recovery_->should_run_s(p, running(p)->units);
+        const double late_s = recovery_->late_by_s(p, running(p)->units, now_s - begun_s(p));
         // What waits behind it as well.
         for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(p).blocks))
             if (not_shared_out(block) > 0) share_out(block, late_s, able, now_s, out);
@@ -342,7 +342,7 @@ double BlockFlow::next_look_s(double now_s, bool ended) const {
         if (!block && !lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);
         if (!block) continue;
         if (stalls_at_s(p) > now_s) next_s = std::min(next_s, stalls_at_s(p));
-        const double again_s = begun_s(p) + recovery_->should_run_s(p, block->units) + smallest_s;
+        const double again_s = begun_s(p) + recovery_->late_by_after_s(p, block->units, smallest_s);
         const double late_s = std::max(late_at_s(p), again_s);
         if (!ended && late_s > now_s && not_shared_out(*block) > 0) next_s = std::min(next_s, late_s);
     }

@@ -50,6 +50,14 @@ double Recovery::should_run_s(int processor, Units units) const {
 
 double Recovery::late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
 
+double Recovery::late_by_s(int processor, Units units, double ran_s) const {
+    return known(processor) ? ran_s - should_run_s(processor, units) : kLateWhenUnknown * ran_s;
+}
+
+double Recovery::late_by_after_s(int processor, Units units, double late_s) const {
+    return known(processor) ? should_run_s(processor, units) + late_s : late_s / kLateWhenUnknown;
+}
+
 double Recovery::stalled_after_s(int processor, Units units) const {
     double seconds = should_run_s(processor, units);
     if (!known(processor)) {

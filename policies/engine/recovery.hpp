@@ -9,9 +9,9 @@
 //     its processor gets nothing more in this run. When all others have nothing to do, a block that has run
 //     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
-// Of a processor that has finished no block nothing is known, and nothing expected: its first block is late as soon as
-// it begins, so that others compute it again once that takes them no longer than it has run already. It stalls by what
-// all that are known would need together.
+// Of a processor that has finished no block nothing is known. Its first block may end at any time, and counts as late
+// by an eighth of the time that it has run: others compute it again once that takes them no longer, so that the load
+// ends at most an eighth later for it. It stalls by what all that are known would need together.
 //
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
@@ -74,6 +74,9 @@ class Recovery {
     double should_run_s(int processor, Units units) const;
     /// After how many seconds it is late, and after how many it stalls; infinite: no processor is known.
     double late_after_s(int processor, Units units) const;
+    /// By how much it is late when it has run that long, and how long it has run when it is late by so much.
+    double late_by_s(int processor, Units units, double ran_s) const;
+    double late_by_after_s(int processor, Units units, double late_s) const;
     double stalled_after_s(int processor, Units units) const;
 
     /// What the processor itself needs for units that it computes again, with their transfer.
@@ -88,7 +91,8 @@ class Recovery {
 
   private:
     static constexpr double kLate = 2;
-    static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
+    static constexpr double kLateWhenUnknown = 0.125;  ///< of the time that a first block has run
+    static constexpr double kShortestStall_s = 1.5;    ///< times the factor: no thread of a busy machine waits so long
 
     double factor_;
     std::vector<Pace> kernel_, whole_;

@@ -26,10 +26,35 @@ bool PlbHecModels::begin(const LoadDescription& load) {
                 entry.in = entry.out = TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
             entries_.push_back(entry);
         }
+        if (options_.learnt && load.learnt.size() == entries_.size()) restore(load.learnt);
     }
     discarded_ = 0;
     for (Entry& entry : entries_) entry.last_start_s = 0;
     return complete();
+}
+
+/// As if the processors had run these blocks, each kind fitted once.
+void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
+    std::map<int, Entry*> last_of_kind;
+    for (std::size_t p = 0; p < entries_.size(); ++p) {
+        Entry& entry = entries_[p];
+        for (const ProfilePoint& point : learnt[p].points) {
+            const auto units = static_cast<double>(point.units);
+            entry.samples.push_back({units, point.seconds});
+            if (point.in_s > 0) entry.in.add(units, point.in_s);
+            if (point.out_s > 0) entry.out.add(units, point.out_s);
+        }
+        if (entry.samples.empty()) continue;
+        entry.pooled = options_.pooled && std::ranges::all_of(entry.samples, [&](const BlockTime& sample) {
+                           return agrees_with_kind(entry, sample);
+                       });
+        if (entry.pooled)
+            last_of_kind[entry.processor.kind] = &entry;
+        else
+            refit(entry);
+    }
+    for (const auto& [kind, entry] : last_of_kind) refit(*entry);
+    for (Entry& entry : entries_) entry.unchecked = true;
 }
 
 bool PlbHecModels::complete() const {
@@ -98,6 +123,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         verdict = SampleVerdict::changed;
     }
     entry.suspect.reset();
+    entry.unchecked = false;
     if (options_.robust)
         discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
             return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;

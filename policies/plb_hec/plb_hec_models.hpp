@@ -3,7 +3,7 @@
 // What plb-hec knows about the processors: measured blocks, the fitted curve F of the kernel and the lines of the
 // transfers, in and out. Kept from one run of a load to the next while the processors stay the same.
 //
-// Two things the paper does not have, and that its published variant switches off:
+// Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
 //  would
 //    learn in nine;
@@ -31,6 +31,7 @@ class PlbHecModels {
     struct Options {
         bool pooled = true;  ///< processors of one kind share samples
         bool robust = true;  ///< spikes are set aside
+        bool learnt = true;  ///< it begins with what earlier processes learnt
         /// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the
         /// ripples of libraries (a size that fits their tiles, and one that does not) do.
         double agreement = 0.5;
@@ -40,7 +41,8 @@ class PlbHecModels {
 
     explicit PlbHecModels(const Options& options) : options_(options) {}
 
-    /// Keeps everything when the processors are the same as before; returns whether all have a curve then.
+    /// Keeps everything when the processors are the same as before, and begins with what is learnt otherwise; returns
+    /// whether all have a curve then.
     bool begin(const LoadDescription& load);
 
     SampleVerdict add(const FinishedBlock& block);
@@ -53,6 +55,9 @@ class PlbHecModels {
     /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest.
     bool sizes_differ(int processor) const;
     bool complete() const;  ///< every processor has a curve
+    /// Whether what earlier processes learnt of it has not been seen to be right yet: by the first blocks, that is.
+    bool to_be_checked(int processor) const { return at(processor).unchecked; }
+    bool suspected(int processor) const { return at(processor).suspect.has_value(); }
 
     const TransferLine& in(int processor) const { return at(processor).in; }
     const TransferLine& out(int processor) const { return at(processor).out; }
@@ -70,6 +75,7 @@ class PlbHecModels {
         Processor processor;
         std::deque<BlockTime> samples;
         std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
+        bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
         bool pooled = false;               ///< shares with others of its kind that are pooled
         double last_start_s = 0;
         TransferLine in, out;
@@ -78,6 +84,7 @@ class PlbHecModels {
 
     Entry& at(int processor) { return entries_[static_cast<std::size_t>(processor)]; }
     const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
+    void restore(const std::vector<ProcessorProfile>& learnt);
     void add_transfer(Entry& entry, const FinishedBlock& block);
     bool agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool deviates(const FittedCurve& curve, const BlockTime& sample) const;

@@ -126,6 +126,7 @@ void GuardedPolicy::teach_record(Policy& policy) const {
 
 void GuardedPolicy::fall_back() {
     fallback_ = adaptive_.make();
+    load_.learnt.clear();  // it is what was wrong, or no better
     teach_record(*fallback_);
     fallback_->begin(load_);
     for (std::size_t p = 0; p < lanes_.size(); ++p)

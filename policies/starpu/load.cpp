@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "policies/config.hpp"
+#include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/load_options.hpp"
 #include "policies/starpu/profile_store.hpp"
@@ -101,6 +102,7 @@ apportion_load::~apportion_load() {
     wait_for_stragglers();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
+    learning_.save();
 }
 
 /// Workers that cannot be set up get no blocks.
@@ -130,7 +132,22 @@ void apportion_load::choose_policy() {
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
     if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
+    if (policy_ && !learning_begun_) begin_learning();
     if (policy_ && entry->reads_profile && !profile_looked_up_) look_up_profile();
+}
+
+/// StarPU's own schedulers neither use what is learnt nor add to it: their runs are what policies are compared with.
+void apportion_load::begin_learning() {
+    learning_begun_ = true;
+    apportion::LearntKey key;
+    key.machine = apportion::this_machine();
+    key.load = profile_name_;
+    key.codelet = setup_.options.codelet->name ? setup_.options.codelet->name : "";
+    key.bytes_per_unit = setup_.options.bytes_per_unit;
+    key.bytes_shared = setup_.options.bytes_shared;
+    for (const apportion::Processor& processor : description_.processors) key.processors.push_back(processor.name);
+    learning_.begin(std::move(key));
+    description_.learnt = learning_.known();
 }
 
 void apportion_load::look_up_profile() {
@@ -138,6 +155,15 @@ void apportion_load::look_up_profile() {
     description_.recorded = apportion::find_recorded_times(
         {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
         apportion::this_machine());
+    if (description_.recorded.problem.empty() || description_.learnt.empty()) return;
+    const std::string too_sparse = apportion::why_too_sparse(description_.learnt, description_);
+    if (too_sparse.empty()) {
+        description_.recorded = apportion::recorded_from_learnt(description_.learnt, description_);
+        description_.recorded.source = learning_.file();
+    } else {
+        description_.recorded.problem +=
+            fmt::format(" (what earlier runs learnt is too little to plan from: {})", too_sparse);
+    }
 }
 
 apportion::RunRecord apportion_load::new_record() const {
@@ -145,6 +171,7 @@ apportion::RunRecord apportion_load::new_record() const {
     record.policy = policy_name_;
     record.load = setup_.name;
     record.profile = profile_name_;
+    record.learnt = learning_.record();
     record.units = description_.units;
     record.granularity = description_.granularity;
     record.run = runs_;
@@ -270,6 +297,7 @@ void apportion_load::finish(const Lock&) {
     if (finished_) return;
     finished_ = true;
     seconds_ = run_->record().makespan_s;
+    if (policy_) learning_.add(run_->record(), description_.processors);
     report_ = apportion::report_json(run_->record(), policy_ ? policy_->report() : apportion::PolicyReport{},
                                      apportion::trace_option());
 }

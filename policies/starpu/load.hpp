@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/starpu/learning.hpp"
 #include "policies/starpu/run.hpp"
 
 struct apportion_load {
@@ -40,6 +41,7 @@ struct apportion_load {
   private:
     void warm_up();
     void choose_policy();
+    void begin_learning();
     void look_up_profile();
     apportion::RunRecord new_record() const;
     void make_run();
@@ -63,7 +65,8 @@ struct apportion_load {
     mutable apportion::Mutex mutex_;
     const apportion::PolicyEntry* policy_entry_ = nullptr;  ///< null under StarPU's schedulers
     const char* policy_name_ = "none";
-    bool profile_looked_up_ = false;
+    bool profile_looked_up_ = false, learning_begun_ = false;
+    apportion::Learning learning_;
     int runs_ = 0;
     std::shared_ptr<apportion::Run> run_;  ///< the last one; null: none yet
     bool finished_ = true;                 ///< the last run is complete and its report is made

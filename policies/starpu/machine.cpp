@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
+#include "models/io/checksum.hpp"
 #include "policies/config.hpp"
 
 namespace apportion {
@@ -30,7 +32,9 @@ std::string cpu_model() {
 Machine handicapped(Machine machine) {
     const std::string handicap = environment("APPORTION_HANDICAP");
     if (handicap.empty()) return machine;
-    return {machine.name + " handicap " + handicap, machine.description + ", handicap " + handicap};
+    for (std::string* text : {&machine.name, &machine.description, &machine.content})
+        *text += (text == &machine.name ? " handicap " : ", handicap ") + handicap;
+    return machine;
 }
 
 }  // namespace
@@ -47,11 +51,15 @@ std::string host_name() {
 Machine this_machine() {
     if (const std::string platform = platform_file_option(); !platform.empty())
         return simulated_machine(host_name(), platform);
-    return handicapped({host_name(), fmt::format("{} ({})", host_name(), cpu_model())});
+    const std::string description = fmt::format("{} ({})", host_name(), cpu_model());
+    return handicapped({host_name(), description, description});
 }
 
 Machine simulated_machine(const std::string& host, const std::string& platform_file) {
-    return {host, fmt::format("{}, simulated {}", host, platform_file)};
+    std::ifstream in(platform_file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    return {host, fmt::format("{}, simulated {}", host, platform_file),
+            fmt::format("simulated {:016x}", checksum(text))};
 }
 
 }  // namespace apportion

@@ -10,6 +10,7 @@ namespace apportion {
 struct Machine {
     std::string name;         ///< folder of its profiles: the host, and what changes its speed
     std::string description;  ///< what a profile says it was recorded on
+    std::string content;      ///< the same for a simulated machine whose file has another name
 };
 
 /// As StarPU names the machine: STARPU_HOSTNAME, or the host's name without its domain.

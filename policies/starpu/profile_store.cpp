@@ -23,27 +23,16 @@ bool names_a_file(const fs::path& path) {
     return path.extension() == ".csv" || fs::is_regular_file(path, missing);
 }
 
-fs::path profiles_folder() {
-    if (const std::string chosen = profiles_option(); !chosen.empty()) return chosen;
-    return data_folder() / "profiles";
-}
-
-/// As the name of a file.
-std::string file_name(std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c == '/' || (c >= 0 && c < ' '); }, '_');
-    return text;
-}
-
 /// "run `apportion profile ...`", so that the profile lands in `file`.
 std::string advice(const ProfileRequest& request, const fs::path& file) {
-    if (request.command.empty())
-        return "record one in that file with `apportion profile --kernel LIB.so --out FILE`, or name another by "
-               "APPORTION_PROFILES";
+    const char* const learn = learn_option() ? "run the program once with STARPU_SCHED=plb-hec, which learns it"
+                                             : "run the program with STARPU_SCHED=plb-hec, which learns it, without "
+                                               "APPORTION_LEARN=0 from now on";
+    if (request.command.empty()) return learn;
     std::string command = request.command;
     if (const std::string platform = platform_file_option(); !platform.empty()) command += " --platform " + platform;
     if (names_a_file(profiles_option())) command += " --out " + file.string();
-    return fmt::format("record it with `{}`", command);
+    return fmt::format("record it with `{}`, or {}", command, learn);
 }
 
 /// Empty, or why a profile with these notes is not one of the load on the machine.
@@ -89,6 +78,22 @@ std::string why_too_small(const std::vector<ProcessorProfile>& processors, const
 }
 
 }  // namespace
+
+fs::path profiles_folder() {
+    if (const std::string chosen = profiles_option(); !chosen.empty()) return chosen;
+    return data_folder() / "profiles";
+}
+
+fs::path learnt_folder() {
+    const fs::path folder = profiles_folder();
+    return (names_a_file(folder) ? data_folder() / "profiles" : folder) / "learnt";
+}
+
+std::string file_name(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '/' || (c >= 0 && c < ' '); }, '_');
+    return text;
+}
 
 fs::path profile_file(const std::string& load, const Machine& machine) {
     const fs::path folder = profiles_folder();

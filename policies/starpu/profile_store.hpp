@@ -6,7 +6,7 @@
 //
 // FOLDER is what APPORTION_PROFILES names, by default the user's; it may name a file instead, which is then taken for
 // every load. The notes of the file say what it was recorded for, and a profile of another machine or another load is
-// not taken.
+// not taken. What runs learn lies beside it: learnt_store.hpp.
 #pragma once
 
 #include <filesystem>
@@ -30,6 +30,15 @@ struct ProfileRequest {
     Units granularity = 1;
     std::vector<Processor> processors;
 };
+
+/// FOLDER/learnt; of the user's folder where APPORTION_PROFILES names a file. Throws FileError, see data_folder().
+std::filesystem::path learnt_folder();
+
+/// FOLDER. Throws FileError.
+std::filesystem::path profiles_folder();
+
+/// A text as a part of the name of a file.
+std::string file_name(std::string text);
 
 /// The file of that load's profile on that machine, whether it exists or not. Throws FileError, see data_folder().
 std::filesystem::path profile_file(const std::string& load, const Machine& machine);

@@ -47,6 +47,8 @@ double idle_percent(double busy_s, double makespan_s) {
 
 Json number_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json processors_json(const RunRecord& run, const std::vector<Totals>& totals, const PolicyReport& policy) {
     Json list = Json::array();
     for (std::size_t p = 0; p < run.processors.size(); ++p) {
@@ -148,7 +150,11 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
     Json report{
         {"load", run.load},
         {"policy", run.policy},
-        {"profile", {{"name", run.profile}, {"file", policy.profile.empty() ? Json(nullptr) : Json(policy.profile)}}},
+        {"profile", {{"name", run.profile}, {"file", text_or_null(policy.profile)}}},
+        {"learnt",
+         {{"file", text_or_null(run.learnt.file)},
+          {"processes", run.learnt.processes},
+          {"problem", text_or_null(run.learnt.problem)}}},
         {"units", run.units},
         {"granularity", run.granularity},
         {"run", run.run},
@@ -160,7 +166,11 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"processors", processors_json(run, totals, policy)},
         {"distributions", distributions_json(run, policy)},
         {"solver",
-         {{"solves", policy.solves}, {"fallbacks", policy.solver_fallbacks}, {"seconds", policy.solver_seconds}}},
+         {{"solves", policy.solves},
+          {"fallbacks", policy.solver_fallbacks},
+          {"bisections", policy.bisections},
+          {"largest_difference", policy.solver_difference},
+          {"seconds", policy.solver_seconds}}},
         {"rebalances", policy.rebalances},
         {"discarded_samples", policy.discarded_samples},
         {"probing_seconds", policy.probing_seconds},
@@ -169,7 +179,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         {"policy_stalls", run.policy_stalls},
         {"choice", choice_json(policy)},
         {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
-        {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
+        {"error", text_or_null(run.error)}};
     if (trace) report["trace"] = trace_json(run);
     // JSON is UTF-8; bytes of a name that are not become the replacement character.
     return report.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -44,10 +44,18 @@ struct ProcessorRecord {
     Units memory_units = kNoLimit;
 };
 
+/// What the load knew from earlier processes.
+struct LearntRecord {
+    std::string file;     ///< where it is kept; empty: it is not
+    int processes = 0;    ///< that it is from; 0: nothing was known
+    std::string problem;  ///< why not, or empty
+};
+
 struct RunRecord {
     std::string load;
     std::string policy;
     std::string profile;  ///< name under which profiles of the load are recorded
+    LearntRecord learnt;
     Units units = 0;
     Units granularity = 1;
     int run = 0;  ///< 1 for the first submission

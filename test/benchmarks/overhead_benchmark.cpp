@@ -61,6 +61,7 @@ int main(int argc, char** argv) try {
     const std::uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100000;
     const int repetitions = argc > 2 ? std::atoi(argv[2]) : 5;
     const apportion::Session session;
+    setenv("APPORTION_LEARN", "0", 1);
     setenv("APPORTION_BLOCKS", std::to_string(count).c_str(), 1);  // as many blocks under StarPU's schedulers
     starpu_profiling_status_set(STARPU_PROFILING_ENABLE);          // a load needs it: the same for both
     std::vector<double> plain, blocks;

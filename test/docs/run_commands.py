@@ -115,6 +115,7 @@ def main():
                            PKG_CONFIG_PATH=os.path.join(build, "meson-uninstalled") + ":" + starpu,
                            C_INCLUDE_PATH=headers, CPLUS_INCLUDE_PATH=headers, LIBRARY_PATH=libraries,
                            LD_LIBRARY_PATH=os.path.join(build, "policies", "starpu") + ":" + libraries)
+        environment.pop("APPORTION_LEARN", None)  # as for users, in a folder of its own
         run = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace")
     outputs = run.stdout.split(MARK + "\n")

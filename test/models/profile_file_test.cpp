@@ -79,7 +79,8 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of(kHeader + "\"A\"B,1,1\n").starts_with("p.csv:2: text follows a closing quote"));
     CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,-1,3\n").starts_with("p.csv:2: ci is '-1'"));
     CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,0,x\n").starts_with("p.csv:2: repetitions are 'x'"));
-    CHECK(error_of("processor,units,seconds,ci,repetitions,color\n").starts_with("p.csv:1: column 'color' is unknown"));
+    CHECK(error_of("processor,units,seconds,ci,repetitions,in,out,color\n")
+              .starts_with("p.csv:1: column 'color' is unknown"));
 }
 
 TEST_CASE("a file that is not there is an error, not an empty profile") {
@@ -147,4 +148,16 @@ TEST_CASE("what is written is read back with the same numbers") {
             CHECK(a.repetitions == b.repetitions);
         }
     }
+}
+
+TEST_CASE("times of transfers are read and written where they are known") {
+    const Profile profile = read("processor,units,seconds,ci,repetitions,in,out\nA,8,1,,2,0.25,0.5\nA,16,2,,,,\n");
+    REQUIRE(profile.processors.at(0).points.size() == 2);
+    CHECK(profile.processors[0].points[0] == ProfilePoint{8, 1, 0, 2, 0.25, 0.5});
+    CHECK(profile.processors[0].points[1] == ProfilePoint{16, 2, 0, 0, 0, 0});
+    std::ostringstream out;
+    write_profile(out, profile);
+    CHECK(read(out.str()).processors == profile.processors);
+    CHECK(error_of("processor,units,seconds,ci,repetitions,in\nA,8,1,,2,-1\n").starts_with("p.csv:2: in is '-1'"));
+    CHECK(error_of("processor,units,seconds,ci,repetitions,in,out\nA,8,1,,2,1,x\n").starts_with("p.csv:2: out is 'x'"));
 }

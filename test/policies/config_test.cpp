@@ -28,7 +28,6 @@ void unset_all() {
 TEST_CASE("without variables everything has its default") {
     unset_all();
     CHECK_FALSE(check_environment());
-    CHECK(plb_hec_option() == PlbHecVariant::improved);
     CHECK_FALSE(initial_block_option());
     CHECK_FALSE(blocks_option());
     CHECK(report_file_option().empty());
@@ -40,11 +39,10 @@ TEST_CASE("without variables everything has its default") {
 
 TEST_CASE("well-formed values are understood") {
     unset_all();
-    Setting a("APPORTION_PLB_HEC", "published"), b("APPORTION_INITIAL_BLOCK", "128"), c("APPORTION_BLOCKS", "32");
+    Setting b("APPORTION_INITIAL_BLOCK", "128"), c("APPORTION_BLOCKS", "32");
     Setting d("APPORTION_REPORT", "out.json"), e("APPORTION_TRACE", "1"), f("APPORTION_STALL_FACTOR", "12.5");
     Setting g("APPORTION_PLATFORM", "plbhec-a.toml");
     CHECK_FALSE(check_environment());
-    CHECK(plb_hec_option() == PlbHecVariant::published);
     CHECK(initial_block_option() == 128);
     CHECK(blocks_option() == 32);
     CHECK(report_file_option() == "out.json");
@@ -56,11 +54,15 @@ TEST_CASE("well-formed values are understood") {
 TEST_CASE("a malformed value is named with what is allowed") {
     unset_all();
     const std::pair<const char*, const char*> wrong[] = {
-        {"APPORTION_PLB_HEC", "best"},     {"APPORTION_INITIAL_BLOCK", "0"},
-        {"APPORTION_INITIAL_BLOCK", "8k"}, {"APPORTION_BLOCKS", "-4"},
-        {"APPORTION_TRACE", "yes"},        {"APPORTION_STALL_FACTOR", "0.5"},
-        {"APPORTION_STALL_FACTOR", "-1"},  {"APPORTION_STALL_FACTOR", "inf"},
-        {"APPORTION_STALL_FACTOR", "5x"},  {"APPORTION_BLOCKS", "99999999999999999999"},
+        {"APPORTION_INITIAL_BLOCK", "0"},
+        {"APPORTION_INITIAL_BLOCK", "8k"},
+        {"APPORTION_BLOCKS", "-4"},
+        {"APPORTION_TRACE", "yes"},
+        {"APPORTION_STALL_FACTOR", "0.5"},
+        {"APPORTION_STALL_FACTOR", "-1"},
+        {"APPORTION_STALL_FACTOR", "inf"},
+        {"APPORTION_STALL_FACTOR", "5x"},
+        {"APPORTION_BLOCKS", "99999999999999999999"},
     };
     for (auto [name, value] : wrong) {
         Setting setting(name, value);
@@ -75,10 +77,11 @@ TEST_CASE("a malformed value is named with what is allowed") {
 TEST_CASE("a misspelt variable is reported with the nearest valid name") {
     unset_all();
     {
-        Setting setting("APPORTION_PLBHEC", "published");
+        Setting setting("APPORTION_INITIALBLOCK", "8");
         const auto error = check_environment();
         REQUIRE(error);
-        CHECK(*error == "Environment variable APPORTION_PLBHEC is unknown; did you mean APPORTION_PLB_HEC?");
+        CHECK(*error ==
+              "Environment variable APPORTION_INITIALBLOCK is unknown; did you mean APPORTION_INITIAL_BLOCK?");
     }
     Setting cache("APPORTION_CACHE", "/tmp"), real("APPORTION_STARPU_REAL", "/opt/starpu");
     CHECK_FALSE(check_environment());

@@ -252,8 +252,8 @@ TEST_CASE("every policy computes loads and granules of up to 2^61 - 1 units, on 
         Units units, granularity;
         int processors;
     };
-    // These look at all processors for each block: for them, 8 are many.
-    const std::set<std::string> block_by_block{"plb-hec", "auto"};
+    // These look at all processors for each block, and af cuts each chunk into ten: for them, 8 are many.
+    const std::set<std::string> block_by_block{"plb-hec", "auto", "af"};
     for (const PolicyEntry& entry : registered_policies())
         for (const bool recorded : {false, true})
             for (const auto& [units, granularity, processors] :

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "policies/plb_hec/plb_hec_models.hpp"
-#include "policies/plb_hec/plb_hec_published.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -48,59 +47,12 @@ TEST_CASE("shares of plb-hec are as the speeds and the makespan is near the idea
     const FakePlatform platform = plain_platform(speeds, 1e-4);
     for (const bool published : {false, true}) {
         INFO((published ? "published" : "improved"));
-        const auto policy = published ? make_plb_hec_published() : improved();
+        const auto policy = find_policy(published ? "plb-hec-published" : "plb-hec")->make();
         const FakeRun result = run(platform, *policy, platform.load(100'000));
         const double ratio = static_cast<double>(result.units_of(0)) / static_cast<double>(result.units_of(1));
         CHECK(ratio == Approx(4).epsilon(0.1));
         CHECK(result.makespan_s < (published ? 1.3 : 1.02) * ideal_s(speeds, 100'000));
     }
-}
-
-TEST_CASE("published plb-hec probes with 1, 2, 4 and 8 initial blocks, scaled by speed, behind barriers") {
-    const FakePlatform platform = plain_platform({4000, 1000});
-    const auto policy = make_plb_hec_published();
-    const FakeRun result = run(platform, *policy, platform.load(100'000, 1, 100));
-    std::map<int, std::vector<FakeBlock>> blocks;
-    for (const FakeBlock& block : result.blocks) blocks[block.processor].push_back(block);
-    const Units fast[] = {100, 200, 400, 800}, slow[] = {100, 50, 100, 200};
-    for (std::size_t round = 0; round < 4; ++round) {
-        CHECK(blocks[0][round].units == fast[round]);
-        CHECK(blocks[1][round].units == slow[round]);
-        if (round > 0) {
-            const double both_done_s = std::max(blocks[0][round - 1].end_s, blocks[1][round - 1].end_s);
-            CHECK(blocks[0][round].start_s >= both_done_s);
-            CHECK(blocks[1][round].start_s >= both_done_s);
-        }
-    }
-    const PolicyReport report = policy->report();
-    CHECK(report.solves >= 1);
-    CHECK(report.solver_fallbacks == 0);
-    CHECK(report.distributions.at(0).reason == "first fit");
-    CHECK(report.models.at(0).r2 > 0.7);
-    CHECK(report.rebalances == 0);
-}
-
-TEST_CASE("published plb-hec probes with a fifth of the units when no curve fits") {
-    FakePlatform platform = plain_platform({1000, 1000});
-    for (FakeWorker& worker : platform.workers)
-        for (int block = 0; block < 100; block += 2) worker.spikes.push_back({block, std::exp2(10 - block)});
-    const auto policy = make_plb_hec_published();
-    CHECK(run(platform, *policy, platform.load(100'000, 1, 10)).done);
-    const PolicyReport report = policy->report();
-    REQUIRE_FALSE(report.distributions.empty());
-    double left = 0;
-    for (double share : report.distributions[0].shares_units) left += share;
-    CHECK(100'000 - left == Approx(20'000).epsilon(0.001));
-}
-
-TEST_CASE("published plb-hec synchronises and solves again when a processor becomes slower") {
-    FakePlatform platform = plain_platform({1000, 1000});
-    platform.workers[1].drift_at_s = 20;
-    platform.workers[1].drift_factor = 2;
-    const auto policy = make_plb_hec_published();
-    CHECK(run(platform, *policy, platform.load(200'000, 1, 50)).done);
-    CHECK(policy->report().rebalances >= 1);
-    CHECK(policy->report().solves >= 2);
 }
 
 TEST_CASE("on PLB-HeC's machines plb-hec is near the lower bound and ahead of every greedy") {
@@ -111,7 +63,7 @@ TEST_CASE("on PLB-HeC's machines plb-hec is near the lower bound and ahead of ev
     CHECK(result.makespan_s <= 1.3 * platform.lower_bound_s(65536));
     const auto greedy = find_policy("greedy")->make();
     CHECK(run(platform, *greedy, load).makespan_s >= 2.2 * result.makespan_s);
-    const auto published = make_plb_hec_published();
+    const auto published = find_policy("plb-hec-published")->make();
     CHECK(run(platform, *published, load).makespan_s > result.makespan_s);
 }
 
@@ -124,6 +76,20 @@ TEST_CASE("plb-hec is never more than 3 % behind the best greedy on any of PLB-H
             const double makespan_s = run(platform, *policy, platform.load(order)).makespan_s;
             CHECK(makespan_s <= 1.03 * greedy_best_s(platform, order));
         }
+}
+
+TEST_CASE(
+    "IPOPT decides plb-hec's distributions that last a hundred times as long as it takes, the bisection shorter ones") {
+    const FakePlatform platform = plain_platform({4000, 1000}, 1e-4);
+    for (const auto& [units, by_ipopt] : {std::pair<Units, bool>{100'000, true}, {2000, true}, {200, false}}) {
+        INFO(units << " units");
+        const auto policy = improved();
+        CHECK(run(platform, *policy, platform.load(units)).done);
+        const PolicyReport report = policy->report();
+        CHECK((report.solves > 0) == by_ipopt);
+        CHECK((report.bisections > 0) == !by_ipopt);
+        CHECK(report.solver_difference < 1e-5);
+    }
 }
 
 TEST_CASE("plb-hec asks IPOPT a bounded number of times") {

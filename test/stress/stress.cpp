@@ -80,6 +80,7 @@ void write_profile(const std::string& file) {
     }
     std::fclose(out);
     setenv("APPORTION_PROFILES", file.c_str(), 1);
+    setenv("APPORTION_LEARN", "0", 1);
 }
 
 }  // namespace

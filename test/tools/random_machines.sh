@@ -66,6 +66,20 @@ sed -n '/^over greedy.csv/,$p' table | grep -Eq '^greedy +1 +2( +[0-9]+\.[0-9]{3
     fail "no ratios to the other file: $(cat table)"
 cmp -s greedy.csv large.csv && fail "APPORTION_INITIAL_BLOCK changes nothing: $(cat large.csv)"
 
+# A second process knows what the first one learnt; each case begins with nothing known, as does a run without processes.
+measure --policies plb-hec,hpopta --repeat 1 --processes 2 --csv learnt.csv >table || fail "two processes are measured"
+grep -Eq '^plb-hec@2 +1  plan +2( +[0-9]+\.[0-9]{3}){6} ' table || fail "no figures of the second process: $(cat table)"
+python3 - <<'END' || fail "what was learnt is of no use, or is known too early: $(cat runs.csv learnt.csv)"
+import csv
+first, learnt = [{(row["seed"], row["policy"]): float(row["run_1"]) for row in csv.DictReader(open(name, newline=""))}
+                 for name in ("runs.csv", "learnt.csv")]
+assert len(learnt) == 8, learnt
+for seed in ("6", "7"):
+    assert learnt[seed, "plb-hec"] == learnt[seed, "hpopta"] == first[seed, "plb-hec"], seed
+    for policy in ("plb-hec@2", "hpopta@2"):
+        assert learnt[seed, policy] <= 1.03 * first[seed, "plb-hec"], (seed, policy)
+END
+
 refuses "5..3: give A..B" --seeds 5..3
 refuses "choose from matmul, blackscholes, grn, fft2d" --apps nothing
 refuses "choose from small, medium, large" --sizes 4096

@@ -8,7 +8,7 @@ apportion=$(realpath "$1") matmul=$(realpath "$2") hello=$(realpath "$3")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-export XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1
+export APPORTION_LEARN=0 XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1
 host=${STARPU_HOSTNAME:-$(uname -n | cut -d. -f1)}
 profiles=$folder/data/apportion/profiles/$host
 fail() {
@@ -62,11 +62,11 @@ grep -q '^  hpopta ' said || fail "the comparison has no row for hpopta: $(cat s
 
 # An own program: profiles of something else, and incomplete ones.
 n=$((1 << 20)) file=$profiles/hello.csv
-refused fpm "there is no recorded profile $file; record one in that file" -- "$hello"
+refused fpm "there is no recorded profile $file; run the program with STARPU_SCHED=plb-hec, which learns it, without" -- "$hello"
 profile() { { for note in "${notes[@]}"; do echo "# $note"; done; echo processor,units,seconds; printf '%s\n' "$@"; } >"$file"; }
 notes=("load: other")
 profile "CPU 0,$n,3" "CPU 1,$n,1"
-refused fpm "$file was recorded for the load 'other', but this is 'hello'; remove it and record" -- "$hello"
+refused fpm "$file was recorded for the load 'other', but this is 'hello'; remove it and run the program" -- "$hello"
 notes=("machine: another")
 profile "CPU 0,$n,3" "CPU 1,$n,1"
 refused ilp "$file was recorded on the machine 'another', but this is '$host (" -- "$hello"
@@ -86,7 +86,7 @@ mv "$file" own.csv
 # A file of one's own choice.
 APPORTION_PROFILES=$folder/own.csv runs fpm 'shares == [262144, 786432]' "$hello"
 APPORTION_PROFILES=$folder/none.csv refused min-min \
-    "none.csv; record it with \`apportion profile --app matmul --size 192 --out $folder/none.csv\`" -- "$matmul" --size 192
+    "none.csv; record it with \`apportion profile --app matmul --size 192 --out $folder/none.csv\`, or run" -- "$matmul" --size 192
 
 # A comparison makes a profile where none is.
 said=$("$apportion" compare --app matmul --size 96 --policies hpopta,min-min --repeat 1 --json 2>err) || fail "compare: $(cat err)"

@@ -64,6 +64,8 @@ AppRunner::AppRunner(const std::string& app, const std::string& size, std::optio
     if (with_trace) environment_.push_back({"APPORTION_TRACE", "1"});
     // Reports of these runs are read here; a file of the user's would get one from every run.
     environment_.push_back({"APPORTION_REPORT", "", true});
+    // Neither what was learnt before nor what one run learns may decide how another one does.
+    environment_.push_back({"APPORTION_LEARN", "0"});
     if (!platform_) return;
     for (const auto& [name, value] :
          simulated::write_machine_files(*platform_, simulated::machine_files_cache(*platform_)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // `apportion profile`: measures the time functions of a bundled application's or a user's own kernel on the processors
-// of this machine into a profile file, or converts StarPU's history models from and to one.
+// of this machine into a profile file, or converts StarPU's history models from and to one; shows what is kept.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -21,6 +21,7 @@
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_history.hpp"
+#include "tools/apportion/profile_kept.hpp"
 #include "tools/apportion/profile_library.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_platform.hpp"
@@ -35,7 +36,9 @@ namespace {
 constexpr int kInterrupted = 130;  ///< exit status, as a shell has it for SIGINT
 
 struct ProfileOptions {
-    std::string app, kernel, import_starpu, export_starpu;  ///< one of them
+    std::string app, kernel, import_starpu, export_starpu, show, forget;  ///< one of them, or
+    bool list = false;
+    bool json = false;
     std::string sizes, out, profiles, platform;
     std::string units_from = "footprint";
     std::string size = "1024";
@@ -221,6 +224,20 @@ int record_platform(const ProfileOptions& options) {
 }
 
 int act(const ProfileOptions& options) {
+    if (options.json && !options.list && options.show.empty())
+        throw UserError("--json: only --list and --show print JSON");
+    if (options.list) {
+        list_profiles(options.json);
+        return 0;
+    }
+    if (!options.show.empty()) {
+        show_profiles(options.show, options.json);
+        return 0;
+    }
+    if (!options.forget.empty()) {
+        forget_learnt(options.forget);
+        return 0;
+    }
     if (!options.export_starpu.empty()) {
         if (options.profiles.empty()) throw UserError("--export-starpu: give the profile by --profiles FILE.csv");
         export_history(options.export_starpu, options.units_from, options.profiles);
@@ -251,6 +268,11 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
     subject
         ->add_option("--export-starpu", options->export_starpu, "Make --profiles StarPU's history model of a codelet")
         ->type_name("SYMBOL");
+    subject->add_flag("--list", options->list, "List the recorded profiles and what runs learnt");
+    subject->add_option("--show", options->show, "Show the times that are recorded or learnt of a load, or in a file")
+        ->type_name("LOAD|FILE");
+    subject->add_option("--forget", options->forget, "Remove what runs learnt of a load, in a file, or all of it")
+        ->type_name("LOAD|FILE|all");
     subject->require_option(1);
     profile->add_option("--platform", options->platform, "Record the application's true times on a simulated platform")
         ->type_name("NAME|FILE");
@@ -280,6 +302,7 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "How a history model's sizes are units: footprint, size:B+S, ...")
         ->capture_default_str();
     profile->add_option("--profiles", options->profiles, "The profile to export")->type_name("FILE.csv");
+    profile->add_flag("--json", options->json, "print JSON (--list, --show)");
     profile->callback([options, &run] { run = [options] { return act(*options); }; });
 }
 

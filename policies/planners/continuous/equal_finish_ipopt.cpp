@@ -212,6 +212,10 @@ EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, Start
             for (std::size_t i = 0; i < program->size(); ++i)
                 other.shares_units[program->member(i)] = program->share_units(i);
             other.finish_s = program->finish_s();
+            double moved_units = 0;  // each of them is missed at one processor and found at another
+            for (std::size_t g = 0; g < problem.processors.size(); ++g)
+                moved_units += std::abs(other.shares_units[g] - plan.shares_units[g]) * problem.processors[g].count / 2;
+            statistics_.largest_difference = std::max(statistics_.largest_difference, moved_units / problem.units);
             constexpr double kAgreement = 1e-6;
             if (holds(problem, other) && other.finish_s <= plan.finish_s * (1 + kAgreement)) {
                 plan = other;

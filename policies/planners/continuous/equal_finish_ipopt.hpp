@@ -24,6 +24,9 @@ struct SolverStatistics {
     int fallbacks = 0;
     int iterations = 0;
     double seconds = 0;  ///< wall time in IPOPT and in the bisection before it
+    /// The largest share, of the units of its problem, that an answer of IPOPT gave to another processor than the
+    /// bisection's did, whichever was taken.
+    double largest_difference = 0;
 };
 
 class EqualFinishIpopt {

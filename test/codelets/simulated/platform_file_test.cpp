@@ -289,6 +289,20 @@ TEST_CASE("what has no end, or nobody who writes, is not included") {
     CHECK(load_platform(itself).count(DeviceKind::cuda) == 1);
 }
 
+TEST_CASE("a platform has another number of an included device, which must be there") {
+    const Folder folder;
+    folder.write("part.toml", kGood);
+    const std::string file = folder.write("whole.toml", "include = [\"part.toml\"]\n[included.\"gpu\"]\ncount = 3\n");
+    CHECK(load_platform(file).count(DeviceKind::cuda) == 3);
+    const std::string other =
+        folder.write("other.toml", "include = [\"part.toml\"]\n\n[included.\"card\"]\ncount = 1\n");
+    CHECK_THROWS_WITH(load_platform(other),
+                      ContainsSubstring("other.toml:3: no included file has a device card; name"));
+    const std::string wrong =
+        folder.write("wrong.toml", "include = [\"part.toml\"]\n[included.\"gpu\"]\nkind = \"cpu\"\n");
+    CHECK_THROWS_WITH(load_platform(wrong), ContainsSubstring("wrong.toml:3: "));
+}
+
 TEST_CASE("every bundled platform can be read") {
     const auto names = bundled_platforms();
     CHECK(names.size() >= 4);

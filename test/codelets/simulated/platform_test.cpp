@@ -60,6 +60,17 @@ TEST_CASE("the bundled machines have the rates, memories and links that were agr
     CHECK(t("GTX Titan") == Approx(stream_s + plain(3300, 512)));
 }
 
+TEST_CASE("PLB-HeC's machines with one GPU each are the same ones without the others") {
+    const Platform all = load_platform("plbhec-abcd"), one = load_platform("plbhec-abcd-one-gpu");
+    CHECK(one.count(DeviceKind::cpu) == 9);
+    CHECK(one.count(DeviceKind::cuda) == 7);
+    REQUIRE(one.devices.size() == all.devices.size());
+    for (std::size_t d = 0; d < one.devices.size(); ++d) {
+        CHECK(one.devices[d].name == all.devices[d].name);
+        CHECK(one.devices[d].count == (all.devices[d].count == 2 ? 1 : all.devices[d].count));
+    }
+}
+
 TEST_CASE("the other kernels of the bundled machines follow their formulas") {
     const Platform p = load_platform("plbhec-ab");
     const Device& gpu = device_named(p, "GTX 295");

@@ -165,7 +165,7 @@ TEST_CASE("no piece is longer than the block is late, however much is spare") {
     for (const Block& piece : pieces) CHECK(piece.units == (piece.processor == 1 ? 1 : 5));
 }
 
-TEST_CASE("the first block of a processor is computed again by others that need no longer for it than it has run") {
+TEST_CASE("the first block of a processor is computed again by others that need an eighth of the time it has run") {
     LoadDescription load;
     load.processors.resize(3);
     load.units = 50;
@@ -183,10 +183,16 @@ TEST_CASE("the first block of a processor is computed again by others that need 
     CHECK(std::isinf(flow.next_look_s(1.5)));
     flow.begins(second[0].id, 1);
     flow.begins(third[0].id, 1);
-    const auto piece = flow.finished(second[0].id, 1, 2, 1, 2);  // processor 0 has run for 2 s
-    REQUIRE(piece.size() == 1);
-    CHECK(piece[0].again_of == blocks[0].id);
-    CHECK(piece[0].units == 5);  // processor 2 should be free now as well
+    CHECK(flow.finished(second[0].id, 1, 2, 1, 2).empty());
+    CHECK(flow.finished(third[0].id, 1, 2, 1, 2).empty());
+    CHECK(flow.next_look_s(2) == 8);
+    CHECK(flow.look(7.9).empty());
+    const auto pieces = flow.look(8);  // 10 units take 1 s
+    REQUIRE(pieces.size() == 2);
+    for (const Block& piece : pieces) {
+        CHECK(piece.again_of == blocks[0].id);
+        CHECK(piece.units == 5);
+    }
 }
 
 TEST_CASE("a piece goes to who is done with it first, even if that has to end something else before") {

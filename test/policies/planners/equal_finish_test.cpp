@@ -153,6 +153,7 @@ TEST_CASE("a share above the memory pays for each of its blocks") {
 TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
     for (const auto start : {EqualFinishIpopt::Start::bisection, EqualFinishIpopt::Start::equal_shares}) {
         EqualFinishIpopt ipopt;
+        double largest_difference = 0;
         for (std::size_t processors : {2u, 3u, 8u, 18u, 64u})
             for (unsigned seed = 1; seed <= 10; ++seed) {
                 INFO("processors " << processors << ", seed " << seed);
@@ -163,10 +164,16 @@ TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
                 for (std::size_t g = 0; g < processors; ++g)
                     CHECK(plan.shares_units[g] == Approx(bisection.shares_units[g]).epsilon(1e-4).margin(1e-2));
                 CHECK(sum_of(random.problem, plan) == Approx(random.problem.units));
+                double moved = 0;
+                for (std::size_t g = 0; g < processors; ++g)
+                    moved += std::abs(plan.shares_units[g] - bisection.shares_units[g]);
+                largest_difference = std::max(largest_difference, moved / 2 / random.problem.units);
             }
         CHECK(ipopt.statistics().solves == 50);
         if (start == EqualFinishIpopt::Start::bisection) {
             CHECK(ipopt.statistics().fallbacks == 0);
+            CHECK(ipopt.statistics().largest_difference == Approx(largest_difference));
+            CHECK(largest_difference < 1e-5);
             CHECK(ipopt.statistics().iterations <= 50 * 3);
         } else {
             CHECK(ipopt.statistics().fallbacks <= 2);

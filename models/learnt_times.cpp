@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "models/learnt_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace apportion {
+
+namespace {
+
+constexpr double kContradiction = 1.5;   // ratio of times that noise does not explain, as in partial_model.cpp
+constexpr double kAlike = 1.25;          // ratio of sizes whose times per unit compare, as in plb_hec_models.cpp
+constexpr double kMatters = 0.01;        // of the longest block: what is less makes no plan worse
+constexpr std::int64_t kLatest = 4;      // blocks of one size that its mean is about
+constexpr double kLongerThanMore = 1.5;  // than a block of more units: that was a spike, as in plb_hec_models.cpp
+
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0; }
+
+/// 0 is not known.
+double mean(double a, double weight_a, double b, double weight_b) {
+    if (!(a > 0) || !(b > 0)) return std::max(a, b);
+    return (weight_a * a + weight_b * b) / (weight_a + weight_b);
+}
+
+}  // namespace
+
+double interpolated_seconds(const std::vector<ProfilePoint>& points, double units) {
+    const auto right = std::lower_bound(points.begin(), points.end(), units, [](const ProfilePoint& point, double x) {
+        return static_cast<double>(point.units) < x;
+    });
+    const auto proportional = [units](const ProfilePoint& point) {
+        return point.seconds * units / static_cast<double>(point.units);
+    };
+    if (right == points.end()) return proportional(points.back());
+    if (right == points.begin()) return proportional(points.front());
+    const ProfilePoint& left = *(right - 1);
+    const double part = (units - static_cast<double>(left.units)) / static_cast<double>(right->units - left.units);
+    return left.seconds + part * (right->seconds - left.seconds);
+}
+
+LearntTimes::LearntTimes(std::vector<ProfilePoint> points) : points_(std::move(points)) {
+    while (points_.size() > kMostSizes) join_nearest_sizes();
+}
+
+/// Beside a size of about as many units the times compare; elsewhere, between a smaller and a larger one, the time
+/// should lie between theirs, however wide the gap.
+bool LearntTimes::contradicts(const ProfilePoint& block) const {
+    const auto right = std::ranges::lower_bound(points_, block.units, {}, &ProfilePoint::units);
+    const bool has_right = right != points_.end(), has_left = right != points_.begin();
+    const auto ratio_of_units = [&](const ProfilePoint& point) {
+        return static_cast<double>(block.units) / static_cast<double>(point.units);
+    };
+    const auto alike = [&](const ProfilePoint& point) {
+        const double ratio = ratio_of_units(point);
+        return std::max(ratio, 1 / ratio) <= kAlike;
+    };
+    double least_s = has_left ? (right - 1)->seconds : 0;
+    double most_s = has_right ? right->seconds : std::numeric_limits<double>::infinity();
+    if (has_right && alike(*right))
+        least_s = most_s = right->seconds * ratio_of_units(*right);
+    else if (has_left && alike(*(right - 1)))
+        least_s = most_s = (right - 1)->seconds * ratio_of_units(*(right - 1));
+    else if (!has_left || !has_right)
+        return false;
+    const double longest_s = std::max(block.seconds, points_.back().seconds);
+    const double excess_s = std::max(block.seconds - most_s, least_s - block.seconds);
+    return (block.seconds > kContradiction * most_s || kContradiction * block.seconds < least_s) &&
+           excess_s > kMatters * longest_s;
+}
+
+void LearntTimes::add(const ProfilePoint& block) {
+    if (block.units <= 0 || !is_time(block.seconds)) return;
+    if (contradicts(block)) {
+        const auto slower = [this](const ProfilePoint& other) {
+            return other.seconds > interpolated_seconds(points_, static_cast<double>(other.units));
+        };
+        if (!suspect_ || slower(*suspect_) != slower(block)) {
+            suspect_ = block;
+            return;
+        }
+        points_.clear();
+        merge(*suspect_);
+    }
+    suspect_.reset();
+    agreed_ = true;
+    merge(block);
+}
+
+void LearntTimes::end_process() {
+    if (suspect_ && !agreed_) {
+        points_.clear();
+        merge(*suspect_);
+    }
+    suspect_.reset();
+    agreed_ = false;
+}
+
+void LearntTimes::merge(const ProfilePoint& block) {
+    std::erase_if(points_, [&](const ProfilePoint& other) {
+        return other.units < block.units && other.seconds > kLongerThanMore * block.seconds;
+    });
+    const auto here = std::ranges::lower_bound(points_, block.units, {}, &ProfilePoint::units);
+    if (here == points_.end() || here->units != block.units) {
+        points_.insert(here, {block.units, block.seconds, 0, 1, std::max(block.in_s, 0.0), std::max(block.out_s, 0.0)});
+        if (points_.size() > kMostSizes) join_nearest_sizes();
+        return;
+    }
+    const auto before = static_cast<double>(std::clamp<std::int64_t>(here->repetitions, 1, kLatest - 1));
+    here->seconds = mean(here->seconds, before, block.seconds, 1);
+    here->in_s = mean(here->in_s, before, block.in_s, 1);
+    here->out_s = mean(here->out_s, before, block.out_s, 1);
+    here->ci_s = 0;
+    ++here->repetitions;
+}
+
+/// The two sizes of the smallest ratio become one on the line between them.
+void LearntTimes::join_nearest_sizes() {
+    const auto ratio = [this](std::size_t k) {
+        return static_cast<double>(points_[k + 1].units) / static_cast<double>(points_[k].units);
+    };
+    std::size_t nearest = 0;
+    for (std::size_t k = 1; k + 1 < points_.size(); ++k)
+        if (ratio(k) < ratio(nearest)) nearest = k;
+    ProfilePoint& left = points_[nearest];
+    const ProfilePoint right = points_[nearest + 1];
+    // The larger one tells more of large blocks, which plans are made of; the largest stays the largest.
+    const bool last = nearest + 2 == points_.size();
+    const auto both = static_cast<double>(left.units + right.units) / 2;
+    const auto units = last ? right.units : static_cast<std::int64_t>(std::llround(both));
+    const double seconds = interpolated_seconds(points_, static_cast<double>(units));
+    left = {units,
+            seconds,
+            0,
+            left.repetitions + right.repetitions,
+            mean(left.in_s, 1, right.in_s, 1),
+            mean(left.out_s, 1, right.out_s, 1)};
+    points_.erase(points_.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
+}
+
+}  // namespace apportion

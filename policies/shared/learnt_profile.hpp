@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// From what runs learnt to recorded times that static policies plan from.
+//
+// Learnt times are *dense enough* for a load when each processor, or one of its kind, ran
+//  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is what
+//  it
+//    would compute at the highest speeds that were seen of all;
+//  - blocks of two sizes, of which one is at least 1.25 times the other, so that fixed costs are told from the rest,
+//    unless it ran its whole share as one block.
+//
+// Blocks have other sizes on every processor, and noise. So times between the sizes are interpolated, so that all
+// processors have times of all sizes within their own range, and a larger block never takes less time than a smaller
+// one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// Empty, or what is missing: "CPU 3 ran no block of 128 units or more". `learnt`: one per processor of the load.
+std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
+
+/// For times that are dense enough.
+RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
+
+}  // namespace apportion

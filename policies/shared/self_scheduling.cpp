@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/self_scheduling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apportion {
+
+void SelfScheduling::begin(const LoadDescription& load) {
+    std::vector<std::string> names;
+    for (const Processor& processor : load.processors) names.push_back(processor.name);
+    const bool same_processors = names == names_;
+    names_ = std::move(names);
+    lost_.assign(names_.size(), false);
+    processors_ = static_cast<Units>(names_.size());
+    granularity_ = load.granularity;
+    initial_chunk_ = round_to_granularity(static_cast<double>(load.initial_block), granularity_) / granularity_;
+    begin_loop(same_processors);
+}
+
+Units SelfScheduling::next_block(int processor, double, const Progress& progress) {
+    const Units left = rounded_up(progress.remaining(), granularity_);
+    return std::clamp<Units>(chunk(processor, left), 1, left) * granularity_;
+}
+
+void SelfScheduling::processor_lost(int processor) {
+    lost_[static_cast<std::size_t>(processor)] = true;
+    processors_ = std::max<Units>(1, std::count(lost_.begin(), lost_.end(), false));
+}
+
+Units SelfScheduling::rounded_up(double granules, Units most) {
+    if (!(granules > 0)) return 0;
+    return granules < static_cast<double>(most) ? static_cast<Units>(std::ceil(granules)) : most;
+}
+
+double SelfScheduling::seconds_of(const FinishedBlock& block) {
+    return block.end_s - std::max(block.given_s, block.previous_end_s);
+}
+
+}  // namespace apportion

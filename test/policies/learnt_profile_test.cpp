@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What static policies and plb-hec make of times that earlier processes learnt.
+#include "policies/shared/learnt_profile.hpp"
+
+#include <algorithm>
+
+#include "models/learnt_times.hpp"
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+using namespace apportion::test;
+
+namespace {
+
+/// What the blocks of a run teach, as the load engine sees them.
+std::vector<ProcessorProfile> learnt_from(const FakeRun& result, const LoadDescription& load) {
+    std::vector<ProcessorProfile> learnt;
+    for (std::size_t p = 0; p < load.processors.size(); ++p) {
+        LearntTimes times;
+        for (const FakeBlock& block : result.blocks)
+            if (block.processor == static_cast<int>(p))
+                times.add({block.units, block.end_s - block.start_s, 0, 1, 0, 0});
+        times.end_process();
+        learnt.push_back({load.processors[p].name, times.points()});
+    }
+    return learnt;
+}
+
+LoadDescription unknown(const FakePlatform& platform, Units units) {
+    LoadDescription load = platform.load(units);
+    load.recorded = {};
+    return load;
+}
+
+double makespan_s(const FakePlatform& platform, const char* policy, const LoadDescription& load) {
+    const auto made = find_policy(policy)->make();
+    return run(platform, *made, load).makespan_s;
+}
+
+FakePlatform slowed(FakePlatform platform, std::size_t worker, double factor) {
+    auto& seconds = platform.workers[worker].seconds;
+    seconds = [truth = seconds, factor](double units) { return factor * truth(units); };
+    return platform;
+}
+
+LoadDescription two_kinds() {
+    LoadDescription load;
+    load.units = 1000;
+    load.processors = {{"slow", 0}, {"fast", 1}};
+    return load;
+}
+
+}  // namespace
+
+TEST_CASE("learnt times are dense enough when every processor ran two sizes and an eighth of its share") {
+    const LoadDescription load = two_kinds();  // shares by the speeds below: 100 and 900
+    const ProcessorProfile slow{"slow", {{5, 5.0}, {13, 13.0}}}, fast{"fast", {{20, 2.3}, {120, 13.0 + 1.0 / 3}}};
+    CHECK(why_too_sparse({slow, fast}, load).empty());
+    CHECK(why_too_sparse({{"slow", {}}, fast}, load) == "slow ran no block");
+    CHECK(why_too_sparse({slow, {"fast", {{20, 20.0 / 9}, {100, 100.0 / 9}}}}, load) ==
+          "fast ran no block of 112 units or more");
+    CHECK(why_too_sparse({{"slow", {{13, 13.0}}}, fast}, load) == "slow ran blocks of one size only");
+    CHECK(why_too_sparse({{"slow", {{100, 100.0}}}, fast}, load).empty());  // its whole share
+}
+
+TEST_CASE("a memory that holds less than an eighth of the share, and one of the kind that ran, are enough") {
+    LoadDescription load = two_kinds();
+    load.processors[1].memory_units = 50;
+    const ProcessorProfile slow{"slow", {{5, 5.0}, {13, 13.0}}}, fast{"fast", {{20, 20.0 / 9}, {50, 50.0 / 9}}};
+    CHECK(why_too_sparse({slow, fast}, load).empty());
+    load.processors.push_back({"slow too", 0});
+    CHECK(why_too_sparse({slow, fast, {"slow too", {}}}, load).empty());
+    const RecordedTimes times = recorded_from_learnt({slow, fast, {"slow too", {}}}, load);
+    CHECK(times.processors.at(2).points == times.processors.at(0).points);
+}
+
+TEST_CASE("recorded times made of learnt ones never fall and have no holes") {
+    const LoadDescription load = two_kinds();
+    const RecordedTimes times = recorded_from_learnt(
+        {{"slow", {{10, 10.0}, {20, 24.0}, {30, 20.0}, {100, 100.0}}}, {"fast", {{15, 2.0}, {90, 10.0}}}}, load);
+    REQUIRE(times.learnt);
+    const std::vector<ProfilePoint>& slow = times.processors.at(0).points;
+    CHECK(slow.size() == 6);
+    CHECK(std::ranges::is_sorted(slow, {}, &ProfilePoint::seconds));
+    CHECK(slow[2].seconds == Approx(22));              // 20 units
+    CHECK(times.processors.at(1).points.size() == 4);  // within its own range
+}
+
+TEST_CASE("what one run of plb-hec teaches is enough for the policies that plan, and auto gets better by it") {
+    for (const char* machines : {"A", "AB", "ABC", "ABCD"})
+        for (const Units order : {4096, 16384, 65536}) {
+            INFO(machines << " " << order);
+            FakePlatform platform = plb_hec_machines(machines, order);
+            platform.links_known = true;
+            LoadDescription load = unknown(platform, order);
+            const auto first = find_policy("plb-hec")->make();
+            const FakeRun result = run(platform, *first, load);
+            load.learnt = learnt_from(result, load);
+            REQUIRE(why_too_sparse(load.learnt, load) == "");
+            load.recorded = recorded_from_learnt(load.learnt, load);
+            const double best_s = makespan_s(platform, "hpopta", platform.load(order));
+            CHECK(makespan_s(platform, "hpopta", load) <= 1.15 * best_s);
+            CHECK(makespan_s(platform, "auto", load) <= 1.03 * result.makespan_s);
+        }
+}
+
+TEST_CASE("plb-hec begins with what an earlier process learnt as if it had been an earlier submission") {
+    const FakePlatform platform = plb_hec_machines("ABCD", 65536);
+    LoadDescription load = unknown(platform, 65536);
+    const auto policy = find_policy("plb-hec")->make();
+    const FakeRun first = run(platform, *policy, load);
+    const double again_s = run(platform, *policy, load).makespan_s;
+    load.learnt = learnt_from(first, load);
+    const auto second = find_policy("plb-hec")->make();
+    const double second_s = run(platform, *second, load).makespan_s;
+    CHECK(second->report().distributions.at(0).reason == "models of the previous run");
+    CHECK(second_s <= 1.1 * again_s);  // it looks first whether that is still right
+    CHECK(second_s < first.makespan_s);
+}
+
+TEST_CASE("learnt times that have become wrong cost plb-hec and auto little") {
+    for (const char* machines : {"AB", "ABCD"})
+        for (const double factor : {3.0, 1.0 / 3}) {
+            const FakePlatform before = plb_hec_machines(machines, 65536);
+            LoadDescription load = unknown(before, 65536);
+            const auto first = find_policy("plb-hec")->make();
+            const std::vector<ProcessorProfile> learnt = learnt_from(run(before, *first, load), load);
+            for (std::size_t changed = 0; changed < before.workers.size(); ++changed) {
+                INFO(machines << " " << before.workers[changed].name << " " << factor);
+                const FakePlatform now = slowed(before, changed, factor);
+                LoadDescription known = load;
+                known.learnt = learnt;
+                known.recorded = recorded_from_learnt(learnt, load);
+                const double nothing_s = makespan_s(now, "plb-hec", load);
+                CHECK(makespan_s(now, "plb-hec", known) <= 1.03 * nothing_s);
+                CHECK(makespan_s(now, "auto", known) <= 1.03 * nothing_s);
+            }
+        }
+}

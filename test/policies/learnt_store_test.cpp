@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/starpu/learnt_store.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "models/io/file_error.hpp"
+#include "policies/starpu/profile_store.hpp"
+#include "test/catch.hpp"
+
+using namespace apportion;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Profiles are kept in a folder of the test.
+class Folder {
+  public:
+    Folder() {
+        std::string name = (fs::temp_directory_path() / "apportion-learnt-XXXXXX").string();
+        path_ = mkdtemp(name.data());
+        setenv("APPORTION_PROFILES", path_.c_str(), 1);
+    }
+    ~Folder() {
+        unsetenv("APPORTION_PROFILES");
+        fs::remove_all(path_);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+LearntKey key_of(const std::string& load) {
+    LearntKey key;
+    key.machine = {"node7", "node7 (some CPU)", "node7 (some CPU)"};
+    key.load = load;
+    key.codelet = "kernel";
+    key.processors = {"CPU 0", "CUDA 0.0 (K20c, 5 GB)"};
+    key.bytes_per_unit = 8;
+    return key;
+}
+
+const LearntProfile kProfile = {{{"CPU 0", {{10, 1.5, 0, 2, 0, 0}, {20, 3, 0, 1, 0, 0}}},
+                                 {"CUDA 0.0 (K20c, 5 GB)", {{40, 0.25, 0, 1, 0.125, 0.5}}}},
+                                3};
+
+fs::path written(const LearntKey& key) {
+    const fs::path file = learnt_file(key);
+    write_learnt(file, key, kProfile);
+    return file;
+}
+
+std::string error_of(const fs::path& file, const LearntKey& key) {
+    try {
+        read_learnt(file, key);
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::string content(const fs::path& file) {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("what is learnt is read back as it was written, transfers included") {
+    const Folder folder;
+    const LearntKey key = key_of("sum");
+    const fs::path file = written(key);
+    CHECK(file.parent_path() == folder.path() / "learnt");
+    CHECK(file.filename().string().starts_with("node7-sum-"));
+    const LearntProfile learnt = read_learnt(file, key);
+    CHECK(learnt.processors == kProfile.processors);
+    CHECK(learnt.processes == 3);
+}
+
+TEST_CASE("where nothing was learnt nothing is known") {
+    const Folder folder;
+    CHECK(read_learnt(learnt_file(key_of("sum")), key_of("sum")).processors.empty());
+}
+
+TEST_CASE("another machine, problem, codelet, processor or size of a unit has another file") {
+    const Folder folder;
+    std::vector<LearntKey> keys(7, key_of("sum"));
+    keys[1].machine.content += " faster";
+    keys[2].load = "sum-4096";
+    keys[3].codelet = "other";
+    keys[4].processors.pop_back();
+    keys[5].bytes_per_unit = 16;
+    keys[6].bytes_shared = 16;
+    for (std::size_t a = 0; a < keys.size(); ++a)
+        for (std::size_t b = 0; b < a; ++b) CHECK(learnt_file(keys[a]) != learnt_file(keys[b]));
+}
+
+TEST_CASE("a learnt profile that was cut off, changed or meant for something else is told in a sentence and not used") {
+    const Folder folder;
+    const LearntKey key = key_of("sum"), other = key_of("product");
+    const fs::path file = written(key);
+    const std::string whole = content(file);
+    for (const std::size_t length : {std::size_t{3}, whole.size() / 2, whole.size() - 2}) {
+        std::ofstream(file) << whole.substr(0, length);
+        CHECK(error_of(file, key).starts_with(file.string() + ": is damaged"));
+    }
+    std::string changed = whole;
+    changed[changed.find("1.5")] = '7';
+    std::ofstream(file) << changed;
+    CHECK(error_of(file, key).starts_with(file.string() + ": is damaged"));
+    std::ofstream(file, std::ios::binary) << std::string(3 << 20, '\0');
+    CHECK(error_of(file, key).starts_with(file.string() + ": is damaged"));
+    fs::copy_file(written(other), file, fs::copy_options::overwrite_existing);
+    CHECK(error_of(file, key) == file.string() +
+                                     ": was learnt for something else, not for the load 'sum'; it is not "
+                                     "used, and the next run replaces it");
+}
+
+TEST_CASE("a load whose name has line breaks and slashes keeps what it learns") {
+    const Folder folder;
+    const LearntKey key = key_of("../a\nb: c " + std::string(300, 'x'));
+    const fs::path file = written(key);
+    CHECK(file.parent_path() == folder.path() / "learnt");
+    CHECK(read_learnt(file, key).processors == kProfile.processors);
+}
+
+TEST_CASE("what no run has confirmed for ninety days is not used") {
+    const Folder folder;
+    const LearntKey key = key_of("sum");
+    const fs::path file = written(key);
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(24 * 91));
+    CHECK(read_learnt(file, key).processors.empty());
+}
+
+TEST_CASE("a full store loses what was not changed for longest, and what killed processes left") {
+    const Folder folder;
+    const fs::path oldest = written(key_of("oldest")), learnt = oldest.parent_path(), dead = learnt / "dead.csv.1.part";
+    std::ofstream(dead) << "half";
+    for (const fs::path& file : {oldest, dead})
+        fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(2));
+    for (int k = 0; k < 4200; ++k) std::ofstream(learnt / (std::to_string(k) + ".csv")) << "x";
+    const fs::path newest = written(key_of("newest"));
+    CHECK_FALSE(fs::exists(oldest));
+    CHECK_FALSE(fs::exists(dead));
+    CHECK(fs::exists(newest));
+    CHECK(std::distance(fs::directory_iterator(learnt), {}) <= 4096);
+}
+
+TEST_CASE("a folder that cannot be written to is told in a sentence") {
+    const Folder folder;
+    std::ofstream(folder.path() / "learnt") << "a file";
+    const LearntKey key = key_of("sum");
+    try {
+        written(key);
+        FAIL("it was written");
+    } catch (const std::exception& error) {
+        CHECK(std::string(error.what()).starts_with(learnt_file(key).string() + ": cannot be written: "));
+    }
+}

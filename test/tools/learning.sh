@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# learning.sh APPORTION HELLO_BLOCKS: what runs of an own program learn is kept for its next process: the advice that is
+# printed without a profile can be followed, damage and what cannot be written cost a sentence, processes may run at once,
+# and `apportion profile` lists, shows and forgets it.
+set -euo pipefail
+apportion=$(realpath "$1") hello=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+unset APPORTION_LEARN APPORTION_PROFILES
+export XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1
+learnt=$folder/data/apportion/profiles/learnt
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+# hello POLICY PYTHON-CONDITION: it runs, all is right, and the condition holds on its report; what it says is in the
+# file said
+hello() {
+    STARPU_SCHED=$1 "$hello" --json 2>err >out || fail "$1 ends with $?: $(cat err)"
+    sed '/^\[starpu\]/d' err >said
+    python3 -c '
+import json, sys
+run = json.load(open("out")); r = run["report"]
+assert run["verified"] is True, run
+assert eval(sys.argv[1]), (sys.argv[1], r)' "$2" || fail "$1: $2"
+}
+quiet() { [ ! -s said ] || fail "it says: $(cat said)"; }
+one_sentence() { # with that text
+    [ "$(wc -l <said)" = 1 ] && [[ $(cat said) == "apportion: "*"$1"* ]] || fail "it says '$(cat said)', not '$1'"
+}
+
+# The advice, followed as it stands: no profile, no other kernel, no other command.
+status=0
+STARPU_SCHED=hpopta "$hello" >out 2>said || status=$?
+[ $status -ne 0 ] && grep -q 'run the program once with STARPU_SCHED=plb-hec, which learns it' said ||
+    fail "no advice, or no error: $(cat said)"
+[ ! -e "$learnt" ] || fail "a run that did not take place left something"
+hello plb-hec 'r["learnt"]["processes"] == 0 and r["learnt"]["problem"] is None'
+quiet
+for policy in hpopta ilp fpm auto; do
+    hello $policy 'r["learnt"]["processes"] > 0 and r["learnt"]["file"].startswith("'"$learnt"'/")'
+    quiet
+    [ $policy = auto ] || grep -q '"file":"'"$learnt"'/' out || fail "$policy did not plan from what was learnt"
+done
+hello plb-hec 'r["distributions"][0]["reason"] == "models of the previous run"'
+file=$(ls "$learnt"/*-hello-*.csv)
+[ "$(ls "$learnt")" = "$(basename "$file")" ] || fail "one kernel has several files: $(ls "$learnt")"
+
+# Neither read nor kept.
+before=$(cat "$file")
+APPORTION_LEARN=0 hello plb-hec 'r["learnt"] == {"file": None, "processes": 0, "problem": None}'
+hello eager 'r["learnt"]["file"] is None' # StarPU's own schedulers have no part in it
+[ "$before" = "$(cat "$file")" ] || fail "APPORTION_LEARN=0 or eager changed what was learnt"
+# Other processors are another machine.
+STARPU_NCPU=1 hello plb-hec 'r["learnt"]["processes"] == 0'
+[ "$(ls "$learnt" | wc -l)" = 2 ] || fail "one core and two have $(ls "$learnt" | wc -l) files"
+
+# Damaged, cut off, of something else: a sentence, the run goes on, and the file is a good one again.
+mkdir kept
+cp "$file" kept
+broken() { # what is said
+    hello plb-hec 'r["learnt"]["processes"] == 0 and r["learnt"]["problem"] is not None'
+    one_sentence "$1"
+    hello plb-hec 'r["learnt"]["processes"] == 1'
+    quiet
+}
+sed -i 's/^CPU 0,[0-9]*/CPU 0,7/' "$file"
+broken "$file: is damaged, or was changed by hand; it is not used, and the next run replaces it"
+head -c 100 kept/* >"$file"
+broken "$file: is damaged"
+: >"$file"
+hello plb-hec 'r["learnt"]["processes"] == 0'
+head -c 100000 /dev/urandom >"$file"
+broken "$file: is damaged"
+other=$(ls "$learnt"/*.csv | grep -v "^$file$")
+cp "$other" "$file"
+broken "$file: was learnt for something else, not for the processors 'CPU 0, CPU 1'"
+rm "$file"
+mkdir "$file"
+hello plb-hec 'r["learnt"]["problem"] is not None'
+[ "$(wc -l <said)" = 1 ] || fail "a folder in the place of the file: $(cat said)"
+rmdir "$file"
+
+# What cannot be written: the folder is a file, the disk is full, there is no home.
+mv data other-data
+mkdir -p data/apportion/profiles
+: >"$learnt"
+hello plb-hec 'r["error"] is None'
+one_sentence "what the load 'hello' learnt is not kept: $file: cannot be written: "
+rm -r data
+: >data
+hello plb-hec 'r["error"] is None'
+one_sentence "what the load 'hello' learnt is not kept: "
+rm data
+mv other-data data
+
+# Several processes at once: whoever is last, the file is whole.
+rm -f "$file"
+pids=()
+for k in 1 2 3 4 5 6; do
+    STARPU_SCHED=plb-hec "$hello" >"out.$k" 2>"err.$k" &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || fail "one of several processes failed: $(cat err.*)"; done
+hello plb-hec 'r["learnt"]["processes"] >= 1 and r["learnt"]["problem"] is None'
+quiet
+[ -z "$(ls "$learnt" | grep -v 'csv$')" ] || fail "parts are left: $(ls "$learnt")"
+
+# Listed, shown and forgotten.
+"$apportion" profile --list >out || fail "--list"
+grep -Eq '^  hello +learnt +[0-9]+  [0-9]{4}-[0-9]{2}-[0-9]{2}  ' out || fail "--list has no hello: $(cat out)"
+"$apportion" profile --list --json | python3 -c '
+import json, sys
+assert sorted(p["load"] for p in json.load(sys.stdin)) == ["hello", "hello"]' || fail "--list --json"
+"$apportion" profile --show hello >out || fail "--show"
+grep -q '^  codelet: ' out && grep -Eq '^  CPU 1 +[0-9]+ +' out || fail "--show has no times: $(cat out)"
+"$apportion" profile --show hello --json | python3 -c '
+import json, sys
+assert all(p["processors"][0]["points"] for p in json.load(sys.stdin))' || fail "--show --json"
+refused() { # sentence-part, arguments
+    local part=$1 status=0
+    shift
+    "$apportion" profile "$@" >out 2>&1 || status=$?
+    [ $status -ne 0 ] && [ "$(wc -l <out)" = 1 ] && [[ $(cat out) == *"$part"* ]] || fail "$*: $(cat out)"
+}
+refused "there is no profile of that load or file name in" --show nothing
+refused "there is no learnt profile of that load or file name in" --forget nothing
+refused "only --list and --show print JSON" --forget hello --json
+"$apportion" profile --forget "$file" | grep -q "^$file: forgotten$" || fail "--forget a file"
+[ ! -e "$file" ] && [ "$(ls "$learnt" | wc -l)" = 1 ] || fail "--forget a file leaves $(ls "$learnt")"
+hello plb-hec 'r["learnt"]["processes"] == 0'
+"$apportion" profile --forget hello >out && [ "$(wc -l <out)" = 2 ] || fail "--forget a load: $(cat out)"
+hello plb-hec 'r["learnt"]["processes"] == 0'
+recorded=$folder/data/apportion/profiles/somewhere/matmul-64.csv
+mkdir -p "$(dirname "$recorded")"
+printf 'processor,units,seconds\nCPU 0,1,1\n' >"$recorded"
+"$apportion" profile --forget all >out || fail "--forget all"
+[ -z "$(ls "$learnt")" ] && [ -e "$recorded" ] || fail "--forget all forgets what was learnt, and nothing else"
+"$apportion" profile --list | grep -Eq '^  matmul-64 +recorded +1 ' || fail "--list has no recorded profile"
+"$apportion" profile --forget all | grep -q '^nothing was learnt$' || fail "--forget all, again"
+echo passed

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/profile_kept.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "models/io/shown.hpp"
+#include "models/profile_file.hpp"
+#include "policies/starpu/learnt_store.hpp"
+#include "policies/starpu/profile_store.hpp"
+#include "tools/apportion/command.hpp"
+
+namespace apportion {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct KeptProfile {
+    fs::path file;
+    bool learnt = false;
+    std::string changed;  ///< date
+    Profile profile;
+    std::string problem;  ///< it cannot be read
+
+    std::string note(const std::string& key) const {
+        for (const auto& [name, value] : profile.notes)
+            if (name == key) return value;
+        return {};
+    }
+    /// Of a recorded profile that does not say it, the file's name does.
+    std::string load() const {
+        const std::string noted = note(kLoadNote);
+        return noted.empty() && !learnt ? file.stem().string() : noted;
+    }
+    std::size_t points() const {
+        std::size_t sum = 0;
+        for (const ProcessorProfile& processor : profile.processors) sum += processor.points.size();
+        return sum;
+    }
+    bool is(const std::string& load_or_file) const {
+        std::error_code missing;
+        return load() == load_or_file || file.filename() == load_or_file || fs::equivalent(file, load_or_file, missing);
+    }
+};
+
+KeptProfile kept_profile(const fs::path& file, bool learnt) {
+    KeptProfile kept{file, learnt, {}, {}, {}};
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0) kept.changed = fmt::format("{:%Y-%m-%d}", fmt::localtime(status.st_mtime));
+    try {
+        kept.profile = learnt ? read_any_learnt(file) : read_profile(file.string());
+    } catch (const FileError& error) {
+        kept.problem = error.what();
+    }
+    return kept;
+}
+
+std::vector<fs::path> profiles_in(const fs::path& folder) {
+    std::vector<fs::path> files;
+    std::error_code missing;
+    for (fs::directory_iterator entry(folder, missing), end; !missing && entry != end; entry.increment(missing))
+        if (entry->path().extension() == ".csv") files.push_back(entry->path());
+    std::ranges::sort(files);
+    return files;
+}
+
+std::vector<KeptProfile> all_profiles() {
+    std::vector<KeptProfile> all;
+    const fs::path recorded = profiles_folder(), learnt = learnt_folder();
+    std::error_code missing;
+    if (fs::is_regular_file(recorded, missing)) all.push_back(kept_profile(recorded, false));
+    std::vector<fs::path> machines;
+    for (fs::directory_iterator entry(recorded, missing), end; !missing && entry != end; entry.increment(missing))
+        if (entry->path() != learnt) machines.push_back(entry->path());
+    std::ranges::sort(machines);
+    for (const fs::path& machine : machines)
+        for (const fs::path& file : profiles_in(machine)) all.push_back(kept_profile(file, false));
+    for (const fs::path& file : profiles_in(learnt)) all.push_back(kept_profile(file, true));
+    return all;
+}
+
+std::vector<KeptProfile> profiles_of(const std::string& load_or_file) {
+    std::vector<KeptProfile> all = all_profiles();
+    std::erase_if(all, [&](const KeptProfile& kept) { return !kept.is(load_or_file); });
+    return all;
+}
+
+[[noreturn]] void refuse(const char* option, const std::string& load_or_file, const char* what) {
+    throw UserError(
+        fmt::format("{} {}: there is no {} of that load or file name in {}; `apportion profile --list` has "
+                    "all",
+                    option, shown(load_or_file), what, shown(profiles_folder().string())));
+}
+
+Json as_json(const KeptProfile& kept, bool with_points) {
+    Json json{{"load", kept.load()},
+              {"machine", kept.note(kMachineNote)},
+              {"learnt", kept.learnt},
+              {"points", kept.points()},
+              {"changed", kept.changed},
+              {"file", kept.file.string()},
+              {"problem", kept.problem.empty() ? Json(nullptr) : Json(kept.problem)}};
+    if (!with_points) return json;
+    json["processors"] = Json::array();
+    for (const ProcessorProfile& processor : kept.profile.processors) {
+        Json points = Json::array();
+        for (const ProfilePoint& point : processor.points)
+            points.push_back({{"units", point.units}, {"seconds", point.seconds}, {"repetitions", point.repetitions}});
+        json["processors"].push_back({{"name", processor.name}, {"points", std::move(points)}});
+    }
+    return json;
+}
+
+void print_json(const std::vector<KeptProfile>& all, bool with_points) {
+    Json list = Json::array();
+    for (const KeptProfile& kept : all) list.push_back(as_json(kept, with_points));
+    std::cout << list.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_times(const KeptProfile& kept) {
+    fmt::print("{}\n", shown(kept.file.string()));
+    if (!kept.problem.empty()) {
+        fmt::print("  {}\n", shown(kept.problem));
+        return;
+    }
+    for (const auto& [key, value] : kept.profile.notes)
+        fmt::print("  {}{}{}\n", shown(key), key.empty() ? "" : ": ", shown(value));
+    fmt::print("  {:<32} {:>12} {:>12} {:>12} {:>7}\n", "processor", "units", "seconds", "units/s", "times");
+    for (const ProcessorProfile& processor : kept.profile.processors)
+        for (const ProfilePoint& point : processor.points)
+            fmt::print("  {:<32} {:>12} {:>12.4g} {:>12.4g} {:>7}\n", shown(processor.name), point.units, point.seconds,
+                       static_cast<double>(point.units) / point.seconds, point.repetitions);
+}
+
+}  // namespace
+
+void list_profiles(bool json) {
+    const std::vector<KeptProfile> all = all_profiles();
+    if (json) return print_json(all, false);
+    fmt::print("{}\n", shown(profiles_folder().string()));
+    if (all.empty()) {
+        fmt::print("  nothing is recorded or learnt\n");
+        return;
+    }
+    fmt::print("  {:<24} {:<9} {:>6}  {:<10}  {}\n", "load", "is", "points", "changed", "machine");
+    for (const KeptProfile& kept : all) {
+        const char* const is = !kept.problem.empty() ? "damaged" : kept.learnt ? "learnt" : "recorded";
+        const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();
+        fmt::print("  {:<24} {:<9} {:>6}  {:<10}  {}\n", shown(load), is, kept.points(), kept.changed,
+                   shown(kept.note(kMachineNote)));
+    }
+}
+
+void show_profiles(const std::string& load_or_file, bool json) {
+    const std::vector<KeptProfile> all = profiles_of(load_or_file);
+    if (all.empty()) refuse("--show", load_or_file, "profile");
+    if (json) return print_json(all, true);
+    for (const KeptProfile& kept : all) print_times(kept);
+}
+
+void forget_learnt(const std::string& load_or_file) {
+    std::vector<KeptProfile> all = load_or_file == kEverything ? all_profiles() : profiles_of(load_or_file);
+    std::erase_if(all, [](const KeptProfile& kept) { return !kept.learnt; });
+    if (all.empty() && load_or_file != kEverything) refuse("--forget", load_or_file, "learnt profile");
+    for (const KeptProfile& kept : all) {
+        std::error_code error;
+        if (!fs::remove(kept.file, error) && error)
+            throw UserError(fmt::format("{}: cannot be removed: {}", shown(kept.file.string()), error.message()));
+        fmt::print("{}: forgotten\n", shown(kept.file.string()));
+    }
+    if (all.empty()) fmt::print("nothing was learnt\n");
+}
+
+}  // namespace apportion
