@@ -8,10 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <vector>
+
+#include "models/io/nearest_name.hpp"
 
 namespace apportion {
 
@@ -104,20 +105,6 @@ const EnvironmentVariable kVariables[] = {
 /// Read by the set-up scripts, not by the library.
 constexpr const char* kOtherNames[] = {"APPORTION_CACHE", "APPORTION_STARPU_REAL", "APPORTION_STARPU_SIMGRID",
                                        "APPORTION_STARPU_MPI"};
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0]++;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replace = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replace, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
-}
 
 std::vector<std::string_view> known_names() {
     std::vector<std::string_view> names(std::begin(kOtherNames), std::end(kOtherNames));

@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "codelets/common/child_process.hpp"
@@ -16,6 +17,22 @@ namespace apportion {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// By the name's suffix; nothing for others.
+std::optional<std::string> terminal_of(const std::string& file, int width, int height) {
+    constexpr double kPixelsPerInch = 96;
+    const std::string suffix = fs::path(file).extension();
+    const std::string options = "noenhanced font 'DejaVu Sans,11' background rgb 'white'";
+    if (suffix == ".png") return fmt::format("pngcairo size {},{} {}", width, height, options);
+    if (suffix == ".svg") return fmt::format("svg size {},{} {}", width, height, options);
+    if (suffix == ".pdf")
+        return fmt::format("pdfcairo size {:g}in,{:g}in {}", width / kPixelsPerInch, height / kPixelsPerInch, options);
+    return std::nullopt;
+}
+
+}  // namespace
+
 void check_plot(const std::string& file) {
     std::error_code ignored;
     const fs::path folder = fs::absolute(file).parent_path();
@@ -24,8 +41,9 @@ void check_plot(const std::string& file) {
     } catch (const FileError& error) {
         throw PictureError(fmt::format("--plot {}", error.what()));
     }
-    if (fs::path(file).extension() != ".png")
-        throw PictureError(fmt::format("--plot {}: pictures are PNG files; let its name end with .png", file));
+    if (!terminal_of(file, 1, 1))
+        throw PictureError(fmt::format(
+            "--plot {}: pictures are PNG, SVG or PDF files; let its name end with .png, .svg or .pdf", file));
     if (!fs::is_directory(folder, ignored))
         throw PictureError(fmt::format("--plot {}: there is no folder {}; create it", file, folder.string()));
     if (access(folder.c_str(), W_OK) != 0)
@@ -41,10 +59,8 @@ void check_plot(const std::string& file) {
 
 void draw(const std::string& file, int width, int height, const std::string& script) {
     // gnuplot gets no name: it would execute some.
-    const std::string head = fmt::format(
-        "set encoding utf8\n"
-        "set terminal pngcairo size {},{} noenhanced font 'DejaVu Sans,11' background rgb 'white'\n",
-        width, height);
+    const std::string head =
+        fmt::format("set encoding utf8\nset terminal {}\n", terminal_of(file, width, height).value());
     const ChildResult result = run_child({"gnuplot", "--default-settings"}, {}, head + script + "\nset output\n");
     if (result.status != 0 || result.output.empty())
         throw std::runtime_error(fmt::format("--plot {}: gnuplot could not draw the picture: {}", file, result.errors));

@@ -18,8 +18,9 @@ class PictureError : public std::runtime_error {
 /// Throws PictureError when gnuplot is missing or the picture cannot be written there: to be called before long work.
 void check_plot(const std::string& file);
 
-/// Lets gnuplot draw `script` as PNG of that size in pixels into the file, which appears only when it is whole. The
-/// script sets neither terminal nor output and names no file. Throws std::runtime_error.
+/// Lets gnuplot draw `script` in that size in pixels into the file, as PNG, SVG or PDF by the suffix of its name. The
+/// file appears only when it is whole. The script sets neither terminal nor output and names no file. Throws
+/// std::runtime_error.
 void draw(const std::string& file, int width, int height, const std::string& script);
 
 /// The text as a string of gnuplot that shows it, see shown(); '\n' begins a new line. Nothing in it is executed.

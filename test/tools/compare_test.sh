@@ -21,11 +21,11 @@ fail() {
     echo "FAILED: $1" >&2
     failures=$((failures + 1))
 }
-# what is checked, the text that must be in the output, then a command that succeeds
+# what is checked, the text that must be in the output, with single blanks, then a command that succeeds
 shows() {
     local what=$1 text=$2 output
     shift 2
-    output=$("$@" 2>&1) || fail "$what: exit status $?: $output"
+    output=$("$@" 2>&1 | tr -s ' ') || fail "$what: exit status $?: $output"
     [[ $output == *"$text"* ]] || fail "$what: '$text' is not in: $output"
 }
 # what is checked, the text that must be in the message, then a command that fails with nothing on standard output
@@ -52,25 +52,36 @@ END
 { echo 'noise = 0.1'; echo 'seed = 3'; cat tiny.toml; } >noisy.toml
 sed 's/rate = 1024/rate = -1/' tiny.toml >bad.toml
 
-shows "a policy that sizes its blocks has one row" "  plb-hec                       4      1.012 s" compare --policies plb-hec
-shows "StarPU's schedulers have a row for the default" "  dmda           default        8      1.008 s" compare --policies dmda
-shows "... and one for the best number of blocks" "  dmda           best          16          1 s" compare --policies dmda
-shows "greedy's sweep sets its first block" "  greedy         best          16          1 s" compare --policies greedy
-shows "the numbers of blocks can be given" "  dmda           best          12      1.004 s" compare --policies dmda --blocks 12,40
-shows "the bound of real runs is estimated" "lower bound: 0.5 s, estimated" compare --policies plb-hec
-shows "the bound of simulated runs is the platform's" "lower bound: 0.5 s
-" compare --policies plb-hec --platform tiny.toml
-shows "shares are shown" "  GTX 680                     75.0" compare --policies plb-hec
+once() { compare --repeat 1 "$@"; }
+
+shows "a policy that sizes its blocks has one row" " 1 plb-hec 4 1.012 s 2.024 12.5 %" once --policies plb-hec
+shows "StarPU's schedulers have a row for the default" " dmda default 8 1.008 s" once --policies dmda
+shows "... and one for the best number of blocks" " 1 dmda best 16 1 s" once --policies dmda
+shows "greedy's sweep sets its first block" " greedy best 16 1 s" once --policies greedy
+shows "the numbers of blocks can be given" " dmda best 12 1.004 s" once --policies dmda --blocks 12,40
+shows "a default that is the best has one row" " 1 dmda default, best 8 1.008 s" once --policies dmda --blocks 1,8
+[ "$(once --policies dmda --blocks 8,16,8 --json | grep -o '"blocks":' | wc -l)" = 2 ] ||
+    fail "equal configurations are measured once"
+shows "the bound of real runs is measured" "lower bound: 0.5 s, measured" once --policies plb-hec
+shows "the bound of simulated runs is the platform's" "lower bound: 0.5 s, exact" compare --policies plb-hec --platform tiny.toml
+shows "shares are shown" " GTX 680 75.0" once --policies plb-hec
+shows "with many policies they are in lines" "share of units in % CPU 0 GTX 680" once --policies plb-hec,equal,acosta --blocks 8
 shows "a platform without noise is run once" '"min":1.012,"max":1.012' compare --policies plb-hec --json --platform tiny.toml
-shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05}' \
+shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05,' \
     compare --policies random --json --platform noisy.toml --repeat 3 --blocks 4
-shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"platform_events":[],"lower_bound_seconds":0.5,' \
+shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"platform_events":[],"lower_bound_seconds":0.5,"lower_bound_kind":"exact",' \
     compare --policies plb-hec --json --platform tiny.toml
-shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},' \
-    compare --policies plb-hec --json
-[ "$(compare --policies dmda --json | grep -c '"choice":"default".*"choice":"best".*"choice":"sweep"')" = 1 ] ||
+shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012,"low":1.012,"high":1.012,"confidence":0.0},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},' \
+    once --policies plb-hec --json
+shows "JSON has raw runs" '"raw":[{"round":0,"seconds":1.012}]' once --policies plb-hec --json
+for key in date host versions environment; do
+    shows "JSON has the $key" "\"$key\":" once --policies plb-hec --json
+done
+shows "JSON has the seed" '"seed":9,' once --policies plb-hec --json --seed 9
+[ "$(once --policies dmda --json | grep -c '"choice":"default","best":false.*"choice":"sweep","best":true')" = 1 ] ||
     fail "JSON marks the default, the best and the rest of a sweep"
 
+refuses "a misspelt policy" "there is no policy plbhec (did you mean plb-hec?); choose from" compare --policies plbhec
 refuses "an unknown policy" "there is no policy fastest; choose from" compare --policies fastest
 refuses "a policy named twice" "--policies: dmda appears twice" compare --policies dmda,lws,dmda
 refuses "a missing application" "there is no such application for real runs; looked for" \
@@ -83,14 +94,16 @@ refuses "a malformed platform" "bad.toml:8: rate is -1, but must be from 1e-06 t
 refuses "a missing platform" "there is no platform no-such" compare --platform no-such
 refuses "a platform without the kernel" "does not describe kernel \"fake\"" compare --policies plb-hec --platform plbhec-a
 refuses "an application that fails says why" "fake under prio failed: fake: the simulated disk is full" compare --policies prio
-refuses "an application that prints no JSON" "fake under ws printed no usable JSON" compare --policies ws
 refuses "a picture in a folder that is not there" "there is no folder" compare --plot "$tree/none/p.png"
-refuses "a picture of another kind" "pictures are PNG files" compare --plot p.pdf
+refuses "a picture of another kind" "pictures are PNG, SVG or PDF files" compare --plot p.jpg
+refuses "a timeline of no policy" "--timeline plbhec: it is none of the policies that are compared" compare --policies plb-hec --plot p.png --timeline plbhec
 refuses "a picture without gnuplot" "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
 refuses "a negative number of repetitions" "not in range" compare --repeat -1
 
-compare --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture is drawn"
+once --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture is drawn"
 [ "$(head -c 4 p.png | tail -c 3)" = PNG ] || fail "the picture is a PNG file"
+once --policies plb-hec,greedy --timeline all --plot p.svg >/dev/null && grep -q '<svg' p.svg || fail "a picture is SVG"
+once --policies plb-hec,greedy --timeline greedy --plot p.pdf >/dev/null && [ "$(head -c 4 p.pdf)" = %PDF ] || fail "a picture is PDF"
 if compare --policies plb-hec,prio --plot q.png >/dev/null 2>&1 || ls q.png* >/dev/null 2>&1; then
     fail "a failing run leaves no picture"
 fi

@@ -7,6 +7,8 @@
 #include <functional>
 #include <span>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -23,6 +25,9 @@ class UserError : public std::runtime_error {
 /// Adds the subcommand to the command line; when the user chose it, `run` becomes its action. The action returns the
 /// exit status and throws std::exceptions whose text is one sentence for the user.
 using AddCommand = void (*)(CLI::App& app, std::function<int()>& run);
+
+/// What stands behind "--" on the command line: a program and its arguments, which are no business of the parser.
+std::vector<std::string>& program_arguments();
 
 /// All of them, in the order of the list.
 std::span<const AddCommand> commands_of_apportion();

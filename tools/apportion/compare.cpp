@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `apportion compare`: the same application under several policies, on this machine or on a simulated platform.
+// `apportion compare`: the same program under several policies, on this machine or on a simulated platform.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "codelets/io/gnuplot.hpp"
 #include "codelets/simulated/platform_file.hpp"
-#include "models/io/shown.hpp"
-#include "policies/policy.hpp"
+#include "models/io/nearest_name.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/comparison_output.hpp"
@@ -26,35 +25,32 @@ namespace apportion {
 
 namespace {
 
+constexpr int kMostRounds = 30;
+constexpr double kLimit_s = 120;
+
 struct CompareOptions {
-    std::string app, size, platform, plot;
+    std::string app, size, platform, plot, timeline;
     std::string blocks = "auto";
     std::vector<std::string> policies;
-    int repetitions = 0;  ///< 0: not given
+    bool policies_given = false;
+    int repetitions = 0;              ///< 0: not given
+    std::optional<double> limit_s{};  ///< nothing: not given
+    std::optional<double> timeout_s{};
+    std::optional<std::uint64_t> seed{};
     bool json = false;
 };
 
-/// A line on the terminal that each call replaces; nothing when standard error is no terminal.
-class ProgressLine {
-  public:
-    explicit ProgressLine(std::string what) : what_(std::move(what)) {}
-    ~ProgressLine() { show(""); }
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-
-    void show(const std::string& text) const {
-        if (!terminal_) return;
-        constexpr const char* kStartAndClear = "\r\033[K";
-        std::cerr << kStartAndClear << (text.empty() ? "" : what_ + ": " + shown(text)) << std::flush;
-    }
-
-  private:
-    std::string what_;
-    bool terminal_ = isatty(STDERR_FILENO) == 1;
-};
+ProgramCommand command_of(const CompareOptions& options) {
+    const std::vector<std::string>& program = program_arguments();
+    if (options.app.empty() && program.empty())
+        throw UserError("name what to compare: -- PROGRAM ARGUMENTS..., or a bundled application by --app and --size");
+    if (options.app.empty()) return program_command(program, options.size);
+    if (options.size.empty()) throw UserError(fmt::format("--app {} requires --size", options.app));
+    parse_numbers(options.size, "--size");
+    return bundled_command(options.app, options.size, program);
+}
 
 ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simulated::Platform>& platform) {
-    constexpr int kRealRepetitions = 3;
     ComparisonPlan plan;
     plan.policies = options.policies;
     for (const std::string& policy : plan.policies) {
@@ -64,76 +60,121 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     }
     if (options.blocks != "auto") plan.blocks = parse_numbers(options.blocks, "--blocks");
     // Without noise a simulated run always takes the same time.
-    const bool exact = platform && platform->noise == 0;
-    plan.repetitions = options.repetitions > 0 ? options.repetitions : exact ? 1 : kRealRepetitions;
+    plan.exact = platform && platform->noise == 0;
+    plan.all_rounds = options.repetitions > 0;
+    plan.rounds = plan.all_rounds ? options.repetitions : plan.exact ? 1 : kMostRounds;
+    if (!plan.all_rounds && !plan.exact) plan.limit_s = kLimit_s;
+    if (options.limit_s) plan.limit_s = *options.limit_s;
+    plan.seed = options.seed ? *options.seed : std::random_device{}();
     // Virtual time does not mind neighbours.
     if (platform) plan.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     return plan;
 }
 
-int compare_command(const CompareOptions& options) {
-    const EndingChildren ending_children;
-    const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
-    std::optional<simulated::Platform> platform;
-    if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
-    const ComparisonPlan plan = make_plan(options, platform);
-    if (platform && !platform->kernels.contains(options.app))
+void check_platform(const CompareOptions& options, const simulated::Platform& platform) {
+    if (!options.app.empty() && !platform.kernels.contains(options.app))
         throw UserError(
             fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
                         options.platform, options.app, options.app));
-    if (!options.plot.empty()) check_plot(options.plot);
-    AppRunner runner(options.app, options.size, platform, !options.plot.empty());
+}
 
-    const ComparisonProfile profile(runner, options.app, options.size, options.platform, options.policies);
+/// The exit status of one that was interrupted, after a sentence.
+int tell_interruption(const Comparison& comparison, bool without_plot) {
+    const Interrupted interrupted(comparison.signal);
+    std::cerr << fmt::format("apportion compare: {}; what was measured until then is shown{}\n", interrupted.what(),
+                             without_plot ? ", and no picture is drawn" : "");
+    return interrupted.status();
+}
+
+int compare_command(const CompareOptions& options) {
+    const EndingChildren ending_children;
+    const ProgramCommand command = command_of(options);
+    std::optional<simulated::Platform> platform;
+    if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
+    ComparisonPlan plan = make_plan(options, platform);
+    if (platform) check_platform(options, *platform);
+    if (!options.plot.empty()) check_plot(options.plot);
+    if (!options.timeline.empty() && options.timeline != "all" &&
+        std::ranges::find(plan.policies, options.timeline) == plan.policies.end())
+        throw UserError(fmt::format("--timeline {}: it is none of the policies that are compared{}", options.timeline,
+                                    did_you_mean(options.timeline, plan.policies)));
+    ProgramRunner runner(command, platform, !options.plot.empty(), options.timeout_s);
+
     Comparison comparison;
+    std::optional<ComparisonProfile> profile;
     {
-        const ProgressLine line("apportion compare");
-        comparison = compare(runner, options.app, plan, [&](const std::string& text) { line.show(text); });
+        RunProgress preparing("apportion compare", plan.limit_s);
+        profile.emplace(runner, options.platform, plan.policies, options.policies_given, preparing);
     }
-    comparison.asked_size = size.size() == 1 ? nlohmann::json(size.front()) : nlohmann::json(size);
-    if (!options.plot.empty()) plot_comparison(comparison, options.plot);
+    plan.policies = profile->policies();
+    {
+        RunProgress progress("apportion compare", plan.limit_s);
+        comparison = compare(runner, plan, progress);
+    }
+    std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
+    const bool interrupted = comparison.ending == Ending::signal;
+    if (!options.plot.empty() && !interrupted) plot_comparison(comparison, options.plot, options.timeline);
     if (options.json)
         std::cout << comparison_json(comparison).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     else
         std::cout << comparison_table(comparison);
-    return 0;
-}
-
-std::vector<std::string> default_policies() {
-    std::vector<std::string> names;
-    for (const PolicyEntry& entry : registered_policies())
-        if (!entry.identical_processors) names.emplace_back(entry.name);
-    for (const char* starpu : {"eager", "dmda", "dmdas", "lws"}) names.emplace_back(starpu);
-    return names;
+    return interrupted ? tell_interruption(comparison, !options.plot.empty()) : 0;
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, std::function<int()>& run) {
-    CLI::App* sub = app.add_subcommand("compare", "Run an application under several policies and compare");
+    CLI::App* sub = app.add_subcommand("compare", "Run a program under several policies and compare");
     auto options = std::make_shared<CompareOptions>();
     options->policies = default_policies();
-    sub->add_option("--app", options->app, "application, such as matmul")->required()->type_name("APP");
-    sub->add_option("--size", options->size, "its --size")->required()->type_name("N[,N...]");
+    sub->footer(
+        "Any program that submits loads is compared by\n"
+        "  apportion compare [OPTIONS] -- ./program ARGUMENTS...\n"
+        "{size} in its arguments stands for --size. A bundled application may stand there by its short name.");
+    sub->add_option("--app", options->app, "a bundled application, such as matmul; options for it stand behind --")
+        ->type_name("APP");
+    sub->add_option("--size", options->size, "its --size, or what {size} in a program's arguments stands for")
+        ->type_name("N[,N...]");
     sub->add_option("--platform", options->platform,
                     "simulate this platform (see apportion platform --list); else the runs are real")
         ->type_name("NAME|FILE");
-    sub->add_option("--policies", options->policies, "policies of Apportion and schedulers of StarPU")
-        ->delimiter(',')
-        ->type_name("P,P...")
-        ->capture_default_str();
+    auto* policies = sub->add_option("--policies", options->policies, "policies of Apportion and schedulers of StarPU")
+                         ->delimiter(',')
+                         ->type_name("P,P...")
+                         ->capture_default_str();
     sub->add_option("--blocks", options->blocks,
                     "numbers of blocks to try under greedy and under StarPU's schedulers; auto: powers of two")
         ->type_name("auto|K,K...")
         ->capture_default_str();
     sub->add_option("--repeat", options->repetitions,
-                    "runs of each, of which the median counts (default: 3, or 1 where "
-                    "a simulated platform has no noise)")
+                    fmt::format("exactly R rounds, each of one run of everything (default: until the order is "
+                                "settled, at most {}; 1 where a simulated platform has no noise)",
+                                kMostRounds))
         ->check(CLI::Range(1, 10'000))
         ->type_name("R");
+    sub->add_option("--max-seconds", options->limit_s,
+                    fmt::format("begin no round that would end later, after the first (default: {}, or no limit with "
+                                "--repeat)",
+                                kLimit_s))
+        ->check(CLI::PositiveNumber)
+        ->type_name("S");
+    sub->add_option("--timeout", options->timeout_s, "end a run that takes longer, and the comparison")
+        ->check(CLI::PositiveNumber)
+        ->type_name("S");
+    sub->add_option("--seed", options->seed, "of the order within rounds (default: another one each time)")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+        ->type_name("SEED");
     sub->add_flag("--json", options->json, "print one JSON object on standard output and nothing else there");
-    sub->add_option("--plot", options->plot, "draw the comparison into this PNG file")->type_name("FILE.png");
-    sub->callback([options, &run] { run = [options] { return compare_command(*options); }; });
+    auto* plot = sub->add_option("--plot", options->plot, "draw the comparison into this PNG, SVG or PDF file")
+                     ->type_name("FILE.png|svg|pdf");
+    sub->add_option("--timeline", options->timeline,
+                    "draw the blocks of this policy over time, or all policies' (default: the best one's)")
+        ->type_name("POLICY|all")
+        ->needs(plot);
+    sub->callback([options, policies, &run] {
+        options->policies_given = policies->count() > 0;
+        run = [options] { return compare_command(*options); };
+    });
 }
 
 }  // namespace apportion

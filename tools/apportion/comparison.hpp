@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What `apportion compare` measures and concludes: one configuration is a policy with a number of blocks, run several
-// times. Policies that are given the size of their blocks (StarPU's schedulers, and greedy) are tried with several.
+// What `apportion compare` measures and concludes. A configuration is a policy with a number of blocks. Policies that
+// are given the size of their blocks (StarPU's schedulers, and greedy) are tried with several, and their best
+// configuration stands for them. All configurations take part in rounds (order.hpp), until the order of the policies is
+// settled, the rounds or the time are used up, or a signal ends them.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tools/apportion/app_runner.hpp"
+#include "tools/apportion/order.hpp"
+#include "tools/apportion/program_runner.hpp"
+#include "tools/apportion/run_progress.hpp"
 
 namespace apportion {
 
@@ -26,10 +28,13 @@ enum class Choice {
 struct Configuration {
     std::string policy;
     Choice choice = Choice::only;
-    std::optional<std::int64_t> asked_blocks;
-    std::vector<RunResult> runs;  ///< one a repetition
+    std::optional<std::int64_t> asked_blocks{};
+    std::vector<RunResult> runs{};  ///< by rounds
+    bool dropped = false;           ///< clearly slower than another configuration of the policy
 
-    double median_s() const;
+    std::vector<double> seconds() const;
+    SecondsByRound by_round() const;
+    double median_s() const { return median(seconds()); }
     double min_s() const;
     double max_s() const;
     const RunResult& median_run() const;  ///< the one whose makespan is the median, or the one just below
@@ -41,28 +46,49 @@ struct ComparisonPlan {
     std::vector<std::string> policies;
     std::vector<std::int64_t> blocks;  ///< to try; empty: powers of two, see automatic_blocks()
     bool sweep = true;
-    int repetitions = 1;
-    int jobs = 1;  ///< runs at the same time
+    int rounds = 1;                                            ///< at most
+    bool all_rounds = false;                                   ///< also where the order is settled before
+    bool exact = false;                                        ///< every round would give the same times
+    double limit_s = std::numeric_limits<double>::infinity();  ///< no round is begun that would end later
+    std::uint64_t seed = 1;                                    ///< of the order within a round
+    int jobs = 1;                                              ///< runs at the same time
 };
 
+enum class Ending { settled, rounds, time, signal };
+
 struct Comparison {
-    std::string app;
-    std::string platform;                      ///< empty: this machine
-    std::vector<std::string> platform_events;  ///< "GTX Titan: lost at 25 s", for devices that do not stay the same
-    nlohmann::json asked_size;                 ///< as the user gave it: a number, or a list
-    nlohmann::json size;                       ///< as the application reports it
-    std::int64_t units = 0;
+    std::string program;
+    std::vector<std::string> command;           ///< as it was given
+    std::string platform;                       ///< empty: this machine
+    std::vector<std::string> platform_events;   ///< "GTX Titan: lost at 25 s", for devices that do not stay the same
+    std::string asked_size;                     ///< empty: none was given
+    nlohmann::json size;                        ///< as a bundled application reports it; else null
+    std::int64_t units = 0;                     ///< of one run of each load
     std::vector<Configuration> configurations;  ///< by policy in the order asked for, the default first
     double lower_bound_s = std::numeric_limits<double>::quiet_NaN();
-    bool bound_is_estimated = false;
+    bool bound_is_measured = false;  ///< from the best speeds that were seen; else it is exact
+    std::vector<std::string> notes;  ///< what was left out, and why
+    ComparisonPlan plan;
+    Ending ending = Ending::rounds;
+    int rounds = 0;             ///< completed
+    int signal = 0;             ///< that ended it
+    double seconds = 0;         ///< that it took
+    double cpus_of_others = 0;  ///< that other programs kept busy meanwhile
 
     const Configuration& default_of(const std::string& policy) const;  ///< or the only one
     const Configuration& best_of(const std::string& policy) const;
     std::vector<std::string> policies() const;
+    std::vector<const nlohmann::json*> best_reports() const;  ///< of best_of() all policies
+
+    /// Of the policies' best configurations, in the order of policies().
+    Order order() const;
 };
 
-/// Throws UserError when it is the name of no policy of Apportion and of no scheduler of StarPU.
+/// Throws UserError when it is the name of no policy of Apportion and of no scheduler of this StarPU.
 void check_policy(const std::string& policy);
+
+/// The policies of Apportion that run everywhere, and some of StarPU's.
+std::vector<std::string> default_policies();
 
 bool is_swept(const std::string& policy);
 
@@ -74,8 +100,7 @@ std::vector<std::int64_t> automatic_blocks(const nlohmann::json& report);
 /// The size of the problem as an application reports it, for the platform's time functions.
 simulated::KernelSize simulated_size(const nlohmann::json& size);
 
-/// Runs everything. `progress` is called before each run with a line about it, from any thread but not twice at once.
-Comparison compare(const AppRunner& runner, const std::string& app, const ComparisonPlan& plan,
-                   const std::function<void(const std::string&)>& progress);
+/// Runs everything. What was measured before a signal is kept; throws Interrupted when that is nothing.
+Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, RunProgress& progress);
 
 }  // namespace apportion

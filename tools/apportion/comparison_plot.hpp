@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The picture of a comparison, three panels: makespans against the lower bound, shares of the processors, and the
-// blocks of one policy over time (a Gantt chart; it needs runs with APPORTION_TRACE=1).
+// A picture of a comparison: a line for each policy with its makespan as a bar and its shares beside it, and the blocks
+// of one or all of them over time.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace apportion {
 
-/// Draws it as PNG. Throws UserError.
-void plot_comparison(const Comparison& comparison, const std::string& file);
+/// As PNG, SVG or PDF by the suffix. `timeline`: the policy whose blocks are drawn, "all", or empty for the best one.
+/// Every run must have its blocks (a trace). Throws std::runtime_error.
+void plot_comparison(const Comparison& comparison, const std::string& file, const std::string& timeline);
 
 }  // namespace apportion

@@ -1,40 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The profile that the static policies of a comparison plan from: the recorded one, or, where there is none, one that
-// is recorded for the comparison and removed behind it. Recording is no part of any makespan.
+// The profile that the static policies of a comparison plan from: the recorded one, or, where a bundled application has
+// none, one that is recorded for the comparison and removed behind it. Recording is no part of any makespan.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tools/apportion/app_runner.hpp"
+#include "tools/apportion/program_runner.hpp"
+#include "tools/apportion/run_progress.hpp"
+#include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {
 
-/// Removed with all that is in it.
-class TemporaryFolder {
-  public:
-    TemporaryFolder();  ///< throws std::runtime_error
-    ~TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
-
 class ComparisonProfile {
   public:
-    /// Does nothing unless one of the policies plans from a profile. Otherwise runs the application once, to learn the
-    /// profile's name and its processors, and records where nothing usable is recorded: the platform's true times, or
-    /// on this machine the default sizes, quickly. Tells so on standard error. Throws UserError, PlatformError.
-    ComparisonProfile(AppRunner& runner, const std::string& app, const std::string& size, const std::string& platform,
-                      const std::vector<std::string>& policies);
+    /// Does nothing unless one of the policies needs a profile. Otherwise runs the program once, to learn the names of
+    /// its loads and their processors. A bundled application on a platform gets the platform's true times, on this
+    /// machine those of the default sizes, measured quickly; standard error tells so. Without a profile, policies that
+    /// the user chose are a UserError, others are left out. Throws UserError, PlatformError.
+    ComparisonProfile(ProgramRunner& runner, const std::string& platform, std::vector<std::string> policies,
+                      bool chosen_by_user, RunProgress& progress);
+
+    const std::vector<std::string>& policies() const { return policies_; }  ///< that can run
+    const std::vector<std::string>& notes() const { return notes_; }
 
   private:
+    /// Empty, or why the profile is not usable.
+    std::string record(ProgramRunner& runner, const std::string& platform, const nlohmann::json& report);
+
+    std::vector<std::string> policies_, notes_;
     std::optional<TemporaryFolder> folder_;
 };
 

@@ -4,20 +4,26 @@
 // change something (command line, files, environment), 128 + N ended by signal N. Errors are one sentence on standard
 // error.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "codelets/common/child_process.hpp"
 #include "codelets/io/gnuplot.hpp"
 #include "codelets/io/text_file.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/file_error.hpp"
+#include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/manual.hpp"
 
 namespace {
 
@@ -28,19 +34,28 @@ int complain(const std::string& sentence, int status) {
     return status;
 }
 
-/// CLI11 only says that a subcommand is missing where the one that was given has no such name.
+/// Words that no command knows get the nearest one as advice; CLI11 names the words only.
 std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
     const std::string first = argc > 1 ? argv[1] : "";
-    bool known = first.starts_with('-');
-    std::string names;
+    const CLI::App* chosen = nullptr;
+    std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {
-        known = known || command->get_name() == first;
-        names += (names.empty() ? "" : ", ") + command->get_name();
+        if (command->get_name() == first) chosen = command;
+        if (!command->get_group().empty()) names.push_back(command->get_name());
     }
-    if (known) return fmt::format("{}; see apportion --help", error.what());
-    const std::string problem =
-        first.empty() ? "a command is missing" : fmt::format("there is no command {}", apportion::in_quotes(first));
-    return fmt::format("{}; choose one of {}, or see apportion --help", problem, names);
+    if (chosen || first.starts_with('-')) {
+        const CLI::App& asked = chosen ? *chosen : app;
+        std::string advice;
+        for (int k = 1; k < argc && error.get_name() == "ExtrasError" && advice.empty(); ++k)
+            if (const std::string word = argv[k];
+                word.starts_with("--") && std::string(error.what()).find(word) != word.npos)
+                advice = apportion::nearest_option(asked, word);
+        return fmt::format("{}{}; see apportion{} --help", error.what(), advice, chosen ? " " + first : "");
+    }
+    const std::string problem = first.empty() ? "a command is missing"
+                                              : fmt::format("there is no command {}{}", apportion::in_quotes(first),
+                                                            apportion::did_you_mean(first, names));
+    return fmt::format("{}; choose one of {}, or see apportion --help", problem, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -52,8 +67,12 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     std::function<int()> run;
     for (const apportion::AddCommand add : apportion::commands_of_apportion()) add(app, run);
+    const std::vector<std::string> all(argv + 1, argv + argc);
+    const bool runs_program = argc > 1 && all.front() == "compare";
+    const auto dashes = runs_program ? std::ranges::find(all, "--") : all.end();
+    if (dashes != all.end()) apportion::program_arguments().assign(dashes + 1, all.end());
     try {
-        app.parse(argc, argv);
+        app.parse(static_cast<int>(dashes - all.begin()) + 1, argv);
         const int status = run();
         apportion::flush_standard_output();
         return status;

@@ -9,9 +9,9 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "policies/starpu/profile_store.hpp"
-#include "tools/apportion/app_runner.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
+#include "tools/apportion/program_runner.hpp"
 
 namespace apportion {
 
@@ -61,7 +61,7 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
         throw UserError(
             fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
                         platform_name, app, app));
-    const AppRunner runner(app, size, platform, false);
+    const ProgramRunner runner(bundled_command(app, size, {}), platform, false);
     const RunResult run = runner.run({.policy = "equal"});
     const nlohmann::json& report = run.report;
     const simulated::KernelSize kernel_size = simulated_size(run.size);

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# compare_programs.sh APPORTION FAKE_APP: `apportion compare -- PROGRAM`, with a program that only pretends (fake_app says
+# as what): what it is given, what it may do wrong, and which order is claimed.
+set -euo pipefail
+apportion=$1
+fake=$2
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+cd "$tree"
+cp "$fake" fake
+mkdir temporary
+export XDG_DATA_HOME=$tree/data TMPDIR=$tree/temporary
+failures=0
+fail() {
+    echo "FAILED: $1" >&2
+    failures=$((failures + 1))
+}
+# what is checked, text with single blanks that must be in the output, then a command that succeeds
+shows() {
+    local what=$1 text=$2 output
+    shift 2
+    output=$("$@" 2>&1 | tr -s ' ') || fail "$what: exit status $?: $output"
+    [[ $output == *"$text"* ]] || fail "$what: '$text' is not in: $output"
+}
+# what is checked, exit status, text that must be in the only line of errors, then a command that prints nothing
+refuses() {
+    local what=$1 status=$2 text=$3 output actual=0
+    shift 3
+    output=$("$@" 2>error </dev/null) || actual=$?
+    [ "$actual" = "$status" ] || fail "$what: status $actual instead of $status"
+    [ -z "$output" ] || fail "$what: it printed $output"
+    [[ $(cat error) == *"$text"* ]] || fail "$what: '$text' is not in: $(cat error)"
+    [ "$(wc -l <error)" = 1 ] || fail "$what: more than one line: $(cat error)"
+    [ -z "$(ls -A temporary)" ] || fail "$what: left files: $(ls temporary)"
+}
+compare() { "$apportion" compare --policies plb-hec "$@"; }
+
+shows "a program" "fake, on this machine" compare --repeat 1 -- ./fake
+shows "a program with arguments of its own" " plb-hec 4 3.012 s" compare --repeat 1 -- ./fake --scale 3
+shows "a size in the program's arguments" '"units":512' compare --repeat 1 --json --size 512 -- ./fake --size '{size}'
+shows "a program under another one" " plb-hec 4 1.012 s" compare --repeat 1 -- env ./fake
+shows "all loads of a program" "seconds of loads 3 x rows columns plb-hec 3.036 1.012" \
+    bash -c 'FAKE=iterated "$1" compare --policies plb-hec --repeat 1 -- ./fake | tr -s " \n" " "' bash "$apportion"
+shows "their sum is the makespan" " plb-hec 4 4.048 s" env FAKE=iterated "$apportion" compare --policies plb-hec --repeat 1 -- ./fake
+shows "other loads under one policy" "lws is timed on other work than plb-hec: the program ran the loads others of 64 units, 1 x, and there fake of 64 units, 1 x" \
+    env FAKE=other "$apportion" compare --policies plb-hec,lws --blocks 8 --repeat 1 -- ./fake
+shows "policies without a profile are left out where nobody asked for them" "left out are cpm, fpm, fpm-akima, hpopta, ilp, min-min, which need a profile: there is no recorded profile" \
+    "$apportion" compare --repeat 1 --blocks 8 -- ./fake
+refuses "... and are an error where somebody did" 2 "hpopta needs a profile: there is no recorded profile" \
+    "$apportion" compare --policies hpopta --repeat 1 -- ./fake
+
+refuses "no program" 2 "name what to compare: -- PROGRAM" compare
+refuses "a program that is not there" 2 "./none cannot be run" compare -- ./none
+refuses "a program without its folder" 2 "fake cannot be run: No such file or directory; did you mean ./fake?" compare -- fake
+refuses "a size that nothing takes" 2 "--size 8: nothing takes it" compare --size 8 -- ./fake
+refuses "a place for a size that is not given" 2 "give --size as well" compare -- ./fake --size '{size}'
+refuses "a program that fails" 1 "fake under prio failed: fake: the simulated disk is full" "$apportion" compare --policies prio -- ./fake
+refuses "a program that fails in silence" 1 "false under plb-hec failed: false: exit status 1" compare -- false
+refuses "a program that submits no load" 2 "true under plb-hec submitted no load" compare -- true
+refuses "a program that prints nothing" 2 "fake under plb-hec submitted no load" env FAKE=silent "$apportion" compare --policies plb-hec -- ./fake
+refuses "a report that was cut off" 2 "what fake under plb-hec reported:1: '{\"load\":\"fake\"" env FAKE=truncated "$apportion" compare --policies plb-hec -- ./fake
+refuses "reports of another version" 2 'what fake under plb-hec reported: the report has no "granularity"; it is no report of this version' \
+    env FAKE=old "$apportion" compare --policies plb-hec -- ./fake
+refuses "a program that ran under another policy" 2 "load 'fake' ran under 'lws' instead" \
+    env FAKE=lying "$apportion" compare --policies plb-hec -- ./fake
+export FAKE_CHILDREN=$tree/children
+refuses "a program that hangs" 1 "fake under plb-hec took longer than --timeout 0.3 s and was ended" \
+    env FAKE=hanging "$apportion" compare --policies plb-hec --timeout 0.3 -- ./fake
+for child in $(cat children); do
+    if kill -0 "$child" 2>/dev/null; then fail "what a program that hangs started goes on"; fi
+done
+mkdir locked && chmod 500 locked
+if [ "$(id -u)" != 0 ]; then
+    refuses "a folder for temporary files that is read-only" 1 "let TMPDIR name a folder" env TMPDIR=locked "$apportion" compare -- ./fake
+fi
+refuses "... or is not there" 1 "let TMPDIR name a folder" env TMPDIR=none "$apportion" compare --policies plb-hec -- ./fake
+
+# The order. A claim about policies that are alike is wrong in at most 5 % of the comparisons; seeds are the clock's.
+claims=0
+for k in 1 2 3 4 5 6 7 8 9 10; do
+    FAKE=noisy "$apportion" compare --policies plb-hec,equal -- ./fake >alike 2>&1 || fail "alike policies: $(cat alike)"
+    grep -q "plb-hec and equal cannot be told apart\|equal and plb-hec cannot be told apart" alike || claims=$((claims + 1))
+done
+# More than 3 of 10 happen once in 150,000 times at 2 %.
+[ $claims -le 3 ] || fail "alike policies were ranked in $claims of 10 comparisons"
+FAKE=ranked "$apportion" compare --policies equal,plb-hec -- ./fake | tr -s ' ' >ranked
+grep -q '^ 1 plb-hec' ranked && grep -q '^ 2 equal' ranked || fail "policies that differ are not ranked: $(cat ranked)"
+grep -q '^plb-hec is 1.[0-9]* times as fast as equal' ranked || fail "nothing says by how much: $(cat ranked)"
+grep -q '^8 rounds in random order (seed [0-9]*), .* s: the order is settled' ranked || fail "settled: $(tail -3 ranked)"
+FAKE=slow "$apportion" compare --policies equal,plb-hec --max-seconds 3 -- ./fake >limited
+grep -q 'max-seconds 3 are used up, the order is not settled' limited || fail "no limit: $(cat limited)"
+
+# Interrupted: what was measured is shown, nothing is left.
+FAKE=slow "$apportion" compare --policies equal,plb-hec --json -- ./fake >interrupted 2>error &
+pid=$!
+sleep 4.5
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ $status = 143 ] || fail "interrupted: status $status"
+grep -q '"ended_by":"signal"' interrupted || fail "interrupted: $(cat interrupted error)"
+grep -q 'ended by signal 15 (Terminated); what was measured until then is shown' error || fail "interrupted: $(cat error)"
+[ -z "$(ls -A temporary)" ] || fail "interrupted: left $(ls temporary)"
+
+[ "$failures" = 0 ] || { echo "$failures checks failed" >&2; exit 1; }

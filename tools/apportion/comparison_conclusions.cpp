@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/apportion/comparison_output.hpp"
+#include "tools/apportion/reports.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr double kBusy = 0.1;  ///< CPUs of other programs, per CPU, that are worth a warning
+
+std::string and_list(const std::vector<std::string>& names) {
+    if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
+    return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
+class Conclusions {
+  public:
+    explicit Conclusions(const Comparison& comparison)
+        : comparison_(comparison),
+          order_(comparison.order()),
+          policies_(comparison.policies()),
+          ranked_(ranked_policies(comparison, order_)) {}
+
+    std::vector<std::string> all() {
+        if (policies_.size() > 1) who_is_best();
+        tell_ending();
+        tell_outliers();
+        tell_load();
+        tell_choice_of_auto();
+        tell_losses();
+        for (const std::string& note : comparison_.notes) say(note);
+        return sentences_;
+    }
+
+  private:
+    void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+    std::size_t index(const std::string& policy) const {
+        return static_cast<std::size_t>(std::ranges::find(policies_, policy) - policies_.begin());
+    }
+
+    void who_is_best() {
+        std::vector<std::string> first, others;
+        for (const std::string& policy : ranked_) (order_.rank(index(policy)) == 1 ? first : others).push_back(policy);
+        const bool alike = comparison_.plan.exact;
+        if (first.size() > 1)
+            say(fmt::format("{} {}: they share rank 1.", and_list(first),
+                            alike ? "take equally long" : "cannot be told apart by these runs"));
+        if (others.empty()) return;
+        const std::string& best = first.front();
+        const double ratio = order_.median_ratio(index(others.front()), index(best));
+        const Interval interval = order_.ratio(index(others.front()), index(best));
+        if (comparison_.plan.exact || comparison_.rounds < 2)
+            say(fmt::format("{} is {:.3g} times as fast as {}.", best, ratio, others.front()));
+        else
+            say(fmt::format("{} is {:.3g} times as fast as {} ({:.3g} to {:.3g} times, at {:.0f} % confidence).", best,
+                            ratio, others.front(), interval.low, interval.high, 100 * interval.confidence));
+    }
+
+    void tell_ending() {
+        if (comparison_.plan.exact) return;
+        const ComparisonPlan& plan = comparison_.plan;
+        std::string why;
+        if (comparison_.ending == Ending::settled) why = "the order is settled";
+        if (comparison_.ending == Ending::time)
+            why = fmt::format("--max-seconds {:g} are used up, the order is not settled", plan.limit_s);
+        if (comparison_.ending == Ending::signal) why = "a signal ended it";
+        if (comparison_.ending == Ending::rounds)
+            why = plan.all_rounds    ? "that many were asked for"
+                  : order_.settled() ? "the order is settled"
+                                     : "more are not made, the order is not settled";
+        say(
+            fmt::format("{} round{} in random order (seed {}), {:.3g} s: {}. The chance that any order shown is due to "
+                        "chance is at most {:g} %.",
+                        comparison_.rounds, comparison_.rounds == 1 ? "" : "s", plan.seed, comparison_.seconds, why,
+                        100 * kOrderError));
+    }
+
+    void tell_outliers() {
+        std::vector<std::string> found;
+        for (const std::string& policy : ranked_) {
+            const Configuration& c = comparison_.best_of(policy);
+            if (const std::size_t outliers = count_outliers(c.seconds()); outliers > 0)
+                found.push_back(fmt::format("{} of {} runs of {}", outliers, c.runs.size(), policy));
+        }
+        if (!found.empty())
+            say(fmt::format("Outliers, far from their quartiles, are {}; medians do not mind few of them.",
+                            and_list(found)));
+    }
+
+    void tell_load() {
+        const double cpus = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+        if (comparison_.platform.empty() && comparison_.cpus_of_others > kBusy * cpus)
+            say(
+                fmt::format("Other programs kept {:.1f} of {:g} CPUs busy meanwhile, and what they take is in the "
+                            "times; compare on a quiet machine.",
+                            comparison_.cpus_of_others, cpus));
+    }
+
+    void tell_choice_of_auto() {
+        if (std::ranges::find(policies_, "auto") == policies_.end()) return;
+        const nlohmann::json& report = comparison_.best_of("auto").median_run().report;
+        if (const std::string text = describe_choice(report); !text.empty()) say(text + ".");
+    }
+
+    /// A line for every processor that a policy's (first) median run went on without.
+    void tell_losses() {
+        for (const std::string& policy : policies_) {
+            const nlohmann::json& report = comparison_.default_of(policy).median_run().report;
+            for (const auto& lost : report.value("lost_processors", nlohmann::json::array()))
+                say(fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy, lost.value("name", ""),
+                                lost.value("at_seconds", 0.0), lost.value("reason", ""),
+                                lost.value("units_given_back", std::int64_t{0})));
+        }
+    }
+
+    const Comparison& comparison_;
+    Order order_;
+    std::vector<std::string> policies_, ranked_, sentences_;
+};
+
+}  // namespace
+
+std::vector<std::string> conclusions(const Comparison& comparison) { return Conclusions(comparison).all(); }
+
+}  // namespace apportion

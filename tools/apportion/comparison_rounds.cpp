@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/comparison_rounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+namespace {
+
+/// Calls work(i) for all i < count on `jobs` threads. The first exception ends it and comes out here.
+void run_parallel(int count, int jobs, const std::function<void(int)>& work) {
+    std::atomic<int> next{0};
+    std::exception_ptr failed;
+    std::mutex mutex;
+    const auto loop = [&] {
+        for (int i; (i = next++) < count;) {
+            try {
+                work(i);
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                if (!failed) failed = std::current_exception();
+                next = count;
+            }
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (int j = 1; j < std::min(jobs, count); ++j) threads.emplace_back(loop);
+    loop();
+    threads.clear();  // joins
+    if (failed) std::rethrow_exception(failed);
+}
+
+std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+ComparisonRounds::ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, RunProgress& progress)
+    : runner_(runner), comparison_(comparison), progress_(progress), random_(comparison.plan.seed) {}
+
+void ComparisonRounds::run() {
+    try {
+        run_all();
+    } catch (const Interrupted& interrupted) {
+        comparison_.signal = interrupted.signal();
+        comparison_.ending = Ending::signal;
+        std::erase_if(comparison_.configurations, [](const Configuration& c) { return c.runs.empty(); });
+        if (comparison_.configurations.empty()) throw;
+    }
+    comparison_.seconds = progress_.elapsed_s();
+}
+
+void ComparisonRounds::run_all() {
+    const ComparisonPlan& plan = comparison_.plan;
+    run_first();
+    comparison_.rounds = 1;
+    while (true) {
+        if (!plan.all_rounds) drop_slow();
+        const std::vector<std::size_t> next = active();
+        comparison_.ending = next.empty()                        ? Ending::settled
+                             : comparison_.rounds >= plan.rounds ? Ending::rounds
+                             : !time_for_another(next.size())    ? Ending::time
+                                                                 : Ending::signal;
+        if (comparison_.ending != Ending::signal) return;
+        run_round(next);
+        ++comparison_.rounds;
+    }
+}
+
+void ComparisonRounds::run_first() {
+    const ComparisonPlan& plan = comparison_.plan;
+    for (const std::string& policy : plan.policies)
+        comparison_.configurations.push_back(
+            {policy, plan.sweep && is_swept(policy) ? Choice::default_size : Choice::only});
+    run_round(active());
+    const std::size_t before = comparison_.configurations.size();
+    if (plan.sweep) add_sweep();
+    std::vector<std::size_t> added;
+    for (std::size_t c = 0; c < comparison_.configurations.size(); ++c)
+        if (comparison_.configurations[c].runs.empty()) added.push_back(c);
+    if (comparison_.configurations.size() > before) run_round(added);
+}
+
+void ComparisonRounds::add_sweep() {
+    std::vector<Configuration> all;
+    const nlohmann::json& report = comparison_.configurations.front().runs.front().report;
+    const std::vector<std::int64_t> tried =
+        comparison_.plan.blocks.empty() ? automatic_blocks(report) : comparison_.plan.blocks;
+    units_ = report.at("units");
+    granularity_ = report.at("granularity");
+    for (Configuration& c : comparison_.configurations) {
+        Configuration& first = all.emplace_back(std::move(c));
+        if (first.choice != Choice::default_size) continue;
+        const std::string policy = first.policy;
+        const bool equal_blocks = find_policy(policy) == nullptr;
+        std::set<std::int64_t> known{first.blocks()};
+        std::vector<Configuration> sweep;
+        for (const std::int64_t blocks : tried) {
+            // What would run the same blocks is no other configuration.
+            if (known.insert(equal_blocks ? blocks : whole_division_up(units_, initial_block(blocks))).second)
+                sweep.push_back({policy, Choice::sweep, blocks});
+            else if (blocks == first.blocks())
+                first.asked_blocks = blocks;
+        }
+        std::ranges::move(sweep, std::back_inserter(all));
+    }
+    comparison_.configurations = std::move(all);
+}
+
+std::int64_t ComparisonRounds::initial_block(std::int64_t blocks) const {
+    return whole_division_up(whole_division_up(units_, blocks), granularity_) * granularity_;
+}
+
+void ComparisonRounds::run_round(std::vector<std::size_t> configurations) {
+    std::ranges::shuffle(configurations, random_);
+    const ComparisonPlan& plan = comparison_.plan;
+    progress_.expect(runs_done_ +
+                     configurations.size() * static_cast<std::size_t>(std::max(plan.rounds - comparison_.rounds, 1)));
+    run_parallel(static_cast<int>(configurations.size()), plan.jobs,
+                 [&](int i) { run_one(configurations[static_cast<std::size_t>(i)]); });
+}
+
+void ComparisonRounds::run_one(std::size_t configuration) {
+    Configuration& c = comparison_.configurations[configuration];
+    RunRequest request;
+    request.policy = c.policy;
+    request.equal_blocks = find_policy(c.policy) == nullptr;
+    request.round = comparison_.rounds;
+    {
+        const std::lock_guard lock(mutex_);
+        if (c.choice == Choice::sweep) {
+            request.blocks = c.asked_blocks;
+            if (!request.equal_blocks) request.initial_block = initial_block(*c.asked_blocks);
+        }
+        progress_.begin(fmt::format("round {}: {}{}", request.round + 1, c.policy,
+                                    request.blocks ? fmt::format(" with {} blocks", *request.blocks) : ""));
+    }
+    RunResult result = runner_.run(request);
+    const std::lock_guard lock(mutex_);
+    c.runs.push_back(std::move(result));
+    ++runs_done_;
+    progress_.done();
+}
+
+void ComparisonRounds::drop_slow() {
+    // All runs slower than all runs of another: of two that are alike one is dropped so in one of ten cases, and then
+    // the other stands for both.
+    constexpr std::size_t kRuns = 3;
+    for (Configuration& c : comparison_.configurations) {
+        if (c.dropped || c.runs.size() < kRuns) continue;
+        c.dropped = std::ranges::any_of(comparison_.configurations, [&](const Configuration& other) {
+            return other.policy == c.policy && !other.dropped && other.runs.size() >= kRuns &&
+                   other.max_s() < c.min_s();
+        });
+    }
+}
+
+/// Configurations that the next round needs.
+std::vector<std::size_t> ComparisonRounds::active() const {
+    const auto& all = comparison_.configurations;
+    std::set<std::string> needed;
+    if (comparison_.rounds == 0 || comparison_.plan.all_rounds) {
+        for (const Configuration& c : all) needed.insert(c.policy);
+    } else {
+        const std::vector<std::string> policies = comparison_.policies();
+        const Order order = comparison_.order();
+        // One alone has no order, but a median, whose interval needs six runs.
+        constexpr int kRoundsOfOne = 6;
+        if (policies.size() == 1 && comparison_.rounds < kRoundsOfOne && !comparison_.plan.exact)
+            needed.insert(policies.front());
+        for (std::size_t a = 0; a < policies.size(); ++a)
+            for (std::size_t b = 0; b < a; ++b)
+                if (!order.settled(a, b)) needed.insert({policies[a], policies[b]});
+    }
+    std::vector<std::size_t> result;
+    for (std::size_t c = 0; c < all.size(); ++c)
+        if (!all[c].dropped && needed.contains(all[c].policy)) result.push_back(c);
+    return result;
+}
+
+bool ComparisonRounds::time_for_another(std::size_t runs) const {
+    const double per_run_s = progress_.elapsed_s() / static_cast<double>(std::max<std::size_t>(runs_done_, 1));
+    return progress_.elapsed_s() + per_run_s * static_cast<double>(runs) <= comparison_.plan.limit_s;
+}
+
+}  // namespace apportion

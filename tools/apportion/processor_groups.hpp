@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Processors of reports as tables and pictures name them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace apportion {
+
+/// "CUDA 1.0 (GTX 680 1.9 GiB)" -> "GTX 680", "CPU 3" -> "CPU 3".
+std::string short_processor_name(const std::string& name);
+
+/// Processors under short names.
+struct ProcessorGroup {
+    std::string name;
+    std::vector<std::size_t> processors;  ///< indices into the reports' lists
+};
+
+/// Of reports with the same processors. More than two cores that have about the same units in each are one: "9 CPU
+/// cores".
+std::vector<ProcessorGroup> processor_groups(const std::vector<const nlohmann::json*>& reports);
+
+/// The group's part of the report's units in percent.
+double share_percent(const nlohmann::json& report, const ProcessorGroup& group);
+
+}  // namespace apportion

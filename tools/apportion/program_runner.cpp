@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/program_runner.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+#include "codelets/common/codelet.hpp"
+#include "codelets/simulated/machine_files.hpp"
+#include "models/io/input_file.hpp"
+#include "models/io/shown.hpp"
+#include "policies/policy.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/reports.hpp"
+
+namespace apportion {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kUserHasToChange = 2;  ///< exit status of an application
+constexpr const char* kSizePlace = "{size}";
+
+/// Where applications of a flavour can be, seen from this program: in the build folders, or installed.
+std::vector<fs::path> app_folders(bool simulated) {
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    if (simulated) return {here / "../../simgrid/apps", here / APPORTION_SIMULATED_APPS};
+    return {here / "../apps", here};
+}
+
+std::string find_app(const std::string& app, bool simulated) {
+    std::vector<std::string> tried;
+    for (const fs::path& folder : app_folders(simulated)) {
+        const fs::path program = (folder / app).lexically_normal();
+        std::error_code missing;
+        if (fs::is_regular_file(program, missing)) return program.string();
+        tried.push_back(program.string());
+    }
+    throw UserError(
+        fmt::format("--app {}: there is no such application for {} runs; looked for {}; build it with "
+                    "tools/build, or install it",
+                    app, simulated ? "simulated" : "real", fmt::join(tried, " and ")));
+}
+
+bool is_bundled(const std::string& name) {
+    return name == "hello_blocks" ||
+           std::ranges::any_of(bundled_workloads(), [&](const auto& entry) { return name == entry.name; });
+}
+
+std::string with_size(std::string word, const std::string& size) {
+    const std::string place = kSizePlace;
+    for (std::size_t at = 0; (at = word.find(place, at)) != std::string::npos; at += size.size())
+        word.replace(at, place.size(), size);
+    return word;
+}
+
+/// Of that flavour, in the build folders or installed; empty where it is not there.
+std::string scheduling_library(bool simulated) {
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    const fs::path built = simulated ? "../../simgrid/policies/starpu" : "../policies/starpu";
+    const fs::path installed = simulated ? APPORTION_SIMULATED_LIBRARY : APPORTION_LIBRARY;
+    std::error_code missing;
+    for (const fs::path& folder : {built, installed})
+        if (const fs::path library = (here / folder / "libapportion.so").lexically_normal();
+            fs::exists(library, missing))
+            return library.string();
+    return "";
+}
+
+/// The program's own complaint, or what else it said last.
+std::string complaint(const std::string& name, const ChildResult& result) {
+    std::istringstream lines(result.errors);
+    std::string line, last, own;
+    while (std::getline(lines, line)) {
+        if (line.starts_with(name + ": ") && own.empty()) own = line;
+        if (!line.empty()) last = line;
+    }
+    if (!own.empty()) return own;
+    const std::string end = result.status > 128 ? fmt::format("ended by signal {}", result.status - 128)
+                                                : fmt::format("exit status {}", result.status);
+    return fmt::format("{}: {}{}{}", name, end, last.empty() ? "" : ": ", last);
+}
+
+/// "size" of what a bundled application prints.
+nlohmann::json printed_size(const std::string& output) {
+    const nlohmann::json printed = nlohmann::json::parse(output, nullptr, false);
+    return printed.is_object() ? printed.value("size", nlohmann::json()) : nlohmann::json();
+}
+
+LoadTimes times_of(const LoadRuns& load) {
+    LoadTimes times{load.name, load.last().at("units"), static_cast<int>(load.reports.size()), load.seconds()};
+    for (const nlohmann::json& processor : load.last().at("processors")) {
+        const double busy_s = processor.at("compute_seconds");
+        if (busy_s > 0) times.units_per_s[processor.at("name")] = processor.at("units").get<double>() / busy_s;
+    }
+    return times;
+}
+
+}  // namespace
+
+ProgramCommand bundled_command(const std::string& app, const std::string& size,
+                               const std::vector<std::string>& arguments) {
+    if (app.empty() || app.find('/') != std::string::npos)
+        throw UserError(
+            fmt::format("--app {}: give the name of an application, such as matmul; any other program "
+                        "stands with its arguments behind --",
+                        app));
+    ProgramCommand command{{app, "--size", kSizePlace}, size, true};
+    command.words.insert(command.words.end(), arguments.begin(), arguments.end());
+    return command;
+}
+
+ProgramCommand program_command(const std::vector<std::string>& words, const std::string& size) {
+    const bool placed = std::ranges::any_of(words, [](const std::string& w) { return w.find(kSizePlace) != w.npos; });
+    if (placed && size.empty())
+        throw UserError("{size} stands in the program's arguments; give --size as well, in front of --");
+    if (!placed && !size.empty())
+        throw UserError(
+            fmt::format("--size {}: nothing takes it; write {{size}} where the program's arguments need it", size));
+    return {words, size, is_bundled(words.front())};
+}
+
+ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace,
+                             std::optional<double> limit_s)
+    : command_(std::move(command)),
+      name_(fs::path(command_.words.front()).filename().string()),
+      platform_(std::move(platform)),
+      limit_s_(limit_s) {
+    for (const std::string& word : command_.words) arguments_.push_back(with_size(word, command_.size));
+    if (command_.bundled) {
+        arguments_.front() = find_app(name_, platform_.has_value());
+        if (std::ranges::find(arguments_, "--json") == arguments_.end()) arguments_.push_back("--json");
+    }
+    if (with_trace) environment_.push_back({"APPORTION_TRACE", "1"});
+    // Neither what was learnt before nor what one run learns may decide how another one does.
+    environment_.push_back({"APPORTION_LEARN", "0"});
+    if (!platform_) return;
+    for (const auto& [name, value] :
+         simulated::write_machine_files(*platform_, simulated::machine_files_cache(*platform_)))
+        environment_.push_back({name, value});
+}
+
+Machine ProgramRunner::machine() const {
+    if (!platform_) return this_machine();
+    std::map<std::string, std::string> values;
+    for (const EnvironmentChange& change : environment_) values[change.name] = change.value;
+    return simulated_machine(values["STARPU_HOSTNAME"], values["APPORTION_PLATFORM"]);
+}
+
+std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& request,
+                                                             const std::string& report_file) const {
+    std::vector<EnvironmentChange> environment = environment_;
+    environment.push_back({"APPORTION_REPORT", report_file});
+    environment.push_back({"STARPU_SCHED", request.policy});
+    if (!command_.bundled && find_policy(request.policy) && !std::getenv("STARPU_SCHED_LIB"))
+        if (const std::string library = scheduling_library(platform_.has_value()); !library.empty())
+            environment.push_back({"STARPU_SCHED_LIB", library});
+    if (request.blocks && request.equal_blocks)
+        environment.push_back({"APPORTION_BLOCKS", std::to_string(*request.blocks)});
+    else
+        environment.push_back({"APPORTION_BLOCKS", "", true});
+    if (request.initial_block > 0)
+        environment.push_back({"APPORTION_INITIAL_BLOCK", std::to_string(request.initial_block)});
+    if (platform_)
+        environment.push_back(
+            {"APPORTION_PLATFORM_SEED", std::to_string(platform_->seed + static_cast<std::uint64_t>(request.round))});
+    return environment;
+}
+
+std::vector<nlohmann::json> ProgramRunner::read_reports_of(const std::string& file, const RunRequest& request,
+                                                           const std::string& what) const {
+    std::error_code missing;
+    std::vector<nlohmann::json> reports;
+    if (fs::exists(file, missing)) {
+        const std::string text = read_whole_file(file);
+        fs::remove(file, missing);
+        reports = parse_reports(text, fmt::format("what {} reported", what));
+    }
+    if (reports.empty())
+        throw UserError(
+            fmt::format("{} submitted no load, so there is nothing to compare; a program has to run its "
+                        "loads by apportion_load_submit and apportion_load_wait",
+                        what));
+    for (const nlohmann::json& report : reports)
+        if (const std::string policy = report.at("policy"); policy != request.policy)
+            throw UserError(
+                fmt::format("{}: load {} ran under {} instead; let the program call apportion_init, or "
+                            "starpu_init without a scheduler of its own",
+                            what, in_quotes(report.at("load").get<std::string>()), in_quotes(policy)));
+    return reports;
+}
+
+RunResult ProgramRunner::run(const RunRequest& request) const {
+    static std::atomic<int> runs{0};
+    const std::string file = (folder_.path() / fmt::format("reports-{}", ++runs)).string();
+    const std::string what = fmt::format("{} under {}{}", name_, request.policy,
+                                         request.blocks ? fmt::format(" with {} blocks", *request.blocks) : "");
+    ChildResult result;
+    try {
+        result = run_child(arguments_, environment_of(request, file), {}, limit_s_);
+    } catch (const CannotRun& error) {
+        std::error_code missing;
+        throw UserError(fmt::format("{}{}", error.what(),
+                                    name_ == command_.words.front() && fs::exists(name_, missing)
+                                        ? fmt::format("; did you mean ./{}?", name_)
+                                        : ""));
+    } catch (const TimedOut&) {
+        throw std::runtime_error(fmt::format("{} took longer than --timeout {:g} s and was ended", what, *limit_s_));
+    }
+    if (result.status != 0) {
+        const std::string problem = fmt::format("{} failed: {}", what, complaint(name_, result));
+        if (result.status == kUserHasToChange) throw UserError(problem);
+        throw std::runtime_error(problem);
+    }
+    const std::vector<nlohmann::json> reports = read_reports_of(file, request, what);
+    const std::vector<LoadRuns> loads = loads_of(reports);
+    RunResult run;
+    run.round = request.round;
+    run.report = merged_report(loads);
+    for (const LoadRuns& load : loads) {
+        run.loads.push_back(times_of(load));
+        run.makespan_s += run.loads.back().seconds;
+    }
+    if (command_.bundled) run.size = printed_size(result.output);
+    return run;
+}
+
+}  // namespace apportion

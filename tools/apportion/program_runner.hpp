@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Runs a program that submits loads under a scheduler, on this machine or on a simulated platform, and reads what its
+// runs report (APPORTION_REPORT). The program needs to know nothing of this: STARPU_SCHED names the scheduler, and
+// STARPU_SCHED_LIB the library for programs that call starpu_init themselves.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codelets/common/child_process.hpp"
+#include "codelets/simulated/platform.hpp"
+#include "policies/starpu/machine.hpp"
+#include "tools/apportion/temporary_folder.hpp"
+
+namespace apportion {
+
+/// What to run.
+struct ProgramCommand {
+    std::vector<std::string> words;  ///< program and arguments; "{size}" in them stands for `size`
+    std::string size;                ///< empty: not given
+    bool bundled = false;            ///< the program is an application of Apportion, by its short name
+};
+
+/// The command of `--app APP --size SIZE`, and of `-- PROGRAM ARGUMENTS...`, whose program may be a bundled
+/// application. Throws UserError.
+ProgramCommand bundled_command(const std::string& app, const std::string& size,
+                               const std::vector<std::string>& arguments);
+ProgramCommand program_command(const std::vector<std::string>& words, const std::string& size);
+
+/// One run of the program.
+struct RunRequest {
+    std::string policy;
+    bool equal_blocks = false;             ///< by a scheduler of StarPU: the load is cut into equal blocks beforehand
+    std::optional<std::int64_t> blocks{};  ///< how many; nothing: the default
+    std::int64_t initial_block = 0;        ///< units of a policy's first blocks; 0: the default
+    int round = 0;
+};
+
+/// What one load of the program did in all its runs.
+struct LoadTimes {
+    std::string name;
+    std::int64_t units = 0;  ///< of each run
+    int runs = 0;
+    double seconds = 0;                           ///< of all runs
+    std::map<std::string, double> units_per_s{};  ///< by processors, while they computed in the last run
+};
+
+struct RunResult {
+    int round = 0;
+    double makespan_s = 0;    ///< of all runs of all loads together
+    nlohmann::json size{};    ///< as a bundled application understands it; else null
+    nlohmann::json report{};  ///< of the loads' last runs, merged
+    std::vector<LoadTimes> loads{};
+};
+
+class ProgramRunner {
+  public:
+    /// Finds the program. `platform` nothing: on this machine. A run that takes longer than `limit_s` is an error.
+    /// Throws UserError, PlatformError.
+    ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace,
+                  std::optional<double> limit_s = {});
+
+    /// May be called from several threads. Throws UserError and std::runtime_error: the program failed, submitted no
+    /// load, took too long, or ran under another scheduler.
+    RunResult run(const RunRequest& request) const;
+
+    /// For all runs from now on.
+    void set_environment(const std::string& name, const std::string& value) { environment_.push_back({name, value}); }
+
+    const std::string& name() const { return name_; }  ///< of the program, without its folder
+    const ProgramCommand& command() const { return command_; }
+
+    /// The machine that the runs are on, as profiles call it.
+    Machine machine() const;
+
+    const std::optional<simulated::Platform>& platform() const { return platform_; }
+
+  private:
+    std::vector<EnvironmentChange> environment_of(const RunRequest& request, const std::string& report_file) const;
+    std::vector<nlohmann::json> read_reports_of(const std::string& file, const RunRequest& request,
+                                                const std::string& what) const;
+
+    ProgramCommand command_;
+    std::string name_;
+    std::vector<std::string> arguments_;  ///< of the process, the program first
+    std::optional<simulated::Platform> platform_;
+    std::optional<double> limit_s_;
+    std::vector<EnvironmentChange> environment_;
+    TemporaryFolder folder_;  ///< of the reports
+};
+
+}  // namespace apportion

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/run_progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "models/io/shown.hpp"
+#include "tools/apportion/profile_progress.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr const char* kClearLine = "\r\033[K";
+
+double seconds_since(std::chrono::steady_clock::time_point moment) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
+}
+
+}  // namespace
+
+std::string cut_to(const std::string& text, std::size_t columns) {
+    if (columns == 0) return text;
+    std::string out;
+    std::size_t used = 0;
+    for (const char c : text) {
+        const bool begins_character = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+        if (begins_character && used++ == columns) break;
+        out += c;
+    }
+    return out;
+}
+
+std::size_t terminal_columns(int file) {
+    winsize size = {};
+    return isatty(file) == 1 && ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+RunProgress::RunProgress(std::string command, double limit_s)
+    : command_(std::move(command)), limit_s_(limit_s), shown_(on_terminal()) {
+    if (shown_) thread_ = std::thread([this] { tick(); });
+}
+
+RunProgress::~RunProgress() {
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+    }
+    changed_.notify_all();
+    if (!thread_.joinable()) return;
+    thread_.join();
+    std::cerr << kClearLine << std::flush;
+}
+
+void RunProgress::expect(std::size_t runs) {
+    const std::lock_guard lock(mutex_);
+    runs_ = runs;
+}
+
+void RunProgress::begin(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    what_ = what;
+    begun_ = Clock::now();
+}
+
+void RunProgress::done() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+}
+
+double RunProgress::elapsed_s() const { return seconds_since(begin_); }
+
+void RunProgress::tick() {
+    constexpr auto kInterval = std::chrono::milliseconds(200);
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kInterval, [this] { return ending_; })) show();
+}
+
+void RunProgress::show() {
+    if (what_.empty()) return;
+    const double elapsed = elapsed_s();
+    // Runs for which there is time.
+    const double fitting = done_ > 0 ? static_cast<double>(done_) * limit_s_ / elapsed : 0;
+    const std::size_t runs = fitting > 0 && fitting < static_cast<double>(runs_)
+                                 ? std::max(static_cast<std::size_t>(fitting), done_)
+                                 : runs_;
+    std::string text = command_ + ": " + shown(what_);
+    if (const double since = seconds_since(begun_); since > 1) text += fmt::format(", {:.0f} s", since);
+    const std::size_t columns = terminal_columns(STDERR_FILENO);
+    std::cerr << kClearLine << cut_to(progress_text(done_, runs, elapsed, text), columns > 0 ? columns - 1 : 0)
+              << std::flush;
+}
+
+}  // namespace apportion

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One line on a terminal while programs run: what runs and since when, and how long all of them will take at most. It
+// goes on while a program takes long. Writes nothing where standard error is no terminal.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace apportion {
+
+class RunProgress {
+  public:
+    /// `limit_s`: after that time no more runs begin.
+    RunProgress(std::string command, double limit_s);
+    ~RunProgress();
+    RunProgress(const RunProgress&) = delete;
+    RunProgress& operator=(const RunProgress&) = delete;
+
+    void expect(std::size_t runs);  ///< at most, with those that are done
+    void begin(const std::string& what);
+    void done();
+    double elapsed_s() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    void tick();
+    void show();
+
+    std::string command_, what_;
+    double limit_s_;
+    bool shown_;
+    std::size_t runs_ = 0, done_ = 0;
+    Clock::time_point begin_ = Clock::now(), begun_ = begin_;
+    bool ending_ = false;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::thread thread_;
+};
+
+/// The text, cut to that many columns; 0: not known.
+std::string cut_to(const std::string& text, std::size_t columns);
+
+/// Columns of the terminal behind that file descriptor; 0: it is none.
+std::size_t terminal_columns(int file);
+
+}  // namespace apportion

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A table of text: columns as wide as their cells.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace apportion {
+
+class TextTable {
+  public:
+    struct Column {
+        std::string title;
+        bool to_the_right = false;
+        bool wanted = true;
+    };
+
+    explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+    /// One cell a column, in order; text from outside is shown escaped.
+    void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+    /// Indented by two, columns two apart, without blanks at the ends of lines.
+    std::string text() const;
+
+  private:
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace apportion
