@@ -109,7 +109,7 @@ if compare --policies plb-hec,prio --plot q.png >/dev/null 2>&1 || ls q.png* >/d
 fi
 
 shows "bundled platforms are listed" "plbhec-abcd" "$apportion" platform --list
-shows "a platform is described" "  Tesla K20c            cuda     1  A PCIe" "$apportion" platform plbhec-a
+shows "a platform is described" " Tesla K20c cuda 1 A PCIe" "$apportion" platform plbhec-a
 shows "a platform as JSON" '"name":"Tesla K20c","kind":"cuda","count":1' "$apportion" platform plbhec-a --json
 shows "the environment of a platform" "export STARPU_NCUDA='9'" "$apportion" platform plbhec-abcd --env
 shows "machine files are generated where asked" "export STARPU_PERF_MODEL_DIR='$tree/here'" \

@@ -3,7 +3,7 @@
 #
 # manual.sh APPORTION: man pages and completion have what the parser has, and are well-formed.
 set -euo pipefail
-apportion=$1
+apportion=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -46,7 +46,8 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int a
     if (chosen || first.starts_with('-')) {
         const CLI::App& asked = chosen ? *chosen : app;
         std::string advice;
-        for (int k = 1; k < argc && error.get_name() == "ExtrasError" && advice.empty(); ++k)
+        const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+        for (int k = 1; k < argc && unknown && advice.empty(); ++k)
             if (const std::string word = argv[k];
                 word.starts_with("--") && std::string(error.what()).find(word) != word.npos)
                 advice = apportion::nearest_option(asked, word);
