@@ -60,5 +60,5 @@ TEST_CASE("mpdata refuses what cannot be computed") {
     check_refused(folder.run("mpdata --size 16 --repeat 2"), "give --steps");
     check_refused(folder.run("mpdata --size 100000"), "choose a smaller size");
     check_refused(folder.run("mpdata --size 16 --plot " + folder.file("none/field.png")), "there is no folder");
-    check_refused(folder.run("mpdata --size 16 --plot " + folder.file("field.svg")), "pictures are PNG files");
+    check_refused(folder.run("mpdata --size 16 --plot " + folder.file("field.gif")), "field.gif");
 }

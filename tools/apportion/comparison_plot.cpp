@@ -147,7 +147,7 @@ class Picture {
         script_ += fmt::format(
             "$shares << EOD\n{}EOD\nunset ytics\nset yrange [{}:-0.5]\nset xrange [0:100]\nset xlabel 'percent'\n"
             "set style fill solid border rgb 'white'\n"
-            "set key at screen 0.85,{} left top vertical maxrows 30 Left reverse samplen 1.5 spacing 1.2 font ',10'\n",
+            "set key at screen 0.85,{} left top vertical maxrows 30 Left reverse samplen 1.5 spacing 0.9 font ',9'\n",
             boxes, static_cast<double>(ranked_.size()) - 0.5, y(top - kHeading + 40));
         script_ += "plot $shares using ($2+$3)/2:1:2:3:($1-0.36):($1+0.36):4 with boxxyerror fc rgb variable notitle";
         for (std::size_t g = 0; g < groups_.size(); ++g)
