@@ -157,7 +157,8 @@ int main(int argc, char** argv) {
     cli.add_option("--courant", options.courant, "largest sum of Courant numbers out of a cell, at most 1")
         ->capture_default_str()
         ->type_name("C");
-    cli.add_option("--plot", options.picture, "draw the field across the axis of rotation into this .png, .svg or .pdf file")
+    cli.add_option("--plot", options.picture,
+                   "draw the field across the axis of rotation into this .png, .svg or .pdf file")
         ->type_name("FILE.png");
     cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
     add_app_options(cli, options.common);
