@@ -65,7 +65,7 @@ class FpmDynamic final : public Policy {
     SynchronisedRound round_;
     double round_units_ = 0;
     bool one_round_ = false;  ///< for the whole run
-    Rebalancer rebalancer_{Rebalancer::Worse::taken_back};
+    Rebalancer rebalancer_;
     PolicyReport report_;
 };
 

@@ -58,6 +58,18 @@ double units_within(const PipelineTime& time, double seconds, double most) {
     return low;
 }
 
+/// Of a load that has not begun.
+class NothingGiven final : public Progress {
+  public:
+    explicit NothingGiven(Units units) : units_(units) {}
+    Units remaining() const override { return units_; }
+    std::span<const BlockInFlight> in_flight(int) const override { return {}; }
+    Units room(int) const override { return units_; }
+
+  private:
+    Units units_;
+};
+
 class PlbHecImproved final : public Policy {
   public:
     void begin(const LoadDescription& load) override {
@@ -67,8 +79,8 @@ class PlbHecImproved final : public Policy {
         last_end_s_.assign(load.processors.size(), 0);
         lost_.assign(load.processors.size(), false);
         all_measured_ = models_.begin(load);
-        repeated_ = worth_repeating();
-        replay_.begin(load, all_measured_, repeated_);
+        replay_.conclude(load);
+        replay_.begin(load, worth_repeating());
         decision_ = all_measured_ ? "models of the previous run" : "first fit";
     }
 
@@ -100,7 +112,9 @@ class PlbHecImproved final : public Policy {
     void block_finished(const FinishedBlock& block) override {
         last_end_s_[index(block.processor)] = block.end_s;
         replay_.finished(block);
-        if (models_.add(block) == SampleVerdict::changed) {
+        const bool as_before =
+            replay_.active() && kTwice * replay_.longest_s(block.processor, block.units) > block.busy_s;
+        if (models_.add(block) == SampleVerdict::changed && !as_before) {
             replay_.stop();
             ++report_.rebalances;
             decision_ = "rebalance";
@@ -183,6 +197,7 @@ class PlbHecImproved final : public Policy {
     bool worth_repeating();
     bool somebody_overdue(double now_s, const Progress& progress) const;
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
+    void pose(double now_s, const Progress& progress);
     void plan(double now_s, const Progress& progress);
     void leave_out_idlers(double now_s);
     bool best_for_a_granule(int processor) const;
@@ -195,7 +210,6 @@ class PlbHecImproved final : public Policy {
     LoadDescription load_;
     PlbHecModels models_{PlbHecModels::Options{}};
     BlockReplay replay_;
-    Rebalancer rebalancer_{Rebalancer::Worse::kept};
     EqualFinishIpopt solver_;
     std::vector<PipelineTime> times_;  ///< per processor, as planned with
     EqualFinishProblem problem_;
@@ -204,37 +218,27 @@ class PlbHecImproved final : public Policy {
     std::vector<double> last_end_s_;
     std::vector<bool> lost_;
     bool all_measured_ = false;
-    bool repeated_ = false;           ///< this run began as a repetition
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 
-/// Whether a load that runs again does so with the blocks it had, because no other distribution pays.
+/// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,
+/// or the last one did not keep its promise.
 bool PlbHecImproved::worth_repeating() {
-    // A run that did not repeat the one before it to its end, as it should have, tells that something has changed.
-    const bool disturbed = repeated_ && !replay_.active();
-    const BlockReplay::Distribution previous = replay_.conclude(load_);
-    if (disturbed || !all_measured_ || previous.units.empty()) {
-        rebalancer_.forget();
-        return false;
+    if (!all_measured_ || replay_.best_s() <= 0) return false;
+    if (!replay_.settled()) {
+        pose(0, NothingGiven(load_.units));
+        plan_ = equal_finish(problem_);
+        const double gain_s = replay_.best_s() - plan_.finish_s;
+        const double moving_s = moving_seconds(load_, replay_.best_units(), plan_.shares_units);
+        if (gain_s > kLeastGain * replay_.best_s() && gain_s * runs_to_come(load_) > moving_s) return false;
     }
-    times_.clear();
-    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
-        const int processor = static_cast<int>(p);
-        times_.emplace_back(*models_.curve(processor), models_.in(processor), models_.out(processor), at(processor));
-    }
-    const Redistribution decision =
-        rebalancer_.decide(load_, previous.units, previous.ends_s,
-                           [this](std::size_t p, double units) { return times_[p].seconds(units); });
-    if (decision.worthwhile) {
-        ++report_.rebalances;
-        return false;
-    }
-    report_.note = "blocks of the previous run repeated";
-    report_.distributions.push_back({0, "distribution kept", decision.shares, decision.run_s});
+    report_.note = "blocks of the best run repeated";
+    report_.distributions.push_back({0, "distribution kept", replay_.best_units(), replay_.best_s()});
     return true;
 }
 
-/// Whether a block runs much longer than the models say: what was kept for its processor is for others then.
+/// Whether a block runs much longer than the models say, and than in the best run: what was kept for its processor is
+/// for others then.
 bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) const {
     for (std::size_t p = 0; p < load_.processors.size(); ++p) {
         const int processor = static_cast<int>(p);
@@ -242,7 +246,10 @@ bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) co
         const FittedCurve* curve = models_.curve(processor);
         if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
         const double ran_s = now_s - std::max(blocks.front().begun_s, last_end_s_[p]);
-        if (ran_s >= kTwice * curve->seconds(static_cast<double>(blocks.front().units))) return true;
+        const Units units = blocks.front().units;
+        const double expected_s =
+            std::max(curve->seconds(static_cast<double>(units)), replay_.longest_s(processor, units));
+        if (ran_s >= kTwice * expected_s) return true;
     }
     return false;
 }
@@ -278,8 +285,8 @@ PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<cons
     return PipelineTime(fixed_s, slope_s, at(processor));
 }
 
-/// The equal-finish plan for everything not handed out.
-void PlbHecImproved::plan(double now_s, const Progress& progress) {
+/// The problem of everything not handed out.
+void PlbHecImproved::pose(double now_s, const Progress& progress) {
     const int count = static_cast<int>(load_.processors.size());
     times_.clear();
     times_.reserve(load_.processors.size());
@@ -296,13 +303,18 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
         entry.busy_until_s = std::max(busy_until_s, now_s);
         if (lost_[index(p)]) entry.maximum_units = 0;
     }
+}
+
+/// Its equal-finish plan.
+void PlbHecImproved::plan(double now_s, const Progress& progress) {
+    pose(now_s, progress);
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
     if (!all_measured_ || !decision_) return;
     if (plan_.finish_s - now_s < options_.worthwhile_s) {
         ++report_.bisections;
     } else {
-        for (int p = 0; p < count; ++p) times_[index(p)].fix_blocks(plan_.shares_units[index(p)]);
+        for (std::size_t p = 0; p < times_.size(); ++p) times_[p].fix_blocks(plan_.shares_units[p]);
         plan_ = solver_.solve(problem_);
         for (PipelineTime& time : times_) time.release_blocks();
     }

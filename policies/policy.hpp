@@ -62,6 +62,8 @@ struct LoadDescription {
     /// What earlier processes learnt, one per processor, without points where nothing is known; empty: nothing is known
     /// of any. For policies that learn.
     std::vector<ProcessorProfile> learnt;
+    /// Data of the blocks of the run before this one lie where these ran, so that it costs time to move units.
+    bool data_stay = false;
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
 };

@@ -4,31 +4,60 @@
 #include <algorithm>
 #include <numeric>
 
+#include "policies/shared/redistribution.hpp"
+
 namespace apportion {
 
-BlockReplay::Distribution BlockReplay::conclude(const LoadDescription& load) {
-    Distribution run;
-    double units = 0;
-    for (Lane& lane : lanes_) {
-        lane.recorded.clear();
-        for (const auto& [first, count] : lane.ran) lane.recorded.push_back(count);
-        run.units.push_back(static_cast<double>(std::accumulate(lane.recorded.begin(), lane.recorded.end(), Units{0})));
-        run.ends_s.push_back(lane.end_s);
-        units += run.units.back();
-    }
-    const bool whole = units > 0 && units == static_cast<double>(load.units);
-    return planned_ && whole && lanes_.size() == load.processors.size() ? run : Distribution{};
+void BlockReplay::forget() {
+    for (Lane& lane : lanes_) lane.best.clear();
+    best_s_ = 0;
+    best_runs_ = slow_runs_ = 0;
+    settled_ = false;
 }
 
-void BlockReplay::begin(const LoadDescription& load, bool planned, bool repeat) {
-    active_ = repeat;
-    planned_ = planned;
+void BlockReplay::conclude(const LoadDescription& load) {
+    constexpr double kSlower = 1.1;  // than the average: a spike or a change
+    constexpr int kSlowRuns = 2;     // in a row: a change
+    constexpr int kMostAveraged = 8;
+    Units units = 0;
+    for (const Lane& lane : lanes_) units += lane.computed;
+    const bool whole = units > 0 && units == load.units && lanes_.size() == load.processors.size();
+    if (!whole || (repeated_ && !active_)) return forget();
+    if (!repeated_) {
+        settled_ = best_s_ > 0 && end_s_ > (1 - kLeastGain) * best_s_;
+        if (settled_ && end_s_ >= best_s_ && !load.data_stay) return;
+        for (Lane& lane : lanes_) lane.best = lane.ran;
+        best_s_ = end_s_;
+        best_runs_ = 1;
+    } else if (end_s_ > kSlower * best_s_) {
+        if (++slow_runs_ == kSlowRuns) forget();
+    } else {
+        slow_runs_ = 0;
+        best_runs_ = std::min(best_runs_ + 1, kMostAveraged);
+        best_s_ += (end_s_ - best_s_) / best_runs_;
+    }
+}
+
+std::vector<double> BlockReplay::best_units() const {
+    std::vector<double> units;
+    for (const Lane& lane : lanes_) {
+        units.push_back(0);
+        for (const auto& [first, block] : lane.best) units.back() += static_cast<double>(block.units);
+    }
+    return units;
+}
+
+void BlockReplay::begin(const LoadDescription& load, bool repeat) {
+    active_ = repeated_ = repeat;
+    settled_ = settled_ || repeat;
+    end_s_ = 0;
     lanes_.resize(load.processors.size());
     for (Lane& lane : lanes_) {
-        lane.planned = repeat ? lane.recorded : std::deque<Units>{};
+        lane.planned.clear();
+        if (repeat)
+            for (const auto& [first, block] : lane.best) lane.planned.push_back(block.units);
         lane.ran.clear();
         lane.asked = lane.computed = 0;
-        lane.end_s = 0;
     }
 }
 
@@ -63,9 +92,16 @@ std::optional<Units> BlockReplay::next(int processor, const Progress& progress) 
 
 void BlockReplay::finished(const FinishedBlock& block) {
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
-    lane.ran[block.first] = block.units;
+    lane.ran[block.first] = {block.units, block.busy_s};
     lane.computed += block.units;
-    lane.end_s = std::max(lane.end_s, block.end_s);
+    end_s_ = std::max(end_s_, block.end_s);
+}
+
+double BlockReplay::longest_s(int processor, Units units) const {
+    double longest_s = 0;
+    for (const auto& [first, block] : lanes_[static_cast<std::size_t>(processor)].best)
+        if (block.units == units) longest_s = std::max(longest_s, block.busy_s);
+    return longest_s;
 }
 
 }  // namespace apportion

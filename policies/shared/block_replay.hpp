@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Repeats the blocks of the previous run of a load, so that in iterative applications the data stay where they are.
-// What can be repeated: a run that was planned with models. One run that took longer than usual is a spike, two in a
-// row are a change, after which nothing is repeated.
+// Repeats the blocks of the best run that a load has had. A load that runs again is planned anew while that makes it
+// clearly faster; from then on it computes the same blocks on the same processors as in its best run, or, where data
+// stay on the devices, as in the run before, whose data are in place. One repetition that takes longer is a spike, two
+// in a row are a change, after which nothing is known.
 #pragma once
 
 #include <deque>
@@ -16,39 +17,55 @@ namespace apportion {
 
 class BlockReplay {
   public:
-    struct Distribution {
-        std::vector<double> units;   ///< per processor; empty: not one to repeat
-        std::vector<double> ends_s;  ///< when it was done
-    };
-    /// What the run that ended was like.
-    Distribution conclude(const LoadDescription& load);
+    /// The run that ended: is it the best one?
+    void conclude(const LoadDescription& load);
 
-    /// A run begins; `planned`: it will be with models of all processors, so that it is worth repeating. `repeat`: with
-    /// the blocks of the run that was concluded.
-    void begin(const LoadDescription& load, bool planned, bool repeat);
+    /// Seconds of the best run; 0: none is known.
+    double best_s() const { return best_s_; }
+    /// Units per processor in the best run.
+    std::vector<double> best_units() const;
+    /// Whether the last plan made the load no faster, or promised too little to be tried: another one hardly will.
+    bool settled() const { return settled_; }
+
+    /// A run begins; `repeat`: with the blocks of the best one.
+    void begin(const LoadDescription& load, bool repeat);
 
     /// Units of the processor's next block (0: nothing now), or nothing when the run is not, or no longer, a
     /// repetition.
     std::optional<Units> next(int processor, const Progress& progress);
 
     void finished(const FinishedBlock& block);
-    void stop() { active_ = false; }  ///< a processor has changed or is lost
+
+    /// The longest that a block of that size took on the processor in the best run; 0: there was none.
+    double longest_s(int processor, Units units) const;
+
+    /// A processor has changed or is lost.
+    void stop() { active_ = false; }
     bool active() const { return active_; }
 
   private:
-    void plan_missing(const Progress& progress);
-
+    struct Block {
+        Units units = 0;
+        double busy_s = 0;
+    };
     struct Lane {
-        std::map<Units, Units> ran;  ///< blocks of this run: first unit -> units
-        std::deque<Units> recorded;  ///< those of the run before, in the order of their units
-        std::deque<Units> planned;   ///< blocks to repeat
+        std::map<Units, Block> ran;   ///< blocks of this run by their first unit
+        std::map<Units, Block> best;  ///< of the best run
+        std::deque<Units> planned;    ///< blocks to repeat
         Units computed = 0;
         Units asked = 0;  ///< units of the blocks repeated so far
-        double end_s = 0;
     };
+    void plan_missing(const Progress& progress);
+    void forget();
+
     std::vector<Lane> lanes_;
+    double end_s_ = 0;   ///< of this run
+    double best_s_ = 0;  ///< mean of the best run and its repetitions
+    int best_runs_ = 0;  ///< averaged
+    int slow_runs_ = 0;  ///< of the latest repetitions
+    bool settled_ = false;
+    bool repeated_ = false;  ///< this run began as a repetition
     bool active_ = false;
-    bool planned_ = false;
 };
 
 }  // namespace apportion

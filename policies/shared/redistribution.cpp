@@ -36,19 +36,17 @@ double units_within(std::size_t processor, double most, double within_s, const S
     return low;
 }
 
-/// Links work side by side: the longest of what each has to carry. Units that a processor gives up travel to main
-/// memory, units that it gets travel from there; the line is that of both ways.
+}  // namespace
+
 double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to) {
     double longest_s = 0;
-    for (std::size_t p = 0; p < std::min(load.links.size(), from.size()); ++p) {
-        const double units = std::abs(to[p] - from[p]);
+    for (std::size_t p = 0; load.data_stay && p < std::min(load.links.size(), from.size()); ++p) {
+        const double units = std::abs(to[p] - from[p]);  // the line is that of both ways
         if (units > 0)
             longest_s = std::max(longest_s, load.links[p].latency_s + load.links[p].seconds_per_unit * units);
     }
     return longest_s;
 }
-
-}  // namespace
 
 int runs_to_come(const LoadDescription& load) {
     return std::max(1, load.runs_expected > 0 ? load.runs_expected - load.run + 1 : load.run - 1);
@@ -133,9 +131,7 @@ Redistribution Rebalancer::decide(const LoadDescription& load, std::span<const d
     } else if (current_.run_s() > kWorse * best_.run_s()) {
         least_gain_ = std::min(2 * least_gain_, kMostGain);
         const double gain_s = current_.run_s() - best_.run_s();
-        if (worse_ == Worse::kept)
-            best_ = current_;
-        else if (gain_s * runs_to_come(load) > moving_seconds(load, shares, best_.shares))
+        if (gain_s * runs_to_come(load) > moving_seconds(load, shares, best_.shares))
             return {true, best_.shares, best_.run_s()};
     }
     return better_than_current(load, seconds);

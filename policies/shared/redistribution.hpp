@@ -17,6 +17,14 @@ namespace apportion {
 /// Seconds that a processor needs for a share of that many units (> 0), never falling.
 using SecondsOfShare = std::function<double(std::size_t processor, double units)>;
 
+/// What another distribution must promise, of a run's duration: less is noise.
+inline constexpr double kLeastGain = 0.04;
+
+/// Seconds to move a load's data, where they stay, when the units per processor change. Links work side by side: the
+/// longest of what each has to carry. Units that a processor gives up travel to main memory, units that it gets travel
+/// from there.
+double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to);
+
 struct Redistribution {
     bool worthwhile = false;
     std::vector<double> shares;  ///< what to use from now on; the current ones unless worthwhile
@@ -41,13 +49,8 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
 /// one must promise more.
 class Rebalancer {
   public:
-    /// What to do about a distribution that turns out to be worse than the best one known. Either way the next one must
-    /// promise more.
-    enum class Worse { taken_back, kept };
-    explicit Rebalancer(Worse worse) : worse_(worse) {}
-
     /// Another load, other processors, or processors that have changed.
-    void forget() { *this = Rebalancer(worse_); }
+    void forget() { *this = {}; }
 
     /// `shares`: units per processor in the run that ended, of sum load.units; `times_s`: when each was done, or empty
     /// if that run was not one with fixed shares.
@@ -64,12 +67,9 @@ class Rebalancer {
     bool learn(std::span<const double> shares, std::span<const double> times_s);
     Redistribution better_than_current(const LoadDescription& load, const SecondsOfShare& seconds) const;
 
-    Worse worse_;
     Known current_, best_;
     int slow_runs_ = 0;  ///< of the latest
     double least_gain_ = kLeastGain;
-
-    static constexpr double kLeastGain = 0.04;  ///< of a run's duration: below that, it is noise
 };
 
 }  // namespace apportion

@@ -39,6 +39,7 @@ class KeptData {
     /// A block is done: its data stay if they are to, else they are retired.
     void keep(BlockData data);
     void retire(const BlockData& data);
+    bool empty() const { return kept_.empty(); }
     bool evacuating() const { return !evacuations_.empty(); }
     /// Memories that data are on their way from.
     void add_left_nodes(std::set<unsigned>& nodes) const;

@@ -184,6 +184,7 @@ apportion::RunRecord apportion_load::new_record() const {
 void apportion_load::make_run() {
     choose_policy();
     description_.run = ++runs_;
+    description_.data_stay = !previous_blocks_.empty();
     const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
                                       stragglers_};
     run_ = std::make_shared<apportion::Run>(setup_, description_, state, new_record());

@@ -224,7 +224,7 @@ void Run::complete() {
         record_.policy_stalls = flow_->stalls();
         std::vector<Block>& previous = state_.previous_blocks;
         previous.clear();
-        if (error_ == 0)
+        if (error_ == 0 && !state_.kept.empty())
             for (const BlockRecord& b : record_.blocks)
                 if (!b.given_back) previous.push_back({0, b.processor, b.first, b.units});
         std::ranges::sort(previous, {}, &Block::first);

@@ -27,7 +27,7 @@ TEST_CASE("a balanced run that was planned with models is repeated block by bloc
     const double learning_s = run(platform, *policy, load).makespan_s;
     for (int i = 0; i < 6; ++i) run(platform, *policy, load);  // until the plan is balanced
     const FakeRun one = run(platform, *policy, load), next = run(platform, *policy, load);
-    CHECK(policy->report().note == "blocks of the previous run repeated");
+    CHECK(policy->report().note == "blocks of the best run repeated");
     CHECK(blocks_of(next, load.processors.size()) == blocks_of(one, load.processors.size()));
     CHECK(next.makespan_s < learning_s);
 }
@@ -67,28 +67,70 @@ TEST_CASE("a repetition ends when a processor is lost, and every unit is compute
     }
 }
 
-TEST_CASE("a run that was not planned with models, or not whole, is not one to repeat") {
+namespace {
+
+/// Two processors share a load of 100 units: the first computes 60 in one block, the second up to `rest` until `end_s`.
+void run_once(BlockReplay& replay, double end_s, Units rest = 40) {
+    replay.finished({0, 0, 0, 60, 0, 0, 0, 1, 1});
+    replay.finished({1, 1, 60, rest, 0, 0, 0, end_s, end_s});
+}
+
+LoadDescription two_processors() {
     LoadDescription load;
     load.units = 100;
     load.processors = {{"a"}, {"b"}};
-    const auto finish = [](BlockReplay& replay, Units second) {
-        replay.finished({0, 0, 0, 60, 0, 0, 0, 10, 10});
-        replay.finished({1, 1, 60, second, 0, 0, 0, 9, 9});
-    };
+    return load;
+}
+
+}  // namespace
+
+TEST_CASE("a run that is not whole is not one to repeat") {
+    const LoadDescription load = two_processors();
     BlockReplay replay;
-    CHECK(replay.conclude(load).units.empty());
-    replay.begin(load, false, false);
-    finish(replay, 40);
-    CHECK(replay.conclude(load).units.empty());
-    replay.begin(load, true, false);
-    finish(replay, 30);
-    CHECK(replay.conclude(load).units.empty());
-    replay.begin(load, true, false);
+    replay.conclude(load);
+    CHECK(replay.best_s() == 0);
+    replay.begin(load, false);
+    run_once(replay, 10, 30);
+    replay.conclude(load);
+    CHECK(replay.best_s() == 0);
+    replay.begin(load, false);
     CHECK_FALSE(replay.active());
-    finish(replay, 40);
-    const BlockReplay::Distribution run = replay.conclude(load);
-    CHECK(run.units == std::vector<double>{60, 40});
-    CHECK(run.ends_s == std::vector<double>{10, 9});
-    replay.begin(load, true, true);
+    run_once(replay, 10);
+    replay.conclude(load);
+    CHECK(replay.best_s() == 10);
+    CHECK(replay.best_units() == std::vector<double>{60, 40});
+    CHECK(replay.longest_s(1, 40) == 10);
+    CHECK(replay.longest_s(1, 60) == 0);
+    CHECK_FALSE(replay.settled());
+    replay.begin(load, true);
     CHECK(replay.active());
+}
+
+TEST_CASE("the best run is repeated, and the latest where data stay") {
+    LoadDescription load = two_processors();
+    load.data_stay = GENERATE(false, true);
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    replay.conclude(load);
+    replay.begin(load, false);
+    run_once(replay, 20);
+    replay.conclude(load);
+    CHECK(replay.settled());
+    CHECK(replay.best_s() == (load.data_stay ? 20 : 10));
+}
+
+TEST_CASE("one slow repetition is a spike, two in a row are a change") {
+    const LoadDescription load = two_processors();
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    for (const double end_s : {10, 15, 10, 15, 15}) {
+        replay.conclude(load);
+        CHECK(replay.best_s() == 10);
+        replay.begin(load, true);
+        run_once(replay, end_s);
+    }
+    replay.conclude(load);
+    CHECK(replay.best_s() == 0);
 }

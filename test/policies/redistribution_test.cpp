@@ -52,7 +52,7 @@ TEST_CASE("whole shares are whole granules that cover the load, and stay what th
 }
 
 TEST_CASE("an unbalanced distribution is left for a balanced one") {
-    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    Rebalancer rebalancer;
     const auto decision = rebalancer.decide(load_of(100, 2, 2), Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1}));
     CHECK(decision.worthwhile);
     CHECK(decision.shares[0] == Approx(80).epsilon(0.02));
@@ -61,7 +61,7 @@ TEST_CASE("an unbalanced distribution is left for a balanced one") {
 }
 
 TEST_CASE("a gain that is smaller than noise moves nothing") {
-    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    Rebalancer rebalancer;
     const auto decision = rebalancer.decide(load_of(100, 2, 9), Shares{51, 49}, Shares{51, 49}, speeds({1, 1}));
     CHECK_FALSE(decision.worthwhile);
     CHECK(decision.shares == Shares{51, 49});
@@ -69,23 +69,23 @@ TEST_CASE("a gain that is smaller than noise moves nothing") {
 
 TEST_CASE("units move only when the runs to come gain more than the links cost") {
     LoadDescription load = load_of(100, 2, 2, 0);
+    load.data_stay = true;
     load.links = {{0, 0}, {0, 2.0}};  // 30 units cost 60 s, a run gains 30 s
-    CHECK_FALSE(
-        Rebalancer(Rebalancer::Worse::kept).decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
-    load.runs_expected = 10;
-    CHECK(
-        Rebalancer(Rebalancer::Worse::kept).decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
+    CHECK_FALSE(Rebalancer().decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
+    SECTION("more runs") { load.runs_expected = 10; }
+    SECTION("no data are there") { load.data_stay = false; }
+    CHECK(Rebalancer().decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
 }
 
 TEST_CASE("what was measured counts, not what the model says") {
     // The model thinks the second processor three times as fast as it is.
-    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    Rebalancer rebalancer;
     const auto decision = rebalancer.decide(load_of(100, 2, 2), Shares{50, 50}, Shares{50, 50}, speeds({1, 3}));
     CHECK_FALSE(decision.worthwhile);
 }
 
 TEST_CASE("one slow run is a spike, two are a change") {
-    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    Rebalancer rebalancer;
     const SecondsOfShare model = speeds({1, 1});
     const Shares shares{50, 50};
     for (int run = 2; run < 6; ++run)
@@ -99,7 +99,7 @@ TEST_CASE("one slow run is a spike, two are a change") {
 }
 
 TEST_CASE("a distribution that turns out to be worse is taken back, and the next must promise more") {
-    Rebalancer rebalancer(Rebalancer::Worse::taken_back);
+    Rebalancer rebalancer;
     const SecondsOfShare model = speeds({1, 1.2});
     const Shares before{50, 50}, tried{45, 55};
     rebalancer.decide(load_of(100, 2, 2), before, Shares{50, 45}, model);
