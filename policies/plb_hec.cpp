@@ -46,6 +46,8 @@ struct PlbHecOptions {
 /// of it: as long again as it has run, or as others need (the engine's recovery takes the same).
 constexpr double kTwice = 2;
 
+constexpr double kNeverPerUnit_s = 1e9;  ///< of who is unknown and has nothing to do: it gets no share
+
 /// The largest block up to `most` whose kernel is done in time.
 double units_within(const PipelineTime& time, double seconds, double most) {
     if (time.kernel_seconds(most) <= seconds) return most;
@@ -196,6 +198,7 @@ class PlbHecImproved final : public Policy {
 
     bool worth_repeating();
     bool somebody_overdue(double now_s, const Progress& progress) const;
+    void guess_unknown(double now_s, const Progress& progress);
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void pose(double now_s, const Progress& progress);
     void plan(double now_s, const Progress& progress);
@@ -270,19 +273,31 @@ PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<cons
             time.slow_down(running_s / curve->seconds(running_units));
         return time;
     }
-    // One size is known, or none but a probe that is not done.
-    double units = 1, seconds = 1e9;
-    if (curve) {
-        units = curve->largest_measured();
-        seconds = curve->seconds(units);
-    } else if (!in_flight.empty()) {
-        units = running_units;
-        seconds = std::max(kTwice * (now_s - in_flight.front().given_s), 1e-9);
-    }
+    if (!curve) return PipelineTime(0, kNeverPerUnit_s, at(processor));
+    // One size is known.
+    const double units = curve->largest_measured(), seconds = curve->seconds(units);
     const double fixed_s = at(processor).own_memory ? options_.assumed_fixed * seconds : 0;
     double slope_s = (seconds - fixed_s) / units;
     if (running_units > units) slope_s = std::max(slope_s, (kTwice * running_s - fixed_s) / running_units);
     return PipelineTime(fixed_s, slope_s, at(processor));
+}
+
+/// Who is unknown and computes its first block is taken for as fast as the fastest that is known, or for slower by as
+/// much as that block has taken already.
+void PlbHecImproved::guess_unknown(double now_s, const Progress& progress) {
+    const double share = problem_.units / static_cast<double>(times_.size());
+    const PipelineTime* fastest = nullptr;
+    for (std::size_t p = 0; p < times_.size(); ++p)
+        if (models_.curve(static_cast<int>(p)) && (!fastest || times_[p].seconds(share) < fastest->seconds(share)))
+            fastest = &times_[p];
+    for (std::size_t p = 0; p < times_.size() && fastest; ++p) {
+        const int processor = static_cast<int>(p);
+        if (models_.curve(processor) || progress.in_flight(processor).empty()) continue;
+        const BlockInFlight& first = progress.in_flight(processor).front();
+        const double known_s = fastest->kernel_seconds(static_cast<double>(first.units));
+        times_[p] = *fastest;
+        times_[p].slow_down(std::max(1.0, kTwice * (now_s - first.given_s) / known_s));
+    }
 }
 
 /// The problem of everything not handed out.
@@ -292,9 +307,11 @@ void PlbHecImproved::pose(double now_s, const Progress& progress) {
     times_.reserve(load_.processors.size());
     problem_.processors.clear();
     problem_.units = static_cast<double>(progress.remaining());
+    for (int p = 0; p < count; ++p) times_.push_back(time_of(p, now_s, progress.in_flight(p)));
+    guess_unknown(now_s, progress);
     for (int p = 0; p < count; ++p) {
         const auto in_flight = progress.in_flight(p);
-        PipelineTime& time = times_.emplace_back(time_of(p, now_s, in_flight));
+        PipelineTime& time = times_[index(p)];
         double busy_until_s = last_end_s_[index(p)];
         for (const BlockInFlight& block : in_flight) busy_until_s = time.end_of(block, busy_until_s, now_s);
         time.follow(!in_flight.empty());

@@ -24,7 +24,7 @@ PipelineTime::PipelineTime(double fixed_s, double seconds_per_unit, const Proces
     : guessed_fixed_s_(fixed_s), guessed_slope_s_(seconds_per_unit), memory_(memory_of(processor)) {}
 
 double PipelineTime::kernel_seconds(double units) const {
-    return kernel_ ? slowdown_ * kernel_->seconds(units) : guessed_fixed_s_ + guessed_slope_s_ * units;
+    return slowdown_ * (kernel_ ? kernel_->seconds(units) : guessed_fixed_s_ + guessed_slope_s_ * units);
 }
 
 double PipelineTime::total(double units, const Blocks& blocks) const {
@@ -63,7 +63,7 @@ double PipelineTime::seconds(double units) const { return total(units, is_fixed_
 double PipelineTime::derivative(double units) const {
     const Blocks best = is_fixed_ ? fixed_ : blocks(units);
     const double k = best.count, x = units / k;
-    const double kernel = kernel_ ? slowdown_ * kernel_->derivative(x) : guessed_slope_s_;
+    const double kernel = slowdown_ * (kernel_ ? kernel_->derivative(x) : guessed_slope_s_);
     if (!own_memory_) return kernel;
     const double in = in_.seconds_per_unit(), out = out_.seconds_per_unit();
     if (!best.overlapped) return in + kernel + out / k;

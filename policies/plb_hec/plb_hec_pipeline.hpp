@@ -43,7 +43,7 @@ class PipelineTime final : public ShareTime {
     void follow(bool follows) { follows_ = follows; }
 
     /// A block in flight takes longer than it should: so, for the time being, do all.
-    void slow_down(double factor) { slowdown_ = factor; }
+    void slow_down(double factor) { slowdown_ *= factor; }
 
     /// Makes E smooth for a solver: the number of blocks stays what is best for `units`.
     void fix_blocks(double units) { fixed_ = units > 0 ? blocks(units) : Blocks{}, is_fixed_ = units > 0; }
