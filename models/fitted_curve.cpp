@@ -126,9 +126,9 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
         for (std::size_t i = 0; i < kBasis; ++i)
             curve.coefficients_[i] = subset >> i & 1 ? solution.coefficients[column++] : 0;
         if (subset == (kConstant | kLinear) && valid.size() <= 3 && (curve.coefficients_[0] < 0)) return;
+        curve.error_ = std::sqrt(solution.relative_rss / static_cast<double>(valid.size()));
         curve.extend_by_lines();
         if (!curve.increases()) return;
-        curve.error_ = std::sqrt(solution.relative_rss / static_cast<double>(valid.size()));
         best = curve;
         best_criterion = value;
     };
@@ -151,7 +151,11 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
                     return criterion(solution.relative_rss, valid.size(), parameters);
                 });
     }
-    if (!best) consider(kLinear, by_residual);
+    if (!best) {
+        // One size, or a line that would fall or begin below 0: of those that just do not, the better one.
+        consider(kLinear, by_residual);
+        if (sizes >= 2) consider(kConstant, by_residual);
+    }
     if (best) best->r2_ = coefficient_of_determination(*best, valid);
     return best;
 }
@@ -167,7 +171,8 @@ void FittedCurve::extend_by_lines() {
     low_value_ = raw(smallest_, 0);
     low_slope_ = std::min(raw(smallest_, 1), low_value_ / smallest_);  // F(0) >= 0
     high_value_ = raw(trusted_until_, 0);
-    high_slope_ = std::max(raw(trusted_until_, 1), line_slope_);
+    const double hidden_slope = scale_ > smallest_ ? error_ * raw(scale_, 0) / (scale_ - smallest_) : 0;
+    high_slope_ = std::max({raw(trusted_until_, 1), line_slope_, hidden_slope});
 }
 
 bool FittedCurve::increases() const {

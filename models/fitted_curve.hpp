@@ -7,8 +7,8 @@
 // x scaled to [0, 1] by the largest measured size; residuals are relative (weights 1/t^2), for times span decades; the
 // subset of basis functions is the one of smallest corrected Akaike criterion among those that give a positive,
 // non-decreasing F on the trusted range. One size gives s x, two or three give c + s x. Outside the trusted range F
-// goes on as a line, beyond it at least as steep as the line through all samples: a curve that bends down where it was
-// measured must not promise that larger blocks cost nothing.
+// goes on as a line, beyond it at least as steep as the line through all samples, and as the slope that their residuals
+// could hide: a curve that bends down where it was measured must not promise that larger blocks cost nothing.
 #pragma once
 
 #include <array>

@@ -37,11 +37,25 @@ Units Pace::within(double seconds) const {
 }
 
 Recovery::Recovery(double factor, std::size_t processors)
-    : factor_(factor), kernel_(processors), whole_(processors, Pace(true)) {}
+    : factor_(factor), kernel_(processors), whole_(processors, Pace(true)), measured_(processors) {}
+
+void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
+    for (std::size_t p = 0; p < std::min(profiles.size(), kernel_.size()); ++p) {
+        if (measured_[p]) continue;
+        kernel_[p] = whole_[p] = Pace(true);
+        for (const ProfilePoint& point : profiles[p].points) {
+            kernel_[p].add(point.units, point.seconds);
+            whole_[p].add(point.units, point.seconds + point.in_s + point.out_s);
+        }
+    }
+}
 
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
-    kernel_[static_cast<std::size_t>(processor)].add(units, kernel_s);
-    whole_[static_cast<std::size_t>(processor)].add(units, total_s);
+    const auto p = static_cast<std::size_t>(processor);
+    if (!measured_[p]) kernel_[p] = Pace();
+    measured_[p] = true;
+    kernel_[p].add(units, kernel_s);
+    whole_[p].add(units, total_s);
 }
 
 double Recovery::should_run_s(int processor, Units units) const {
@@ -51,19 +65,19 @@ double Recovery::should_run_s(int processor, Units units) const {
 double Recovery::late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
 
 double Recovery::late_by_s(int processor, Units units, double ran_s) const {
-    return known(processor) ? ran_s - should_run_s(processor, units) : kLateWhenUnknown * ran_s;
+    return ran_s - should_run_s(processor, units);
 }
 
 double Recovery::late_by_after_s(int processor, Units units, double late_s) const {
-    return known(processor) ? should_run_s(processor, units) + late_s : late_s / kLateWhenUnknown;
+    return should_run_s(processor, units) + late_s;
 }
 
 double Recovery::stalled_after_s(int processor, Units units) const {
     double seconds = should_run_s(processor, units);
-    if (!known(processor)) {
+    if (!measured(processor)) {
         std::vector<Free> others;
         for (int other = 0; other < static_cast<int>(kernel_.size()); ++other)
-            if (known(other)) others.push_back({other});
+            if (measured(other)) others.push_back({other});
         seconds = together_s(others, units);
     }
     return factor_ * std::max(kShortestStall_s, seconds);

@@ -9,9 +9,10 @@
 //     its processor gets nothing more in this run. When all others have nothing to do, a block that has run
 //     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
 //
-// Of a processor that has finished no block nothing is known. Its first block may end at any time, and counts as late
-// by an eighth of the time that it has run: others compute it again once that takes them no longer, so that the load
-// ends at most an eighth later for it. It stalls by what all that are known would need together.
+// A processor that has finished no block is judged by what was recorded or learnt of it before. Where that is nothing,
+// its first block may end at any time, and counts as late by the time that it has run: others compute it again once
+// that takes them no longer. Nobody who has finished no block stalls by its own times, as these may be those of another
+// problem, but by what all that have would need together.
 //
 // Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
 // they stall, it ends with an error.
@@ -67,10 +68,16 @@ class Recovery {
     /// A block ran that long, and took that long with its transfer.
     void finished(int processor, Units units, double kernel_s, double total_s);
 
-    /// Whether it has finished a block. (What others of its kind did tells nothing: cores of one kind for StarPU may be
-    /// fast and slow ones.)
+    /// What was recorded of the processors before; nothing of those without points, or when it is empty. Counts until
+    /// they have finished a block themselves.
+    void recorded(const std::vector<ProcessorProfile>& profiles);
+
+    /// Whether anything is known of its times. (What others of its kind did tells nothing: cores of one kind for StarPU
+    /// may be fast and slow ones.)
     bool known(int processor) const { return kernel_[static_cast<std::size_t>(processor)].known(); }
-    /// Seconds that the task of such a block should run at most, by the processor's own blocks; 0: nothing is known.
+    /// Whether it has finished a block.
+    bool measured(int processor) const { return measured_[static_cast<std::size_t>(processor)]; }
+    /// Seconds that the task of such a block should run at most, by its last blocks; 0: nothing is known.
     double should_run_s(int processor, Units units) const;
     /// After how many seconds it is late, and after how many it stalls; infinite: no processor is known.
     double late_after_s(int processor, Units units) const;
@@ -91,11 +98,11 @@ class Recovery {
 
   private:
     static constexpr double kLate = 2;
-    static constexpr double kLateWhenUnknown = 0.125;  ///< of the time that a first block has run
-    static constexpr double kShortestStall_s = 1.5;    ///< times the factor: no thread of a busy machine waits so long
+    static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
     double factor_;
     std::vector<Pace> kernel_, whole_;
+    std::vector<bool> measured_;
 };
 
 }  // namespace apportion

@@ -134,6 +134,14 @@ TEST_CASE("beyond the trusted range a fit rises at least as fast as the line thr
     CHECK(curve->derivative(1.1 * end) > 0.5 * line->derivative(end));
 }
 
+TEST_CASE("times that noise makes fall give a constant, not a line through 0") {
+    const auto curve = FittedCurve::fit(std::vector<BlockTime>{{13, 0.69}, {15, 0.62}, {17, 0.60}});
+    REQUIRE(curve);
+    CHECK(curve->seconds(1) == Approx(0.63).epsilon(0.03));
+    CHECK(curve->seconds(17) == Approx(0.63).epsilon(0.03));
+    CHECK(curve->seconds(1000) > 5 * curve->seconds(17));  // the noise could hide a slope
+}
+
 TEST_CASE("unusable samples are skipped, and none at all gives no curve") {
     CHECK_FALSE(FittedCurve::fit({}));
     const double nan = std::numeric_limits<double>::quiet_NaN();
