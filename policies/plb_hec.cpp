@@ -20,9 +20,8 @@
 #include <cmath>
 #include <limits>
 
-#include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/plb_hec/plb_hec_models.hpp"
-#include "policies/plb_hec/plb_hec_pipeline.hpp"
+#include "policies/plb_hec/plb_hec_plan.hpp"
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/block_replay.hpp"
 #include "policies/shared/redistribution.hpp"
@@ -34,19 +33,12 @@ namespace {
 struct PlbHecOptions {
     double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
     double growth = 12;              ///< a block is at most this multiple of the largest measured one
-    double assumed_fixed = 0.8;      ///< of a device's first block, while one size is known
     double prediction_error = 0.05;  ///< of the duration of a block within the measured range
     double extrapolation_error = 0.05;  ///< more for every doubling beyond it
     double most_parts = 4;              ///< a share that could be one block becomes at most so many
     double full_rest = 0.5;             ///< of the memory that the blocks after it would fill, at most: it may grow
     double worthwhile_s = 0.2;          ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
-
-/// What has run twice as long as predicted is not as predicted, and what is unknown may take twice as long as is known
-/// of it: as long again as it has run, or as others need (the engine's recovery takes the same).
-constexpr double kTwice = 2;
-
-constexpr double kNeverPerUnit_s = 1e9;  ///< of who is unknown and has nothing to do: it gets no share
 
 /// The largest block up to `most` whose kernel is done in time.
 double units_within(const PipelineTime& time, double seconds, double most) {
@@ -60,26 +52,12 @@ double units_within(const PipelineTime& time, double seconds, double most) {
     return low;
 }
 
-/// Of a load that has not begun.
-class NothingGiven final : public Progress {
-  public:
-    explicit NothingGiven(Units units) : units_(units) {}
-    Units remaining() const override { return units_; }
-    std::span<const BlockInFlight> in_flight(int) const override { return {}; }
-    Units room(int) const override { return units_; }
-
-  private:
-    Units units_;
-};
-
 class PlbHecImproved final : public Policy {
   public:
     void begin(const LoadDescription& load) override {
         load_ = load;
         report_ = {};
-        solver_.reset_statistics();
-        last_end_s_.assign(load.processors.size(), 0);
-        lost_.assign(load.processors.size(), false);
+        plan_.begin(load);
         all_measured_ = models_.begin(load);
         replay_.conclude(load);
         replay_.begin(load, worth_repeating());
@@ -92,17 +70,17 @@ class PlbHecImproved final : public Policy {
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) {
             if (!idle || (!at(processor).own_memory && kind_is_tried(processor, progress))) return 0;
-            return first_units(processor);
+            return plan_.first_units(processor);
         }
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
         plan(now_s, progress);
-        double share = plan_.shares_units[index(processor)];
+        double share = plan_.share(processor);
         if (share < granule()) {
-            if (!best_for_a_granule(processor)) return 0;
+            if (!plan_.best_for_a_granule(processor)) return 0;
             share = granule();
         }
-        if (is_untried_core(processor)) return first_units(processor);
+        if (plan_.is_untried_core(processor)) return plan_.first_units(processor);
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
@@ -112,7 +90,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_finished(const FinishedBlock& block) override {
-        last_end_s_[index(block.processor)] = block.end_s;
+        plan_.block_ended(block.processor, block.end_s);
         replay_.finished(block);
         const bool as_before =
             replay_.active() && kTwice * replay_.longest_s(block.processor, block.units) > block.busy_s;
@@ -136,7 +114,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void processor_lost(int processor) override {
-        lost_[index(processor)] = true;
+        plan_.lose(processor);
         replay_.stop();
         decision_ = "processor lost";
     }
@@ -144,10 +122,11 @@ class PlbHecImproved final : public Policy {
     PolicyReport report() const override {
         PolicyReport report = report_;
         models_.report(report);
-        report.solves = solver_.statistics().solves;
-        report.solver_fallbacks = solver_.statistics().fallbacks;
-        report.solver_difference = solver_.statistics().largest_difference;
-        report.solver_seconds = solver_.statistics().seconds;
+        const auto& solver = plan_.solver().statistics();
+        report.solves = solver.solves;
+        report.solver_fallbacks = solver.fallbacks;
+        report.solver_difference = solver.largest_difference;
+        report.solver_seconds = solver.seconds;
         return report;
     }
 
@@ -157,23 +136,12 @@ class PlbHecImproved final : public Policy {
 
     double granule() const { return static_cast<double>(load_.granularity); }
 
-    /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
-    /// block. A device's block has high fixed costs, so that more units hardly make it longer.
-    Units first_units(int processor) const {
-        constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
-        const double units = static_cast<double>(load_.units);
-        if (!at(processor).own_memory) return round_to_granularity(kDistinct * units, load_.granularity);
-        return round_to_granularity(static_cast<double>(load_.initial_block), load_.granularity);
-    }
-
-    bool is_untried_core(int processor) const { return !at(processor).own_memory && !models_.measured(processor); }
-
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
     /// core's smallest block outlasts the run, and one such block is enough to know.
     bool kind_is_tried(int processor, const Progress& progress) const {
         bool devices = false, tried = false;
         for (std::size_t p = 0; p < load_.processors.size(); ++p) {
-            const bool computes = !lost_[p] && !progress.in_flight(static_cast<int>(p)).empty();
+            const bool computes = !plan_.lost(static_cast<int>(p)) && !progress.in_flight(static_cast<int>(p)).empty();
             devices = devices || load_.processors[p].own_memory;
             tried = tried || (computes && load_.processors[p].kind == at(processor).kind);
         }
@@ -183,7 +151,7 @@ class PlbHecImproved final : public Policy {
     /// Whether the fixed costs of all processors are told from the rest.
     bool everybody_known() const {
         for (std::size_t p = 0; p < load_.processors.size(); ++p)
-            if (!lost_[p] && !models_.sizes_differ(static_cast<int>(p))) return false;
+            if (!plan_.lost(static_cast<int>(p)) && !models_.sizes_differ(static_cast<int>(p))) return false;
         return true;
     }
 
@@ -198,12 +166,7 @@ class PlbHecImproved final : public Policy {
 
     bool worth_repeating();
     bool somebody_overdue(double now_s, const Progress& progress) const;
-    void guess_unknown(double now_s, const Progress& progress);
-    PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
-    void pose(double now_s, const Progress& progress);
     void plan(double now_s, const Progress& progress);
-    void leave_out_idlers(double now_s);
-    bool best_for_a_granule(int processor) const;
     double second_block(int processor, double share, double now_s) const;
     double no_longer_than_so_far(int processor, double block, double now_s) const;
     double planned_block(int processor, double share, const Progress& progress) const;
@@ -213,13 +176,8 @@ class PlbHecImproved final : public Policy {
     LoadDescription load_;
     PlbHecModels models_{PlbHecModels::Options{}};
     BlockReplay replay_;
-    EqualFinishIpopt solver_;
-    std::vector<PipelineTime> times_;  ///< per processor, as planned with
-    EqualFinishProblem problem_;
-    EqualFinishPlan plan_;
+    PlbHecPlan plan_{models_};
     PolicyReport report_;
-    std::vector<double> last_end_s_;
-    std::vector<bool> lost_;
     bool all_measured_ = false;
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
@@ -229,10 +187,9 @@ class PlbHecImproved final : public Policy {
 bool PlbHecImproved::worth_repeating() {
     if (!all_measured_ || replay_.best_s() <= 0) return false;
     if (!replay_.settled()) {
-        pose(0, NothingGiven(load_.units));
-        plan_ = equal_finish(problem_);
-        const double gain_s = replay_.best_s() - plan_.finish_s;
-        const double moving_s = moving_seconds(load_, replay_.best_units(), plan_.shares_units);
+        plan_.make_for_all();
+        const double gain_s = replay_.best_s() - plan_.finish_s();
+        const double moving_s = moving_seconds(load_, replay_.best_units(), plan_.shares());
         if (gain_s > kLeastGain * replay_.best_s() && gain_s * runs_to_come(load_) > moving_s) return false;
     }
     report_.note = "blocks of the best run repeated";
@@ -248,7 +205,7 @@ bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) co
         const auto blocks = progress.in_flight(processor);
         const FittedCurve* curve = models_.curve(processor);
         if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
-        const double ran_s = now_s - std::max(blocks.front().begun_s, last_end_s_[p]);
+        const double ran_s = now_s - std::max(blocks.front().begun_s, plan_.last_end_s(processor));
         const Units units = blocks.front().units;
         const double expected_s =
             std::max(curve->seconds(static_cast<double>(units)), replay_.longest_s(processor, units));
@@ -257,126 +214,16 @@ bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) co
     return false;
 }
 
-/// What the processor's remaining share would take, from all that is known now.
-PipelineTime PlbHecImproved::time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const {
-    const TransferLine& in = models_.in(processor);
-    double running_s = 0, running_units = 0;
-    if (!in_flight.empty()) {
-        running_units = static_cast<double>(in_flight.front().units);
-        running_s =
-            now_s - std::max(last_end_s_[index(processor)], in_flight.front().given_s + in.seconds(running_units));
-    }
-    const FittedCurve* curve = models_.curve(processor);
-    if (curve && models_.sizes_differ(processor)) {
-        PipelineTime time(*curve, in, models_.out(processor), at(processor));
-        if (running_units > 0 && running_s > kTwice * curve->seconds(running_units))
-            time.slow_down(running_s / curve->seconds(running_units));
-        return time;
-    }
-    if (!curve) return PipelineTime(0, kNeverPerUnit_s, at(processor));
-    // One size is known.
-    const double units = curve->largest_measured(), seconds = curve->seconds(units);
-    const double fixed_s = at(processor).own_memory ? options_.assumed_fixed * seconds : 0;
-    double slope_s = (seconds - fixed_s) / units;
-    if (running_units > units) slope_s = std::max(slope_s, (kTwice * running_s - fixed_s) / running_units);
-    return PipelineTime(fixed_s, slope_s, at(processor));
-}
-
-/// Who is unknown and computes its first block is taken for as fast as the fastest that is known, or for slower by as
-/// much as that block has taken already.
-void PlbHecImproved::guess_unknown(double now_s, const Progress& progress) {
-    const double share = problem_.units / static_cast<double>(times_.size());
-    const PipelineTime* fastest = nullptr;
-    for (std::size_t p = 0; p < times_.size(); ++p)
-        if (models_.curve(static_cast<int>(p)) && (!fastest || times_[p].seconds(share) < fastest->seconds(share)))
-            fastest = &times_[p];
-    for (std::size_t p = 0; p < times_.size() && fastest; ++p) {
-        const int processor = static_cast<int>(p);
-        if (models_.curve(processor) || progress.in_flight(processor).empty()) continue;
-        const BlockInFlight& first = progress.in_flight(processor).front();
-        const double known_s = fastest->kernel_seconds(static_cast<double>(first.units));
-        times_[p] = *fastest;
-        times_[p].slow_down(std::max(1.0, kTwice * (now_s - first.given_s) / known_s));
-    }
-}
-
-/// The problem of everything not handed out.
-void PlbHecImproved::pose(double now_s, const Progress& progress) {
-    const int count = static_cast<int>(load_.processors.size());
-    times_.clear();
-    times_.reserve(load_.processors.size());
-    problem_.processors.clear();
-    problem_.units = static_cast<double>(progress.remaining());
-    for (int p = 0; p < count; ++p) times_.push_back(time_of(p, now_s, progress.in_flight(p)));
-    guess_unknown(now_s, progress);
-    for (int p = 0; p < count; ++p) {
-        const auto in_flight = progress.in_flight(p);
-        PipelineTime& time = times_[index(p)];
-        double busy_until_s = last_end_s_[index(p)];
-        for (const BlockInFlight& block : in_flight) busy_until_s = time.end_of(block, busy_until_s, now_s);
-        time.follow(!in_flight.empty());
-        EqualFinishProcessor& entry = problem_.processors.emplace_back();
-        entry.time = &time;
-        entry.busy_until_s = std::max(busy_until_s, now_s);
-        if (lost_[index(p)]) entry.maximum_units = 0;
-    }
-}
-
-/// Its equal-finish plan.
+/// The plan for everything not handed out, by IPOPT where its time is little beside the run's.
 void PlbHecImproved::plan(double now_s, const Progress& progress) {
-    pose(now_s, progress);
-    plan_ = equal_finish(problem_);
-    leave_out_idlers(now_s);
+    plan_.make(now_s, progress);
     if (!all_measured_ || !decision_) return;
-    if (plan_.finish_s - now_s < options_.worthwhile_s) {
+    if (plan_.finish_s() - now_s < options_.worthwhile_s)
         ++report_.bisections;
-    } else {
-        for (std::size_t p = 0; p < times_.size(); ++p) times_[p].fix_blocks(plan_.shares_units[p]);
-        plan_ = solver_.solve(problem_);
-        for (PipelineTime& time : times_) time.release_blocks();
-    }
-    report_.distributions.push_back({now_s, decision_, plan_.shares_units, plan_.finish_s});
+    else
+        plan_.refine();
+    report_.distributions.push_back({now_s, decision_, plan_.shares(), plan_.finish_s()});
     decision_ = nullptr;
-}
-
-/// A processor whose share is no block will be given none, nor will a core that has done nothing and might outlast the
-/// others even with the smallest block: what the plan had for these is planned for the others.
-void PlbHecImproved::leave_out_idlers(double now_s) {
-    const auto gets_nothing = [&](int p) {
-        if (plan_.shares_units[index(p)] < granule()) return true;
-        const FittedCurve* curve = models_.curve(p);
-        return is_untried_core(p) && curve &&
-               now_s + kTwice * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
-    };
-    const int count = static_cast<int>(load_.processors.size());
-    for (double freed = granule(); freed > 0;) {
-        std::vector<int> idlers;
-        int others = 0;
-        freed = 0;
-        for (int p = 0; p < count; ++p) {
-            if (problem_.processors[index(p)].maximum_units <= 0) continue;
-            if (!gets_nothing(p)) {
-                ++others;
-                continue;
-            }
-            idlers.push_back(p);
-            freed += plan_.shares_units[index(p)];
-        }
-        if (others == 0) return;
-        for (const int p : idlers) problem_.processors[index(p)].maximum_units = 0;
-        if (freed > 0) plan_ = equal_finish(problem_);
-    }
-}
-
-/// Whether nobody would be done earlier with the smallest block there is.
-bool PlbHecImproved::best_for_a_granule(int processor) const {
-    const auto end_s = [this](const EqualFinishProcessor& entry) {
-        return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(granule())
-                                       : std::numeric_limits<double>::infinity();
-    };
-    const double own_s = end_s(problem_.processors[index(processor)]);
-    return std::all_of(problem_.processors.begin(), problem_.processors.end(),
-                       [&](const EqualFinishProcessor& other) { return own_s <= end_s(other); });
 }
 
 /// After blocks of one size: what the processor would do until the common finish if it had no fixed costs.
@@ -385,7 +232,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
     const double measured = curve.largest_measured();
     double block = share / kTwice;
     if (at(processor).own_memory) {
-        const double proportional = measured * (plan_.finish_s - now_s) / curve.seconds(measured);
+        const double proportional = measured * (plan_.finish_s() - now_s) / curve.seconds(measured);
         block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * options_.growth);
@@ -394,8 +241,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
 /// While somebody is not known, nobody knows how long the load will last: a core, whose block no other may compute
 /// again, gets none that takes longer than the load has run, and so at most doubles that.
 double PlbHecImproved::no_longer_than_so_far(int processor, double block, double now_s) const {
-    if (models_.sizes_differ(processor))
-        return std::max(granule(), units_within(times_[index(processor)], now_s, block));
+    if (models_.sizes_differ(processor)) return std::max(granule(), units_within(plan_.time(processor), now_s, block));
     const FittedCurve& curve = *models_.curve(processor);
     return std::max(granule(), std::min(block, now_s / curve.seconds(1)));  // proportional
 }
@@ -404,7 +250,7 @@ double PlbHecImproved::no_longer_than_so_far(int processor, double block, double
 double PlbHecImproved::planned_block(int processor, double share, const Progress& progress) const {
     const bool idle = progress.in_flight(processor).empty();
     const FittedCurve& curve = *models_.curve(processor);
-    const PipelineTime& time = times_[index(processor)];
+    const PipelineTime& time = plan_.time(processor);
     const PipelineTime::Blocks blocks = time.blocks(share);
     double block = share / blocks.count;
     const double block_s = time.kernel_seconds(block);
@@ -435,12 +281,12 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
 /// handed out (as in guarded_policy.cpp). What it costs its processor, all make up for.
 double PlbHecImproved::part_to_check(int processor, double share, double block) const {
     constexpr double kPart = 0.125, kMaxCost = 0.035;  // of the share; of the makespan
-    const PipelineTime& time = times_[index(processor)];
+    const PipelineTime& time = plan_.time(processor);
     const double wanted = kPart * share / (models_.suspected(processor) ? 2 : 1);
     const double part = std::max({wanted, models_.curve(processor)->smallest_measured(), granule()});
     if (part >= block) return block;
     const double cost_s = time.kernel_seconds(part) + time.kernel_seconds(share - part) - time.kernel_seconds(share);
-    return cost_s * share / problem_.units <= kMaxCost * plan_.finish_s ? part : block;
+    return cost_s * share / plan_.units() <= kMaxCost * plan_.finish_s() ? part : block;
 }
 
 }  // namespace

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/plb_hec_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "policies/shared/block_costs.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr double kAssumedFixed = 0.8;    // of a device's first block, while one size is known
+constexpr double kNeverPerUnit_s = 1e9;  // of who is unknown and has nothing to do: it gets no share
+
+/// Of a load that has not begun.
+class NothingGiven final : public Progress {
+  public:
+    explicit NothingGiven(Units units) : units_(units) {}
+    Units remaining() const override { return units_; }
+    std::span<const BlockInFlight> in_flight(int) const override { return {}; }
+    Units room(int) const override { return units_; }
+
+  private:
+    Units units_;
+};
+
+}  // namespace
+
+void PlbHecPlan::begin(const LoadDescription& load) {
+    load_ = load;
+    solver_.reset_statistics();
+    last_end_s_.assign(load.processors.size(), 0);
+    lost_.assign(load.processors.size(), false);
+}
+
+Units PlbHecPlan::first_units(int processor) const {
+    constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
+    const double units = static_cast<double>(load_.units);
+    if (!at(processor).own_memory) return round_to_granularity(kDistinct * units, load_.granularity);
+    return round_to_granularity(static_cast<double>(load_.initial_block), load_.granularity);
+}
+
+/// What the processor's remaining share would take, from all that is known now.
+PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const {
+    const TransferLine& in = models_.in(processor);
+    double running_s = 0, running_units = 0;
+    if (!in_flight.empty()) {
+        running_units = static_cast<double>(in_flight.front().units);
+        running_s =
+            now_s - std::max(last_end_s_[index(processor)], in_flight.front().given_s + in.seconds(running_units));
+    }
+    const FittedCurve* curve = models_.curve(processor);
+    if (curve && models_.sizes_differ(processor)) {
+        PipelineTime time(*curve, in, models_.out(processor), at(processor));
+        if (running_units > 0 && running_s > kTwice * curve->seconds(running_units))
+            time.slow_down(running_s / curve->seconds(running_units));
+        return time;
+    }
+    if (!curve) return PipelineTime(0, kNeverPerUnit_s, at(processor));
+    // One size is known.
+    const double units = curve->largest_measured(), seconds = curve->seconds(units);
+    const double fixed_s = at(processor).own_memory ? kAssumedFixed * seconds : 0;
+    double slope_s = (seconds - fixed_s) / units;
+    if (running_units > units) slope_s = std::max(slope_s, (kTwice * running_s - fixed_s) / running_units);
+    return PipelineTime(fixed_s, slope_s, at(processor));
+}
+
+/// Who is unknown and computes its first block is taken for as fast as the fastest that is known, or for slower by as
+/// much as that block has taken already.
+void PlbHecPlan::guess_unknown(double now_s, const Progress& progress) {
+    const double share = problem_.units / static_cast<double>(times_.size());
+    const PipelineTime* fastest = nullptr;
+    for (std::size_t p = 0; p < times_.size(); ++p)
+        if (models_.curve(static_cast<int>(p)) && (!fastest || times_[p].seconds(share) < fastest->seconds(share)))
+            fastest = &times_[p];
+    for (std::size_t p = 0; p < times_.size() && fastest; ++p) {
+        const int processor = static_cast<int>(p);
+        if (models_.curve(processor) || progress.in_flight(processor).empty()) continue;
+        const BlockInFlight& first = progress.in_flight(processor).front();
+        const double known_s = fastest->kernel_seconds(static_cast<double>(first.units));
+        times_[p] = *fastest;
+        times_[p].slow_down(std::max(1.0, kTwice * (now_s - first.given_s) / known_s));
+    }
+}
+
+/// The problem of everything not handed out.
+void PlbHecPlan::pose(double now_s, const Progress& progress) {
+    const int count = static_cast<int>(load_.processors.size());
+    times_.clear();
+    times_.reserve(load_.processors.size());
+    problem_.processors.clear();
+    problem_.units = static_cast<double>(progress.remaining());
+    for (int p = 0; p < count; ++p) times_.push_back(time_of(p, now_s, progress.in_flight(p)));
+    guess_unknown(now_s, progress);
+    for (int p = 0; p < count; ++p) {
+        const auto in_flight = progress.in_flight(p);
+        PipelineTime& time = times_[index(p)];
+        double busy_until_s = last_end_s_[index(p)];
+        for (const BlockInFlight& block : in_flight) busy_until_s = time.end_of(block, busy_until_s, now_s);
+        time.follow(!in_flight.empty());
+        EqualFinishProcessor& entry = problem_.processors.emplace_back();
+        entry.time = &time;
+        entry.busy_until_s = std::max(busy_until_s, now_s);
+        if (lost_[index(p)]) entry.maximum_units = 0;
+    }
+}
+
+void PlbHecPlan::make(double now_s, const Progress& progress) {
+    pose(now_s, progress);
+    plan_ = equal_finish(problem_);
+    leave_out_idlers(now_s);
+}
+
+void PlbHecPlan::make_for_all() {
+    pose(0, NothingGiven(load_.units));
+    plan_ = equal_finish(problem_);
+}
+
+void PlbHecPlan::refine() {
+    for (std::size_t p = 0; p < times_.size(); ++p) times_[p].fix_blocks(plan_.shares_units[p]);
+    plan_ = solver_.solve(problem_);
+    for (PipelineTime& time : times_) time.release_blocks();
+}
+
+/// A processor whose share is no block will be given none, nor will a core that has done nothing and might outlast the
+/// others even with the smallest block: what the plan had for these is planned for the others.
+void PlbHecPlan::leave_out_idlers(double now_s) {
+    const auto gets_nothing = [&](int p) {
+        if (plan_.shares_units[index(p)] < granule()) return true;
+        const FittedCurve* curve = models_.curve(p);
+        return is_untried_core(p) && curve &&
+               now_s + kTwice * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
+    };
+    const int count = static_cast<int>(load_.processors.size());
+    for (double freed = granule(); freed > 0;) {
+        std::vector<int> idlers;
+        int others = 0;
+        freed = 0;
+        for (int p = 0; p < count; ++p) {
+            if (problem_.processors[index(p)].maximum_units <= 0) continue;
+            if (!gets_nothing(p)) {
+                ++others;
+                continue;
+            }
+            idlers.push_back(p);
+            freed += plan_.shares_units[index(p)];
+        }
+        if (others == 0) return;
+        for (const int p : idlers) problem_.processors[index(p)].maximum_units = 0;
+        if (freed > 0) plan_ = equal_finish(problem_);
+    }
+}
+
+bool PlbHecPlan::best_for_a_granule(int processor) const {
+    const auto end_s = [this](const EqualFinishProcessor& entry) {
+        return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(granule())
+                                       : std::numeric_limits<double>::infinity();
+    };
+    const double own_s = end_s(problem_.processors[index(processor)]);
+    return std::all_of(problem_.processors.begin(), problem_.processors.end(),
+                       [&](const EqualFinishProcessor& other) { return own_s <= end_s(other); });
+}
+
+}  // namespace apportion

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// plb-hec's plan: shares with which all processors finish together, from what is known of each now, with what they
+// compute already. What is unknown is guessed:
+//
+//  - who has run blocks of one size only: a part of a device's time was fixed costs, none of a core's;
+//  - who computes its first block: as the fastest that is known, slower by as much as that block shows already;
+//  - who has nothing to do and is unknown: it gets no share.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policies/planners/continuous/equal_finish_ipopt.hpp"
+#include "policies/plb_hec/plb_hec_models.hpp"
+#include "policies/plb_hec/plb_hec_pipeline.hpp"
+
+namespace apportion {
+
+/// What has run twice as long as predicted is not as predicted, and what is unknown may take twice as long as is known
+/// of it: as long again as it has run, or as others need (the engine's recovery takes the same).
+inline constexpr double kTwice = 2;
+
+class PlbHecPlan {
+  public:
+    /// The models must outlive the plan.
+    explicit PlbHecPlan(const PlbHecModels& models) : models_(models) {}
+
+    void begin(const LoadDescription& load);
+    void block_ended(int processor, double end_s) { last_end_s_[index(processor)] = end_s; }
+    void lose(int processor) { lost_[index(processor)] = true; }
+    bool lost(int processor) const { return lost_[index(processor)]; }
+    /// End of the processor's last block; 0: it has had none.
+    double last_end_s(int processor) const { return last_end_s_[index(processor)]; }
+
+    /// The equal-finish plan for everything not handed out, by bisection.
+    void make(double now_s, const Progress& progress);
+    /// That of the whole load, before it begins.
+    void make_for_all();
+    /// The same plan, solved by IPOPT.
+    void refine();
+
+    const std::vector<double>& shares() const { return plan_.shares_units; }
+    double share(int processor) const { return plan_.shares_units[index(processor)]; }
+    double finish_s() const { return plan_.finish_s; }
+    double units() const { return problem_.units; }  ///< shared out
+    const PipelineTime& time(int processor) const { return times_[index(processor)]; }
+    const EqualFinishIpopt& solver() const { return solver_; }
+
+    /// Whether nobody would be done earlier with the smallest block there is.
+    bool best_for_a_granule(int processor) const;
+
+    /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
+    /// block. A device's block has high fixed costs, so that more units hardly make it longer.
+    Units first_units(int processor) const;
+    bool is_untried_core(int processor) const { return !at(processor).own_memory && !models_.measured(processor); }
+
+  private:
+    static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }
+    const Processor& at(int processor) const { return load_.processors[index(processor)]; }
+    double granule() const { return static_cast<double>(load_.granularity); }
+
+    PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
+    void guess_unknown(double now_s, const Progress& progress);
+    void pose(double now_s, const Progress& progress);
+    void leave_out_idlers(double now_s);
+
+    const PlbHecModels& models_;
+    LoadDescription load_;
+    std::vector<double> last_end_s_;
+    std::vector<bool> lost_;
+    std::vector<PipelineTime> times_;  ///< per processor, as planned with
+    EqualFinishProblem problem_;
+    EqualFinishPlan plan_;
+    EqualFinishIpopt solver_;
+};
+
+}  // namespace apportion
