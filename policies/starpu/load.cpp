@@ -248,10 +248,12 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
         const Lock lock(mutex_);
         run = run_;
     }
-    if (!run || !run->receives())
+    using Answer = apportion::Run::Answer;
+    const Answer answer = run ? run->add({static_cast<Units>(first), static_cast<Units>(units)}) : Answer::closed;
+    if (answer == Answer::closed)
         throw ApiError(EPIPE, fmt::format("apportion_load_add: load '{}' {}", setup_.name,
                                           run ? "is closed" : "was not submitted"));
-    if (!run->add({static_cast<Units>(first), static_cast<Units>(units)}))
+    if (answer == Answer::there)
         throw ApiError(EINVAL,
                        fmt::format("apportion_load_add: load '{}' still computes some of {} units from unit {} on",
                                    setup_.name, units, first));
