@@ -19,6 +19,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/plb_hec/plb_hec_models.hpp"
@@ -77,6 +79,7 @@ class PlbHecImproved final : public Policy {
     void begin(const LoadDescription& load) override {
         load_ = load;
         report_ = {};
+        planned_.reset();
         solver_.reset_statistics();
         last_end_s_.assign(load.processors.size(), 0);
         lost_.assign(load.processors.size(), false);
@@ -112,6 +115,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_finished(const FinishedBlock& block) override {
+        planned_.reset();
         last_end_s_[index(block.processor)] = block.end_s;
         replay_.finished(block);
         const bool as_before =
@@ -128,6 +132,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_returned(int processor, Units units, double seconds) override {
+        planned_.reset();
         models_.add_return(processor, units, seconds);
     }
 
@@ -136,6 +141,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void processor_lost(int processor) override {
+        planned_.reset();
         lost_[index(processor)] = true;
         replay_.stop();
         decision_ = "processor lost";
@@ -221,7 +227,8 @@ class PlbHecImproved final : public Policy {
     std::vector<double> last_end_s_;
     std::vector<bool> lost_;
     bool all_measured_ = false;
-    const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
+    std::optional<std::pair<double, Units>> planned_;  ///< plan_ is that of this moment, with so many units left
+    const char* decision_ = nullptr;                   ///< why the next distribution is one for IPOPT and the report
 };
 
 /// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,
@@ -302,6 +309,7 @@ void PlbHecImproved::guess_unknown(double now_s, const Progress& progress) {
 
 /// The problem of everything not handed out.
 void PlbHecImproved::pose(double now_s, const Progress& progress) {
+    planned_.reset();
     const int count = static_cast<int>(load_.processors.size());
     times_.clear();
     times_.reserve(load_.processors.size());
@@ -322,9 +330,12 @@ void PlbHecImproved::pose(double now_s, const Progress& progress) {
     }
 }
 
-/// Its equal-finish plan.
+/// Its equal-finish plan, which stays as long as nothing happens: all that have nothing to do are asked in turn.
 void PlbHecImproved::plan(double now_s, const Progress& progress) {
+    const std::pair asked{now_s, progress.remaining()};
+    if (planned_ == asked) return;
     pose(now_s, progress);
+    planned_ = asked;
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
     if (!all_measured_ || !decision_) return;
