@@ -139,14 +139,9 @@ void apportion_load::choose_policy() {
 /// StarPU's own schedulers neither use what is learnt nor add to it: their runs are what policies are compared with.
 void apportion_load::begin_learning() {
     learning_begun_ = true;
-    apportion::LearntKey key;
-    key.machine = apportion::this_machine();
-    key.load = profile_name_;
-    key.codelet = setup_.options.codelet->name ? setup_.options.codelet->name : "";
-    key.bytes_per_unit = setup_.options.bytes_per_unit;
-    key.bytes_shared = setup_.options.bytes_shared;
-    for (const apportion::Processor& processor : description_.processors) key.processors.push_back(processor.name);
-    learning_.begin(std::move(key));
+    const apportion_load_options& o = setup_.options;
+    learning_.begin(apportion::learnt_key(apportion::this_machine(), profile_name_, o.codelet->name,
+                                          description_.processors, {o.bytes_per_unit, o.bytes_shared}));
     description_.learnt = learning_.known();
 }
 
@@ -155,15 +150,7 @@ void apportion_load::look_up_profile() {
     description_.recorded = apportion::find_recorded_times(
         {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
         apportion::this_machine());
-    if (description_.recorded.problem.empty() || description_.learnt.empty()) return;
-    const std::string too_sparse = apportion::why_too_sparse(description_.learnt, description_);
-    if (too_sparse.empty()) {
-        description_.recorded = apportion::recorded_from_learnt(description_.learnt, description_);
-        description_.recorded.source = learning_.file();
-    } else {
-        description_.recorded.problem +=
-            fmt::format(" (what earlier runs learnt is too little to plan from: {})", too_sparse);
-    }
+    if (!description_.recorded.problem.empty()) apportion::take_learnt(description_, learning_.file());
 }
 
 apportion::RunRecord apportion_load::new_record() const {
