@@ -85,6 +85,7 @@ class Simulation {
     }
     void fail(int node) {
         failed_.insert(node);
+        if (node == 0) here_.clear();
         carry_out(grants_->lost(node, "it failed", now_s_));
     }
     void arrive(const GrantOrder& order) {
@@ -238,4 +239,17 @@ TEST_CASE("a grant is computed when blocks have covered it, even those that reac
     REQUIRE(second.size() == 1);
     CHECK(second.front().grant == 8);
     CHECK(units.empty());
+}
+
+TEST_CASE("a worker that ends no more blocks does not count in a node's speed") {
+    GrantedUnits units;
+    units.add(1, {0, 1000});
+    CHECK(units.speed() == 0);
+    units.done({0, 100}, 0, 10);    // 10 units a second
+    units.done({100, 300}, 1, 10);  // 30
+    CHECK(units.speed() == Approx(40));
+    for (Units first = 400; first < 600; first += 100) units.done({first, 100}, 0, 10);
+    CHECK(units.speed() == Approx(40));
+    for (Units first = 600; first < 1000; first += 100) units.done({first, 100}, 0, 10);
+    CHECK(units.speed() == Approx(10));
 }
