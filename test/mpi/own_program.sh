@@ -22,6 +22,7 @@ for units in 0 1 2 7; do right 0 -np 3 "$axpy" $units; done
 right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
+right 0 -np 3 "$axpy" 400 letter
 # Under greedy grants are many, so that the failing and the late node have some.
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
