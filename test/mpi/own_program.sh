@@ -39,4 +39,6 @@ refused() {
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
 refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
 refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0
+# A node that stops altogether: others compute what it had, and the job ends with its name.
+refused 'apportion: node 1 .* has not answered for 3 s: it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$axpy" 500 hangs 1
 [ $failed = 0 ]
