@@ -59,6 +59,7 @@ struct apportion_mpi_load {
     void tell(apportion::Message::Kind kind, std::int64_t grant, const std::string& text, double seconds = 0);
 
     void collect_reports(bool all);
+    std::string report_file() const;
 
     apportion::World& world_;
     apportion::Post& post_;

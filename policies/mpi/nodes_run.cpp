@@ -12,6 +12,7 @@
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
+#include "policies/starpu/report_file.hpp"
 
 using apportion::Event;
 using apportion::GrantOrder;
@@ -32,6 +33,7 @@ int apportion_mpi_load::run(std::string& sentence) {
     description_.run = ++runs_;
     try {
         part_->begin();
+        if (const std::string file = report_file(); !file.empty()) apportion::check_report_file(file);
         if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *policy_, recovery_.get());
     } catch (const std::exception& error) {
         problem = error.what();
@@ -313,6 +315,12 @@ void apportion_mpi_load::collect_reports(bool all) {
     auto& list = report["nodes"] = nlohmann::ordered_json::array();
     for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
     report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (const std::string file = report_file(); !file.empty()) apportion::append_report(file, report_);
+}
+
+/// Of the whole run, on rank 0. Empty: none.
+std::string apportion_mpi_load::report_file() const {
+    return world_.rank() == 0 ? apportion::report_file_option() : std::string();
 }
 
 nlohmann::ordered_json apportion_mpi_load::outer_report() const {

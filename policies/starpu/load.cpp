@@ -187,9 +187,14 @@ void apportion_load::refuse_while_filling(const char* function) const {
                        fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
 }
 
+/// Empty: none.
+std::string apportion_load::report_file() const {
+    return setup_.options.unreported != 0 ? std::string() : apportion::report_file_option();
+}
+
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
-    if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
+    if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
     std::shared_ptr<apportion::Run> run;
     std::vector<starpu_data_handle_t> retired;
     {
@@ -279,7 +284,7 @@ int apportion_load::wait() {
         }
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    if (const std::string path = apportion::report_file_option(); !path.empty() && !report.empty())
+    if (const std::string path = report_file(); !path.empty() && !report.empty())
         apportion::append_report(path, report);
     if (run->error() != 0) apportion::set_error(run->sentence());
     return run->error();
