@@ -8,7 +8,7 @@
 // grow; when the times of one are close, the rest of the load is one last round.
 //
 // A load that runs again is one round per run, with the shares it had, until others pay
-// (policies/shared/redistribution.hpp).
+// (policies/shared/redistribution.hpp). An open one has no shares to keep: what has come is a round.
 //
 // Where the paper is ambiguous or differs: its first partition gives everybody n / p, which a single run cannot take
 // back, and its algorithm 1 partitions anew in every iteration although the text stops when the times are close
@@ -106,6 +106,10 @@ void FpmDynamic::begin(const LoadDescription& load) {
         return;
     }
     round_units_ = static_cast<double>(load.units);
+    if (load.open) {  // each time that units have come is a round
+        round_.begin(load_, std::vector<Units>(lanes_.size(), 0), 0);
+        return;
+    }
     if (!same_load) {
         begin_round(partition(round_units_), 0, load.units, "models of the previous run");
         return;

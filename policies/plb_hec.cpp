@@ -107,10 +107,12 @@ class PlbHecImproved final : public Policy {
 
     void block_returned(int processor, Units units, double seconds) override {
         models_.add_return(processor, units, seconds);
+        plan_.outdate();
     }
 
     void late_block_ended(int processor, Units units, double busy_s) override {
         models_.add({.processor = processor, .units = units, .busy_s = busy_s});
+        plan_.outdate();
     }
 
     void processor_lost(int processor) override {

@@ -2,6 +2,7 @@
 #include "test/fake_platform.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -78,6 +79,7 @@ class Simulation {
   private:
     const FakeWorker& worker(int w) const { return platform_.workers[static_cast<std::size_t>(w)]; }
     Lane& lane(int w) { return lanes_[static_cast<std::size_t>(w)]; }
+    void count_transfers();
     double rate(const Transfer& transfer) const;
     double seconds_left(const Transfer& transfer) const;
     void accept(const std::vector<Block>& blocks);
@@ -99,16 +101,21 @@ class Simulation {
     BlockFlow flow_;
     std::vector<Lane> lanes_;
     std::vector<Transfer> transfers_;
+    std::vector<std::array<int, 2>> sharing_;  ///< transfers that move on a link, by direction
     std::map<std::int64_t, FakeBlock> blocks_;
     double now_s_ = 0;
 };
 
+void Simulation::count_transfers() {
+    sharing_.assign(platform_.links.size(), {});
+    for (const Transfer& transfer : transfers_)
+        if (transfer.latency_left_s <= 0)
+            ++sharing_[static_cast<std::size_t>(worker(transfer.worker).link)][transfer.in ? 1 : 0];
+}
+
 double Simulation::rate(const Transfer& transfer) const {
-    int sharing = 0;
-    for (const Transfer& other : transfers_)
-        sharing += other.latency_left_s <= 0 && other.in == transfer.in &&
-                   worker(other.worker).link == worker(transfer.worker).link;
-    return platform_.links[static_cast<std::size_t>(worker(transfer.worker).link)].bytes_per_s / std::max(1, sharing);
+    const auto link = static_cast<std::size_t>(worker(transfer.worker).link);
+    return platform_.links[link].bytes_per_s / std::max(1, sharing_[link][transfer.in ? 1 : 0]);
 }
 
 double Simulation::seconds_left(const Transfer& transfer) const {
@@ -267,6 +274,7 @@ void Simulation::look() {
 /// One event. False when nothing moves any more.
 bool Simulation::advance() {
     double step_s = kNever;
+    count_transfers();
     for (const Transfer& transfer : transfers_) step_s = std::min(step_s, seconds_left(transfer));
     for (std::size_t w = 0; w < lanes_.size(); ++w) {
         step_s = std::min(step_s, lanes_[w].running_end_s - now_s_);

@@ -22,9 +22,12 @@ bool GrantedUnits::has(UnitRange range) const {
 }
 
 std::vector<GrantedUnits::Computed> GrantedUnits::done(UnitRange range, int worker, double seconds) {
-    auto& samples = last_blocks_[worker];
-    samples.push_back({static_cast<double>(range.units), seconds});
-    if (samples.size() > kLastBlocks) samples.pop_front();
+    const auto units_done = static_cast<double>(range.units);
+    for (auto& [other, its] : workers_) its.of_others += units_done;
+    Worker& own = workers_[worker];
+    own.of_others = 0;
+    own.last_blocks.push_back({units_done, seconds});
+    if (own.last_blocks.size() > kLastBlocks) own.last_blocks.pop_front();
 
     std::vector<Computed> computed;
     const Units end = range.first + range.units;
@@ -46,12 +49,19 @@ std::vector<GrantedUnits::Computed> GrantedUnits::done(UnitRange range, int work
     return computed;
 }
 
+double GrantedUnits::Worker::speed() const {
+    double units = 0, seconds = 0;
+    for (const Sample& sample : last_blocks) units += sample.units, seconds += sample.seconds;
+    return seconds > 0 ? units / seconds : 0;
+}
+
 double GrantedUnits::speed() const {
-    double sum = 0;
-    for (const auto& [worker, samples] : last_blocks_) {
-        double units = 0, seconds = 0;
-        for (const Sample& sample : samples) units += sample.units, seconds += sample.seconds;
-        if (seconds > 0) sum += units / seconds;
+    constexpr double kTwice = 2;
+    double all = 0, sum = 0;
+    for (const auto& [worker, its] : workers_) all += its.speed();
+    for (const auto& [worker, its] : workers_) {
+        const double longest_s = std::ranges::max_element(its.last_blocks, {}, &Sample::seconds)->seconds;
+        if (its.of_others <= kTwice * longest_s * (all - its.speed())) sum += its.speed();
     }
     return sum;
 }

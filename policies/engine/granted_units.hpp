@@ -28,7 +28,8 @@ class GrantedUnits {
     /// `worker` has computed these units, in so many seconds. Returns the grants that are computed with them.
     std::vector<Computed> done(UnitRange range, int worker, double seconds);
 
-    /// Units a second of all workers together; 0: none has computed anything.
+    /// Units a second of all workers together; 0: none has computed anything. One does not count that has ended no
+    /// block while the others computed for twice as long as its longest took: it is lost, or as good as that.
     double speed() const;
     bool empty() const { return grants_.empty(); }
 
@@ -43,9 +44,15 @@ class GrantedUnits {
         double units = 0;
         double seconds = 0;
     };
+    struct Worker {
+        std::deque<Sample> last_blocks;
+        double of_others = 0;  ///< units since its last block
+
+        double speed() const;
+    };
 
     std::map<Units, Grant> grants_;  ///< by first unit
-    std::map<int, std::deque<Sample>> last_blocks_;
+    std::map<int, Worker> workers_;
 };
 
 }  // namespace apportion

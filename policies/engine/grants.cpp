@@ -72,6 +72,10 @@ void Grants::fetch(std::int64_t id, double now_s, Orders& orders) {
     orders.push_back({GrantOrder::Kind::send_results, grant.block.processor, id, range});
 }
 
+void Grants::fetch_deferred(double now_s, Orders& orders) {
+    for (const std::int64_t waiting : std::exchange(deferred_, {})) fetch(waiting, now_s, orders);
+}
+
 void Grants::forget(std::int64_t id, Orders& orders) {
     GrantRecord& grant = at(id);
     grant.state = GrantRecord::State::dropped;
@@ -100,8 +104,7 @@ Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s) {
     Orders fetched;
     if (at(id).block.again_of < 0) fetch(id, now_s, fetched);
     Orders orders = go_on(blocks, now_s);
-    if (home)
-        for (const std::int64_t waiting : std::exchange(deferred_, {})) fetch(waiting, now_s, fetched);
+    if (home) fetch_deferred(now_s, fetched);
     orders.insert(orders.begin(), fetched.begin(), fetched.end());
     return orders;
 }
@@ -127,10 +130,17 @@ Grants::Orders Grants::lost(int node, const std::string& reason, double now_s) {
         flow_.give_back(block.id);
         at(block.id).state = GrantRecord::State::dropped;
     }
-    return go_on(flow_.ask_all(now_s), now_s);
+    Orders orders = go_on(flow_.ask_all(now_s), now_s);
+    if (node == kHome) fetch_deferred(now_s, orders);  // it computes there no more
+    return orders;
 }
 
 Grants::Orders Grants::look(double now_s) { return go_on(flow_.look(now_s), now_s); }
+
+int Grants::awaited_node() const {
+    if (!flow_.done() || fetching_ == 0) return -1;
+    return std::ranges::find(records_, GrantRecord::State::fetched, &GrantRecord::state)->block.processor;
+}
 
 bool Grants::done() const { return flow_.done() && fetching_ == 0 && deferred_.empty(); }
 

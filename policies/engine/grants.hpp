@@ -70,6 +70,8 @@ class Grants {
     double next_look_s(double now_s) const { return flow_.next_look_s(now_s); }
 
     bool done() const;
+    /// Where nothing is computed any more, a node whose results are awaited; -1: none.
+    int awaited_node() const;
     /// Why the load cannot be computed; empty: it can.
     const std::string& error() const { return error_; }
 
@@ -82,6 +84,7 @@ class Grants {
     Orders go_on(const std::vector<Block>& blocks, double now_s);
     void fetch(std::int64_t grant, double now_s, Orders& orders);
     void forget(std::int64_t grant, Orders& orders);
+    void fetch_deferred(double now_s, Orders& orders);
     bool computed_here(UnitRange range) const;
     void note_lost(int node, const std::string& reason, double now_s);
 

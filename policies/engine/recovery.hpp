@@ -85,6 +85,8 @@ class Recovery {
     double late_by_s(int processor, Units units, double ran_s) const;
     double late_by_after_s(int processor, Units units, double late_s) const;
     double stalled_after_s(int processor, Units units) const;
+    /// What takes no time, such as an answer of a node, stalls after so many.
+    double silence_s() const { return factor_ * kShortestStall_s; }
 
     /// What the processor itself needs for units that it computes again, with their transfer.
     const Pace& whole(int processor) const { return whole_[static_cast<std::size_t>(processor)]; }

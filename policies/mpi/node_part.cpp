@@ -14,6 +14,7 @@ NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_
     own.initial_block = initial_block;
     own.open = 1;
     own.done = done;
+    own.unreported = 1;
     load_.emplace(own);
 }
 

@@ -8,8 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "policies/config.hpp"
 #include "policies/engine/virtual_run.hpp"
 #include "policies/planners/continuous/geometric.hpp"
+#include "policies/shared/learnt_profile.hpp"
+#include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/workers.hpp"
@@ -29,21 +32,41 @@ double best_seconds(const std::vector<PiecewiseLinear>& functions, double units)
     return seconds;
 }
 
-}  // namespace
-
-RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank) {
-    constexpr double kStep = 1.25;  // from size to size
+/// The node's part of the load, with what is known of its processors.
+LoadDescription part_of_node(const apportion_load_options& options) {
     LoadDescription load;
     load.units = static_cast<Units>(options.units);
+    load.open = true;
     load.granularity = static_cast<Units>(std::max<std::uint64_t>(1, options.granularity));
-    const std::string name = options.name ? options.name : (options.codelet->name ? options.codelet->name : "load");
+    const char* const codelet = options.codelet->name;
+    const std::string name = options.profile ? options.profile
+                             : options.name  ? options.name
+                             : codelet       ? codelet
+                                             : "load";
     for (const Worker& worker :
          workers_for(*options.codelet, 0, load.granularity, {options.bytes_per_unit, options.bytes_shared}))
         load.processors.push_back(worker.processor);
     load.recorded = find_recorded_times(
-        {options.profile ? options.profile : name, options.profile_command ? options.profile_command : "", load.units,
-         load.granularity, load.processors},
+        {name, options.profile_command ? options.profile_command : "", load.units, load.granularity, load.processors},
         this_machine());
+    if (load.recorded.problem.empty() || !learn_option()) return load;
+    const LearntKey key =
+        learnt_key(this_machine(), name, codelet, load.processors, {options.bytes_per_unit, options.bytes_shared});
+    try {
+        const std::filesystem::path file = learnt_file(key);
+        load.learnt = read_learnt(file, key).processors;
+        take_learnt(load, file.string());
+    } catch (const FileError&) {
+        // The node's own load tells of it.
+    }
+    return load;
+}
+
+}  // namespace
+
+RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank) {
+    constexpr double kStep = 1.25;  // from size to size
+    const LoadDescription load = part_of_node(options);
     RecordedTimes node;
     node.source = load.recorded.source;
     node.problem = load.recorded.problem;

@@ -90,7 +90,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
                                                static_cast<int>(std::max<std::int64_t>(1, workers)));
     try {
         part_ = std::make_unique<apportion::NodePart>(*options, static_cast<std::uint64_t>(initial), post_);
-        if (world_.rank() == 0) make_policy();
+        make_policy();
     } catch (const std::exception& error) {
         problem = error.what();
     }
@@ -98,8 +98,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
         part_.reset();
         throw ApiError(ENODEV, agreed);
     }
-    const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
-    if (!entry || !entry->reads_profile) return;
+    if (!apportion::find_policy(policy_name_)->reads_profile) return;
     apportion::RecordedTimes own;
     try {
         own = apportion::recorded_times_of_node(*options, world_.rank());
@@ -149,11 +148,14 @@ void apportion_mpi_load::describe(const std::vector<json>& nodes) {
         apportion::default_initial_block(description_.units, description_.granularity, static_cast<int>(nodes.size()));
 }
 
+/// All ranks must know it: they go different ways where it reads a profile.
 void apportion_mpi_load::make_policy() {
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
     if (!entry)
-        throw ApiError(EINVAL,
-                       fmt::format("APPORTION_NODES={} is no policy; STARPU_SCHED=help lists them", policy_name_));
+        throw ApiError(EINVAL, fmt::format("this version of Apportion has no policy '{}', which rank 0 takes by "
+                                           "APPORTION_NODES; start the same version on all ranks",
+                                           policy_name_));
+    if (world_.rank() != 0) return;
     policy_ = entry->make();
     if (const double factor = apportion::stall_factor_option(); factor > 0)
         recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());

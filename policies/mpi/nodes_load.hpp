@@ -32,7 +32,6 @@ struct apportion_mpi_load {
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr double kLongestWait_s = 3600;
-    static constexpr int kSilence_s = 120;  ///< of a node at a run's end, after which it is thought to hang
 
     nlohmann::json facts(const apportion_load_options* options, std::string& problem);
     void describe(const std::vector<nlohmann::json>& nodes);
@@ -41,6 +40,8 @@ struct apportion_mpi_load {
 
     // Rank 0.
     void run_as_home();
+    Clock::time_point silent_at() const;
+    void end_job_if_silent(int node) const;
     void carry_out(apportion::Grants::Orders orders);
     apportion::Grants::Orders take_in(const apportion::Event& event);
     apportion::Grants::Orders take_in(int node, const apportion::Message& message);
@@ -58,6 +59,7 @@ struct apportion_mpi_load {
     void tell(apportion::Message::Kind kind, std::int64_t grant, const std::string& text, double seconds = 0);
 
     void collect_reports(bool all);
+    std::string report_file() const;
 
     apportion::World& world_;
     apportion::Post& post_;

@@ -12,6 +12,7 @@
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
+#include "policies/starpu/report_file.hpp"
 
 using apportion::Event;
 using apportion::GrantOrder;
@@ -32,6 +33,7 @@ int apportion_mpi_load::run(std::string& sentence) {
     description_.run = ++runs_;
     try {
         part_->begin();
+        if (const std::string file = report_file(); !file.empty()) apportion::check_report_file(file);
         if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *policy_, recovery_.get());
     } catch (const std::exception& error) {
         problem = error.what();
@@ -81,14 +83,18 @@ void apportion_mpi_load::run_as_home() {
     carry_out(grants_->begin(now_s()));
     while (!grants_->done() && grants_->error().empty()) {
         const double look_s = grants_->next_look_s(now_s());
-        const auto until = std::isfinite(look_s)
-                               ? begin_ + std::chrono::duration_cast<Clock::duration>(
-                                              std::chrono::duration<double>(std::min(look_s, now_s() + kLongestWait_s)))
-                               : Clock::time_point::max();
-        if (const auto event = post_.wait(until))
+        auto until = std::isfinite(look_s)
+                         ? begin_ + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(std::min(look_s, now_s() + kLongestWait_s)))
+                         : Clock::time_point::max();
+        const int awaited = grants_->awaited_node();
+        if (awaited >= 0) until = std::min(until, silent_at());
+        if (const auto event = post_.wait(until)) {
             carry_out(take_in(*event));
-        else
+        } else {
+            if (awaited >= 0) end_job_if_silent(awaited);
             carry_out(grants_->look(now_s()));
+        }
     }
     seconds_ = now_s();
     sentence_ = grants_->error();
@@ -96,6 +102,21 @@ void apportion_mpi_load::run_as_home() {
     if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
     collects_ = sentence_.empty() && grants_->lost_nodes().empty();
     end_run();
+}
+
+/// When nodes that have to answer, which takes no time, have done so for the last time so long ago that one hangs.
+apportion_mpi_load::Clock::time_point apportion_mpi_load::silent_at() const {
+    if (!recovery_) return Clock::time_point::max();
+    return post_.moved_at() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(recovery_->silence_s()));
+}
+
+void apportion_mpi_load::end_job_if_silent(int node) const {
+    if (Clock::now() < silent_at()) return;
+    apportion::abort_job(
+        fmt::format("{} has not answered for {:g} s: it hangs, and the job ends; a larger "
+                    "APPORTION_STALL_FACTOR waits longer",
+                    description_.processors[static_cast<std::size_t>(node)].name, recovery_->silence_s()));
 }
 
 void apportion_mpi_load::carry_out(Grants::Orders orders) {
@@ -184,13 +205,12 @@ void apportion_mpi_load::end_run() {
     message.set_text(sentence_);
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
     part_->close();
-    auto heard = Clock::now();
     while (!listening_.empty() || post_.on_the_way() > 0) {
-        const auto event = post_.wait(heard + std::chrono::seconds(kSilence_s));
-        if (!event)
-            apportion::abort_job(fmt::format("node {} has not answered for {} s: it hangs, and the job ends",
-                                             listening_.empty() ? 0 : *listening_.begin(), kSilence_s));
-        heard = Clock::now();
+        const auto event = post_.wait(silent_at());
+        if (!event) {
+            end_job_if_silent(listening_.empty() ? 0 : *listening_.begin());
+            continue;
+        }
         if (event->kind != Event::Kind::message) continue;
         if (event->message.kind == Message::Kind::ended)
             listening_.erase(event->node);
@@ -295,6 +315,12 @@ void apportion_mpi_load::collect_reports(bool all) {
     auto& list = report["nodes"] = nlohmann::ordered_json::array();
     for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
     report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (const std::string file = report_file(); !file.empty()) apportion::append_report(file, report_);
+}
+
+/// Of the whole run, on rank 0. Empty: none.
+std::string apportion_mpi_load::report_file() const {
+    return world_.rank() == 0 ? apportion::report_file_option() : std::string();
 }
 
 nlohmann::ordered_json apportion_mpi_load::outer_report() const {

@@ -84,8 +84,9 @@ void Post::send(int to, const Message& message) {
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     ++on_the_way_;
     bytes_moved_ += sizeof(Message);
+    moved_at_ = std::chrono::steady_clock::now();
     const starpu_data_handle_t handle = parcel->handle;
-    check(starpu_mpi_isend_detached(handle, to, sent_[to]++, MPI_COMM_WORLD, delivered, parcel.release()),
+    check(starpu_mpi_isend_detached(handle, to, sent_[to]++, comm_, delivered, parcel.release()),
           "starpu_mpi_isend_detached");
 }
 
@@ -98,7 +99,7 @@ void Post::listen(int from) {
     starpu_variable_data_register(&parcel->handle, STARPU_MAIN_RAM,
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     const starpu_data_handle_t handle = parcel->handle;
-    check(starpu_mpi_irecv_detached(handle, from, heard_[from]++, MPI_COMM_WORLD, delivered, parcel.release()),
+    check(starpu_mpi_irecv_detached(handle, from, heard_[from]++, comm_, delivered, parcel.release()),
           "starpu_mpi_irecv_detached");
 }
 
@@ -137,10 +138,10 @@ bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& array
     for (auto& [parcel, tag] : parcels) {
         const starpu_data_handle_t handle = parcel->handle;
         if (out)
-            check(starpu_mpi_isend_detached(handle, node, tag, MPI_COMM_WORLD, delivered, parcel.release()),
+            check(starpu_mpi_isend_detached(handle, node, tag, comm_, delivered, parcel.release()),
                   "starpu_mpi_isend_detached");
         else
-            check(starpu_mpi_irecv_detached(handle, node, tag, MPI_COMM_WORLD, delivered, parcel.release()),
+            check(starpu_mpi_irecv_detached(handle, node, tag, comm_, delivered, parcel.release()),
                   "starpu_mpi_irecv_detached");
     }
     return !parcels.empty();
@@ -148,6 +149,7 @@ bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& array
 
 std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
     starpu_data_unregister(parcel->handle);
+    moved_at_ = std::chrono::steady_clock::now();
     if (parcel->from >= 0) {
         Event event;
         event.node = parcel->from;

@@ -7,6 +7,7 @@
 // when the receiver has said that it waits for them, so that StarPU-MPI never has to put them aside.
 #pragma once
 
+#include <mpi.h>
 #include <starpu.h>
 
 #include <chrono>
@@ -49,6 +50,9 @@ class Post {
   public:
     using Arrays = std::vector<apportion_mpi_array>;
 
+    /// On this communicator nothing else is sent.
+    explicit Post(MPI_Comm comm) : comm_(comm) {}
+
     void send(int to, const Message& message);
     /// The node's next message becomes an event.
     void listen(int from);
@@ -66,6 +70,8 @@ class Post {
 
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }
+    /// When something was sent, or arrived, for the last time.
+    std::chrono::steady_clock::time_point moved_at() const { return moved_at_; }
     /// From here and to here, since the process began.
     std::uint64_t bytes_moved() const { return bytes_moved_; }
 
@@ -85,9 +91,11 @@ class Post {
     bool move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
     std::optional<Event> unpack(std::unique_ptr<Parcel> parcel);
 
+    const MPI_Comm comm_;
     std::map<int, std::int64_t> sent_, heard_;  ///< messages to and from each node
     std::size_t on_the_way_ = 0;
     std::uint64_t bytes_moved_ = 0;
+    std::chrono::steady_clock::time_point moved_at_{};
 
     std::mutex mutex_;
     std::condition_variable something_;

@@ -70,9 +70,10 @@ void start(starpu_conf* conf) {
         if (status == 0) apportion_shutdown();
         throw ApiError(status == 0 ? EIO : -status, sentence);
     }
-    post = std::make_unique<Post>();
+    post = std::make_unique<Post>(world.of_grants());
     if (world.size() == 1) return;
     starpu_mpi_runs = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
+    if (starpu_mpi_runs) starpu_mpi_comm_register(world.of_grants());
     if (const std::string problem = agreed_sentence(world, starpu_mpi_runs ? "" : "starpu_mpi_init_comm failed");
         !problem.empty())
         throw ApiError(EIO, problem);

@@ -44,12 +44,12 @@ World::World() {
         throw ApiError(ENOTSUP,
                        "MPI gives no thread level MPI_THREAD_MULTIPLE, which StarPU-MPI's thread needs beside the "
                        "program's; start MPI with it, or take an MPI that has it");
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &common_), "MPI_Comm_dup");
+    for (MPI_Comm* own : {&common_, &of_grants_}) check(MPI_Comm_dup(MPI_COMM_WORLD, own), "MPI_Comm_dup");
 }
 
 void World::finish() {
     if (!world) return;
-    MPI_Comm_free(&world->common_);
+    for (MPI_Comm* own : {&world->common_, &world->of_grants_}) MPI_Comm_free(own);
     if (world->started_here_) MPI_Finalize();
     world.reset();
 }

@@ -29,6 +29,7 @@ class NothingGiven final : public Progress {
 
 void PlbHecPlan::begin(const LoadDescription& load) {
     load_ = load;
+    outdate();
     solver_.reset_statistics();
     last_end_s_.assign(load.processors.size(), 0);
     lost_.assign(load.processors.size(), false);
@@ -107,13 +108,17 @@ void PlbHecPlan::pose(double now_s, const Progress& progress) {
 }
 
 void PlbHecPlan::make(double now_s, const Progress& progress) {
+    const std::pair asked{now_s, progress.remaining()};
+    if (planned_ == asked) return;
     pose(now_s, progress);
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
+    planned_ = asked;
 }
 
 void PlbHecPlan::make_for_all() {
     pose(0, NothingGiven(load_.units));
+    outdate();
     plan_ = equal_finish(problem_);
 }
 

@@ -8,7 +8,9 @@
 //  - who has nothing to do and is unknown: it gets no share.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
@@ -27,13 +29,16 @@ class PlbHecPlan {
     explicit PlbHecPlan(const PlbHecModels& models) : models_(models) {}
 
     void begin(const LoadDescription& load);
-    void block_ended(int processor, double end_s) { last_end_s_[index(processor)] = end_s; }
-    void lose(int processor) { lost_[index(processor)] = true; }
+    /// Something is known that was not when the last plan was made.
+    void outdate() { planned_.reset(); }
+    void block_ended(int processor, double end_s) { last_end_s_[index(processor)] = end_s, outdate(); }
+    void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
     /// End of the processor's last block; 0: it has had none.
     double last_end_s(int processor) const { return last_end_s_[index(processor)]; }
 
-    /// The equal-finish plan for everything not handed out, by bisection.
+    /// The equal-finish plan for everything not handed out, by bisection. It stays as long as nothing happens: all that
+    /// have nothing to do are asked in turn.
     void make(double now_s, const Progress& progress);
     /// That of the whole load, before it begins.
     void make_for_all();
@@ -73,6 +78,7 @@ class PlbHecPlan {
     EqualFinishProblem problem_;
     EqualFinishPlan plan_;
     EqualFinishIpopt solver_;
+    std::optional<std::pair<double, Units>> planned_;  ///< plan_ is that of this moment, with so many units left
 };
 
 }  // namespace apportion

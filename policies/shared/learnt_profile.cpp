@@ -70,7 +70,7 @@ std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const Lo
         const auto largest = static_cast<double>(points.back().units);
         const double share = static_cast<double>(load.units) * highest_speed(points) / speeds;
         const double block = std::min(share, static_cast<double>(load.processors[p].memory_units));
-        if (largest < std::floor(kPartOfShare * block))
+        if (!load.open && largest < std::floor(kPartOfShare * block))
             return fmt::format("{} ran no block of {:.0f} units or more", name, std::floor(kPartOfShare * block));
         if (largest < kOtherSize * smallest && largest < share)
             return fmt::format("{} ran blocks of one size only", name);
@@ -98,6 +98,16 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
         processor.points = std::move(all);
     }
     return times;
+}
+
+void take_learnt(LoadDescription& load, const std::string& file) {
+    if (load.learnt.empty()) return;
+    if (const std::string too_sparse = why_too_sparse(load.learnt, load); !too_sparse.empty()) {
+        load.recorded.problem += fmt::format(" (what earlier runs learnt is too little to plan from: {})", too_sparse);
+        return;
+    }
+    load.recorded = recorded_from_learnt(load.learnt, load);
+    load.recorded.source = file;
 }
 
 }  // namespace apportion

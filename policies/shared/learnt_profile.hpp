@@ -3,9 +3,9 @@
 // From what runs learnt to recorded times that static policies plan from.
 //
 // Learnt times are *dense enough* for a load when each processor, or one of its kind, ran
-//  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is what
-//  it
-//    would compute at the highest speeds that were seen of all;
+//  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is
+//    what it would compute at the highest speeds that were seen of all (but of an open load no block is larger than
+//    what arrives at once: any will do);
 //  - blocks of two sizes, of which one is at least 1.25 times the other, so that fixed costs are told from the rest,
 //    unless it ran its whole share as one block.
 //
@@ -26,5 +26,9 @@ std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const Lo
 
 /// For times that are dense enough.
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
+
+/// What `load` has learnt, from that file, becomes its recorded times; where that is too little to plan from, their
+/// problem says so as well.
+void take_learnt(LoadDescription& load, const std::string& file);
 
 }  // namespace apportion

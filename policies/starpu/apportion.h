@@ -149,6 +149,9 @@ struct apportion_load_options {
      *  data on devices (APPORTION_KEEP is without effect). */
     int open;
     apportion_done_func_t done; /**< of an open load, with `arg`; NULL: nobody needs to know */
+    /** Not 0: runs are not appended to the file that APPORTION_REPORT names, as those of a part of something that is
+     *  reported as a whole. */
+    int unreported;
 };
 
 /** Sets the defaults of all fields in a structure of `size` bytes, the caller's sizeof. -EINVAL: `options` is NULL,

@@ -109,6 +109,13 @@ void remove_dead_parts_and_oldest(const fs::path& folder) {
 
 }  // namespace
 
+LearntKey learnt_key(Machine machine, const std::string& load, const char* codelet,
+                     const std::vector<Processor>& processors, std::pair<std::uint64_t, std::uint64_t> bytes) {
+    LearntKey key{std::move(machine), load, codelet ? codelet : "", {}, bytes.first, bytes.second};
+    for (const Processor& processor : processors) key.processors.push_back(processor.name);
+    return key;
+}
+
 fs::path learnt_file(const LearntKey& key) {
     constexpr std::size_t kLongest = 80;  // of a part of the name
     const auto part = [](const std::string& text) { return file_name(text).substr(0, kLongest); };

@@ -17,9 +17,11 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/profile_file.hpp"
+#include "policies/policy.hpp"
 #include "policies/starpu/machine.hpp"
 
 namespace apportion {
@@ -33,6 +35,10 @@ struct LearntKey {
     std::uint64_t bytes_per_unit = 0;     ///< as the load says it: blocks of larger units take longer
     std::uint64_t bytes_shared = 0;
 };
+
+/// `codelet`: null where it has no name. `bytes`: per unit, and shared.
+LearntKey learnt_key(Machine machine, const std::string& load, const char* codelet,
+                     const std::vector<Processor>& processors, std::pair<std::uint64_t, std::uint64_t> bytes);
 
 struct LearntProfile {
     std::vector<ProcessorProfile> processors;  ///< as in the key; without points: that one ran no block

@@ -139,14 +139,9 @@ void apportion_load::choose_policy() {
 /// StarPU's own schedulers neither use what is learnt nor add to it: their runs are what policies are compared with.
 void apportion_load::begin_learning() {
     learning_begun_ = true;
-    apportion::LearntKey key;
-    key.machine = apportion::this_machine();
-    key.load = profile_name_;
-    key.codelet = setup_.options.codelet->name ? setup_.options.codelet->name : "";
-    key.bytes_per_unit = setup_.options.bytes_per_unit;
-    key.bytes_shared = setup_.options.bytes_shared;
-    for (const apportion::Processor& processor : description_.processors) key.processors.push_back(processor.name);
-    learning_.begin(std::move(key));
+    const apportion_load_options& o = setup_.options;
+    learning_.begin(apportion::learnt_key(apportion::this_machine(), profile_name_, o.codelet->name,
+                                          description_.processors, {o.bytes_per_unit, o.bytes_shared}));
     description_.learnt = learning_.known();
 }
 
@@ -155,15 +150,7 @@ void apportion_load::look_up_profile() {
     description_.recorded = apportion::find_recorded_times(
         {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
         apportion::this_machine());
-    if (description_.recorded.problem.empty() || description_.learnt.empty()) return;
-    const std::string too_sparse = apportion::why_too_sparse(description_.learnt, description_);
-    if (too_sparse.empty()) {
-        description_.recorded = apportion::recorded_from_learnt(description_.learnt, description_);
-        description_.recorded.source = learning_.file();
-    } else {
-        description_.recorded.problem +=
-            fmt::format(" (what earlier runs learnt is too little to plan from: {})", too_sparse);
-    }
+    if (!description_.recorded.problem.empty()) apportion::take_learnt(description_, learning_.file());
 }
 
 apportion::RunRecord apportion_load::new_record() const {
@@ -200,9 +187,14 @@ void apportion_load::refuse_while_filling(const char* function) const {
                        fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
 }
 
+/// Empty: none.
+std::string apportion_load::report_file() const {
+    return setup_.options.unreported != 0 ? std::string() : apportion::report_file_option();
+}
+
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
-    if (const std::string path = apportion::report_file_option(); !path.empty()) apportion::check_report_file(path);
+    if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
     std::shared_ptr<apportion::Run> run;
     std::vector<starpu_data_handle_t> retired;
     {
@@ -248,10 +240,12 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
         const Lock lock(mutex_);
         run = run_;
     }
-    if (!run || !run->receives())
+    using Answer = apportion::Run::Answer;
+    const Answer answer = run ? run->add({static_cast<Units>(first), static_cast<Units>(units)}) : Answer::closed;
+    if (answer == Answer::closed)
         throw ApiError(EPIPE, fmt::format("apportion_load_add: load '{}' {}", setup_.name,
                                           run ? "is closed" : "was not submitted"));
-    if (!run->add({static_cast<Units>(first), static_cast<Units>(units)}))
+    if (answer == Answer::there)
         throw ApiError(EINVAL,
                        fmt::format("apportion_load_add: load '{}' still computes some of {} units from unit {} on",
                                    setup_.name, units, first));
@@ -290,7 +284,7 @@ int apportion_load::wait() {
         }
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    if (const std::string path = apportion::report_file_option(); !path.empty() && !report.empty())
+    if (const std::string path = report_file(); !path.empty() && !report.empty())
         apportion::append_report(path, report);
     if (run->error() != 0) apportion::set_error(run->sentence());
     return run->error();

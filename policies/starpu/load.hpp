@@ -43,6 +43,7 @@ struct apportion_load {
     void choose_policy();
     void begin_learning();
     void look_up_profile();
+    std::string report_file() const;
     apportion::RunRecord new_record() const;
     void make_run();
     void finish(const apportion::Lock& lock);

@@ -63,7 +63,10 @@ void Run::wait_for_data_left_behind() {
 }
 
 void Run::begin() {
-    bell_ = std::make_shared<Bell>(shared_from_this());
+    {
+        const Lock lock(mutex_);  // units may be handed over already
+        bell_ = std::make_shared<Bell>(shared_from_this());
+    }
     for (const apportion_use& use : setup_.uses)
         starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
     use_acquired(this);
@@ -122,12 +125,12 @@ void Run::start(Locked& on) {
     for (const UnitRange range : std::exchange(early_, {})) go_on(flow_->add(range, now_s()), on);
 }
 
-bool Run::add(UnitRange range) {
-    bool added = false;
+Run::Answer Run::add(UnitRange range) {
+    Answer answer = Answer::closed;
     locked([&](Locked& on) {
         if (!receiving_) return;
-        added = received_.add(range);
-        if (!added || error_ != 0) return;
+        answer = received_.add(range) ? Answer::taken : Answer::there;
+        if (answer != Answer::taken || range.units == 0 || error_ != 0) return;
         if (uses_left_ > 0)
             early_.push_back(range);
         else if (flow_)
@@ -135,18 +138,11 @@ bool Run::add(UnitRange range) {
         else
             start_blocks(equal_blocks(range, on), on);
     });
-    return added;
+    return answer;
 }
 
-bool Run::receives() const {
-    const Lock lock(mutex_);
-    return receiving_;
-}
-
-bool Run::close() {
-    bool closed = false;
-    locked([&](Locked&) { closed = std::exchange(receiving_, false); });
-    return closed;
+void Run::close() {
+    locked([&](Locked&) { receiving_ = false; });
 }
 
 std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {

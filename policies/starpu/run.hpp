@@ -66,10 +66,11 @@ class Run final : public std::enable_shared_from_this<Run> {
     void wait();
     bool on() const;
 
-    /// Of an open load: units that are there now, and that no more come. False: some are there and not done; closed.
-    bool add(UnitRange range);
-    bool receives() const;
-    bool close();
+    /// Of an open load: units that are there now (`there`: some of them were, and are not done), ...
+    enum class Answer { taken, there, closed };
+    Answer add(UnitRange range);
+    /// ... and that no more come.
+    void close();
 
     /// Whether something is still on its way to main memory that the run, which has ended with an error, does not wait
     /// for: a device hangs. Until it is there, nobody else may touch the load's kept data.

@@ -2,21 +2,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # apps_over_nodes.sh APPS [OUTER...]: every application over four nodes, one of them handicapped, under outer and inner
-# policies: verified on rank 0, the report counts each unit once, and results are those of one process.
+# policies (INNER="plb-hec dmda"): verified on rank 0, the report counts each unit once, and results are those of one
+# process. Policies that need a profile plan from what a run before learns.
 . "$(dirname "$0")/run_nodes.sh"
-apps=$1
+apps=$(realpath "$1")
 shift
 outer=("$@")
 [ ${#outer[@]} -gt 0 ] || outer=(plb-hec equal fpm-dynamic)
+read -ra inner_policies <<<"${INNER:-plb-hec dmda}"
 folder=$(mktemp -d)
+export APPORTION_LEARN=1 XDG_DATA_HOME=$folder/data
 trap 'rm -rf "$folder"' EXIT
 
 # app, arguments; then checks of the JSON object
 over_nodes() {
     local app=$1 json
     shift
+    nodes -np 4 "$apps/$app" "$@" >"$folder/log" 2>&1 || fail "$app: status $?: $(cat "$folder/log")"
     for policy in "${outer[@]}"; do
-        for inner in plb-hec dmda; do
+        for inner in "${inner_policies[@]}"; do
             json=$(APPORTION_NODES=$policy STARPU_SCHED=$inner nodes -np 1 "$apps/$app" "$@" --json : -np 2 "$apps/$app" "$@" --json : \
                 -np 1 env APPORTION_HANDICAP=0=3 "$apps/$app" "$@" --json) || {
                 fail "$app under $policy/$inner: status $?"
@@ -34,6 +38,9 @@ expect("nodes", run["nodes"] == 4 and len(report["processors"]) == 4)
 expect("policy", run["policy"] == policy)
 expect("each unit once", sum(p["units"] for p in report["processors"]) == report["units"])
 expect("reports of the nodes", len(report["nodes"]) == 4)
+network = report["network"]
+print(f"{app} {policy}: {run['seconds']:.3g} s, {len(report['lost_processors'])} lost, bytes "
+      f"{network['bytes'] / max(1, network['least_bytes']):.3f} x the least")
 END
         done
     done

@@ -3,6 +3,8 @@
 // A user's program over nodes: y = 2 x + 1 of vectors, or of matrices whose rows are units. axpy_over_nodes UNITS [CASE
 // RANK]: what goes wrong on that rank. Status 0 when rank 0's result is right; prints the number of nodes and of lost
 // ones, and, with CASE timing, the makespan.
+#include <signal.h>
+#include <starpu_mpi.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,7 @@ void compute(void* buffers[], void*) {
         apportion_block_failed("the test wants it");
         return;
     }
+    if (here && work.what == "hangs") raise(SIGSTOP);
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
     const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
     const auto* x = reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0]));
@@ -72,6 +76,26 @@ int complain() {
     return 2;
 }
 
+/// A message of the program's own, on its way while the load runs.
+class Letter {
+  public:
+    Letter() {
+        starpu_variable_data_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(&number_),
+                                      sizeof number_);
+        number_ = 1000 + apportion_mpi_rank();
+        if (apportion_mpi_rank() == 1) starpu_mpi_isend_detached(handle_, 0, 0, MPI_COMM_WORLD, nullptr, nullptr);
+    }
+    bool arrives() {
+        if (apportion_mpi_rank() == 0) starpu_mpi_recv(handle_, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        starpu_data_unregister(handle_);
+        return apportion_mpi_rank() > 1 || number_ == 1001;
+    }
+
+  private:
+    long number_ = 0;
+    starpu_data_handle_t handle_ = nullptr;
+};
+
 /// 0: right.
 int run(apportion_mpi_load* load) {
     for (int times = 0; times < 2; ++times) {
@@ -79,7 +103,7 @@ int run(apportion_mpi_load* load) {
         tasks = 0;
         if (apportion_mpi_load_run(load) != 0) return 2;
         if (apportion_mpi_rank() != 0) continue;
-        for (std::size_t i = 0; i < work.x.size(); ++i)
+        for (std::size_t i = 0; i < work.units * kColumns; ++i)
             if (work.y[i] != 2 * work.x[i] + 1) {
                 std::fprintf(stderr, "axpy_over_nodes: element %zu is wrong: %g\n", i, work.y[i]);
                 return 1;
@@ -126,7 +150,13 @@ int main(int argc, char** argv) {
                                           {work.y.data(), unit, pieces, stride, STARPU_W}};
     apportion_mpi_load* load = apportion_mpi_load_create(&options, arrays, 2);
     if (!load) return complain();
-    const int status = run(load);
+    std::optional<Letter> letter;
+    if (work.what == "letter") letter.emplace();
+    int status = run(load);
+    if (letter && !letter->arrives()) {
+        std::fprintf(stderr, "axpy_over_nodes: the letter is another\n");
+        status = 1;
+    }
     if (status == 2 && apportion_mpi_rank() == 0) std::fprintf(stderr, "axpy_over_nodes: %s\n", apportion_mpi_error());
     apportion_mpi_load_destroy(load);
     apportion_mpi_shutdown();

@@ -4,7 +4,7 @@
 # bad_input.sh APPS: what is wrong on one rank or on all is said once, by one of them; all end with a status other than
 # 0, and none hangs.
 . "$(dirname "$0")/run_nodes.sh"
-apps=$1
+apps=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -31,19 +31,48 @@ refused 'no folder' -np 2 "$matmul" --size 100 --out "$folder/none/c.npy"
 refused 'mpdata runs on one node' -np 2 "$apps/mpdata" --size 16 --steps 2
 refused 'recorded' -np 2 env APPORTION_NODES=hpopta APPORTION_PROFILES="$folder" "$matmul" --size 100
 
-# A rank that dies: mpirun says which, and ends the others; its status is that of the rank.
-nodes -np 3 "$matmul" --size 64 --repeat 1000000 --seed $$ >"$folder/out" 2>&1 &
-job=$!
-victim=
-for _ in $(seq 100); do
-    victim=$(pgrep -nf "^$matmul --size 64 --repeat 1000000 --seed $$" || true)
-    [ -z "$victim" ] || break
-    sleep 0.2
+# Files that only rank 0 sees are enough.
+mkdir "$folder/here" "$folder/elsewhere"
+(cd "$folder/here" && nodes -np 1 "$matmul" --size 64 --out c.npy >"$folder/out")
+(cd "$folder/here" && nodes -np 1 --wdir "$folder/here" "$matmul" --a c.npy --b c.npy --out d.npy : \
+    -np 2 --wdir "$folder/elsewhere" "$matmul" --a c.npy --b c.npy --out d.npy >"$folder/out" 2>&1) || fail "files of rank 0: $(cat "$folder/out")"
+[ -s "$folder/here/d.npy" ] && [ -z "$(ls "$folder/elsewhere")" ] || fail "the result is not with rank 0"
+
+# One report of the whole run, and none of the parts, where APPORTION_REPORT names a file.
+APPORTION_REPORT=$folder/report nodes -np 3 "$matmul" --size 64 >"$folder/out" 2>&1 || fail "a report: $(cat "$folder/out")"
+[ "$(wc -l <"$folder/report")" = 1 ] && grep -q '"nodes":\[{' "$folder/report" || fail "the report: $(cat "$folder/report")"
+refused 'the report cannot be written' -np 3 env APPORTION_REPORT="$folder/none/report" "$matmul" --size 64
+
+# What a policy that needs a profile says without one can be followed: a run under plb-hec, and it has what it needs.
+mkdir "$folder/data"
+export XDG_DATA_HOME=$folder/data APPORTION_LEARN=1
+planned() { nodes -np 2 env APPORTION_NODES=hpopta STARPU_SCHED="$1" "$matmul" --size 400 --json >"$folder/out" 2>"$folder/err"; }
+! planned plb-hec || fail "hpopta has a plan without a profile"
+grep -q 'run the program once with STARPU_SCHED=plb-hec, which learns it' "$folder/err" || fail "no advice: $(cat "$folder/err")"
+nodes -np 2 "$matmul" --size 400 >"$folder/out" || fail "learning: $(cat "$folder/out")"
+for inner in plb-hec hpopta; do
+    planned $inner || fail "hpopta with what was learnt, inside $inner: $(cat "$folder/err")"
 done
-sleep 2
-began=$SECONDS status=0
-[ -n "$victim" ] && kill -9 "$victim" || fail "no process to end"
-wait $job || status=$?
-[ $status != 0 ] && [ $((SECONDS - began)) -lt $((limit_s / 2)) ] || fail "a rank dies: status $status after $((SECONDS - began)) s"
-grep -q 'rank' "$folder/out" || fail "a rank dies, and nothing names it: $(cat "$folder/out")"
+grep -q '"processes":[1-9]' "$folder/out" || fail "nodes did not begin with what was learnt: $(cat "$folder/out")"
+export APPORTION_LEARN=0
+
+# A rank that dies, the last one or rank 0: mpirun says which, and ends the others; its status is that of the rank.
+dies() { # which of the processes that match, as pgrep says it; the rank
+    local job victim= began status=0
+    nodes -np 3 "$matmul" --size 64 --repeat 1000000 --seed $$ >"$folder/out" 2>&1 &
+    job=$!
+    for _ in $(seq 100); do
+        victim=$(pgrep "-$1" -f "^$matmul --size 64 --repeat 1000000 --seed $$" || true)
+        [ -z "$victim" ] || break
+        sleep 0.2
+    done
+    sleep 2
+    began=$SECONDS
+    [ -n "$victim" ] && kill -9 "$victim" || fail "no process to end"
+    wait $job || status=$?
+    [ $status != 0 ] && [ $((SECONDS - began)) -lt $((limit_s / 2)) ] || fail "rank $2 dies: status $status after $((SECONDS - began)) s"
+    [ "$(grep -c "process rank $2 .*exited on signal 9" "$folder/out")" = 1 ] || fail "rank $2 dies, and nothing names it: $(cat "$folder/out")"
+}
+dies n 2
+dies o 0
 [ $failed = 0 ]

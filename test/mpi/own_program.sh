@@ -22,6 +22,7 @@ for units in 0 1 2 7; do right 0 -np 3 "$axpy" $units; done
 right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
+right 0 -np 3 "$axpy" 400 letter
 # Under greedy grants are many, so that the failing and the late node have some.
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
@@ -38,4 +39,6 @@ refused() {
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
 refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
 refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0
+# A node that stops altogether: others compute what it had, and the job ends with its name.
+refused 'apportion: node 1 .* has not answered for 3 s: it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$axpy" 500 hangs 1
 [ $failed = 0 ]

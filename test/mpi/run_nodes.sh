@@ -3,6 +3,7 @@
 # Sourced by the tests of programs over several nodes: processes on this machine stand in for nodes.
 set -euo pipefail
 export STARPU_SILENT=1 STARPU_NCPU=${STARPU_NCPU:-1} STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1 STARPU_MPI_NOBIND=1
+export APPORTION_LEARN=${APPORTION_LEARN:-0}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 limit_s=${limit_s:-60} # after which what hangs is killed
 failed=0

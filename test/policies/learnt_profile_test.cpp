@@ -65,6 +65,22 @@ TEST_CASE("learnt times are dense enough when every processor ran two sizes and 
     CHECK(why_too_sparse({{"slow", {{100, 100.0}}}, fast}, load).empty());  // its whole share
 }
 
+TEST_CASE("of an open load, whose blocks are no larger than what arrives, blocks of any two sizes are enough") {
+    LoadDescription load = two_kinds();
+    load.learnt = {{"slow", {{5, 5.0}, {7, 7.0}}}, {"fast", {{20, 2.3}, {40, 4.4}}}};
+    load.recorded.problem = "nothing is recorded";
+    take_learnt(load, "file");
+    CHECK(load.recorded.processors.empty());
+    CHECK(load.recorded.problem ==
+          "nothing is recorded (what earlier runs learnt is too little to plan from: slow ran no block of 12 units or "
+          "more)");
+    load.open = true;
+    take_learnt(load, "file");
+    CHECK(load.recorded.problem.empty());
+    CHECK(load.recorded.source == "file");
+    CHECK(load.recorded.processors.size() == 2);
+}
+
 TEST_CASE("a memory that holds less than an eighth of the share, and one of the kind that ran, are enough") {
     LoadDescription load = two_kinds();
     load.processors[1].memory_units = 50;

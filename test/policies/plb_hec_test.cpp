@@ -297,3 +297,29 @@ TEST_CASE("a first block that was slow is set aside once the others agree withou
     CHECK(models.curve(0)->seconds(100) == Approx(11));
     CHECK(models.curve(0)->samples() == 3);
 }
+
+TEST_CASE("plb-hec plans once for all processors that are asked at one moment") {
+    struct Asked final : Progress {
+        Units remaining() const override { return 1; }
+        std::span<const BlockInFlight> in_flight(int) const override {
+            return ++calls, std::span<const BlockInFlight>{};
+        }
+        Units room(int) const override { return kNoLimit; }
+        mutable int calls = 0;
+    };
+    constexpr int kProcessors = 200;
+    LoadDescription load;
+    load.units = 1000000;
+    for (int p = 0; p < kProcessors; ++p) load.processors.push_back({"node " + std::to_string(p), p, true});
+    const auto policy = find_policy("plb-hec")->make();
+    policy->begin(load);
+    for (const Units units : {100, 200})
+        for (int p = 0; p < kProcessors; ++p)
+            policy->block_finished(
+                {.processor = p, .units = units, .end_s = 1, .busy_s = 1e-3 * static_cast<double>(units)});
+    Asked asked;
+    int given = 0;
+    for (int p = 0; p < kProcessors; ++p) given += policy->next_block(p, 2, asked) > 0;
+    CHECK(given > 0);
+    CHECK(asked.calls < 20 * kProcessors);
+}

@@ -96,6 +96,20 @@ TEST_CASE("an open load may be closed without units, and run again") {
     REQUIRE(each_once(axpy));
 }
 
+TEST_CASE("no units may be handed over as well, in front of others that are still to come") {
+    OpenAxpy axpy(1000);
+    Load load = create(axpy.options());
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 100, 0) == 0);
+    REQUIRE(apportion_load_add(load.get(), 500, 500) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 500) == 0);
+    REQUIRE(apportion_load_add(load.get(), 1000, 0) == 0);
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    REQUIRE(axpy.wrong() == 0);
+    REQUIRE(each_once(axpy));
+}
+
 TEST_CASE("what cannot be handed over to a load is refused with a sentence") {
     OpenAxpy axpy(100);
     auto options = axpy.options();

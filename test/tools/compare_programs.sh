@@ -51,6 +51,23 @@ shows "policies without a profile are left out where nobody asked for them" "lef
 refuses "... and are an error where somebody did" 2 "hpopta needs a profile: there is no recorded profile" \
     "$apportion" compare --policies hpopta --repeat 1 -- ./fake
 
+# Over nodes: every rank would run what stands behind the launcher's own arguments; here one does.
+mkdir "a launcher"
+printf '#!/bin/bash\necho "$@" >>"%s"\nshift 2\nexec "$@"\n' "$tree/launched" >"a launcher/run"
+chmod +x "a launcher/run"
+launch=(--launch "'$tree/a launcher/run' -np 4")
+shows "a launcher" "policies grant units to nodes, which ''$tree/a launcher/run' -np 4' starts" compare --repeat 1 "${launch[@]}" -- ./fake
+grep -q '^-np 4 env .*STARPU_SCHED=plb-hec APPORTION_NODES=plb-hec ./fake$' launched || fail "a launcher: $(cat launched)"
+shows "policies over nodes" " greedy 8 1.008 s" env STARPU_SCHED=eager "$apportion" compare --policies greedy,equal --repeat 1 "${launch[@]}" -- ./fake
+grep -q 'STARPU_SCHED=eager APPORTION_NODES=greedy ./fake$' launched || fail "the policy inside of nodes: $(cat launched)"
+! "$apportion" compare --repeat 1 "${launch[@]}" -- ./fake | grep -q 'hpopta\|dmda' || fail "over nodes: a policy that cannot run"
+refuses "a scheduler of StarPU for nodes" 2 "dmda is no policy of Apportion, and cannot grant units to nodes" \
+    "$apportion" compare --policies dmda "${launch[@]}" -- ./fake
+refuses "a launcher without words" 2 "--launch: name the command" compare --launch ' ' -- ./fake
+refuses "a launcher that is not there" 2 "./none cannot be run" compare --launch './none -np 4' -- ./fake
+refuses "blocks over nodes" 2 "leave --blocks out" compare --blocks 8 "${launch[@]}" -- ./fake
+refuses "a launcher and a platform" 2 "--launch: runs on a simulated platform" compare --platform plbhec-a "${launch[@]}" -- matmul
+
 refuses "no program" 2 "name what to compare: -- PROGRAM" compare
 refuses "a program that is not there" 2 "./none cannot be run" compare -- ./none
 refuses "a program without its folder" 2 "fake cannot be run: No such file or directory; did you mean ./fake?" compare -- fake

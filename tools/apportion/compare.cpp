@@ -29,7 +29,7 @@ constexpr int kMostRounds = 30;
 constexpr double kLimit_s = 120;
 
 struct CompareOptions {
-    std::string app, size, platform, plot, timeline;
+    std::string app, size, platform, launch, plot, timeline;
     std::string blocks = "auto";
     std::vector<std::string> policies;
     bool policies_given = false;
@@ -40,7 +40,32 @@ struct CompareOptions {
     bool json = false;
 };
 
-ProgramCommand command_of(const CompareOptions& options) {
+/// Of `--launch`, quotes as a shell reads them.
+std::vector<std::string> launcher_words(const CompareOptions& options) {
+    std::vector<std::string> words = CLI::detail::split_up(options.launch);
+    for (std::string& word : words) CLI::detail::remove_quotes(word);
+    if (words.empty()) throw UserError("--launch: name the command that starts the program on several nodes");
+    if (!options.platform.empty())
+        throw UserError("--launch: runs on a simulated platform are on one node; leave it out");
+    if (options.blocks != "auto")
+        throw UserError("--launch: policies choose their grants to nodes themselves; leave --blocks out");
+    return words;
+}
+
+/// A comparison over nodes is one of policies that grant units to nodes. None of them gets a profile for it.
+void keep_policies_for_nodes(CompareOptions& options) {
+    std::erase_if(options.policies, [&](const std::string& policy) {
+        const PolicyEntry* entry = find_policy(policy);
+        if (options.policies_given && !entry)
+            throw UserError(
+                fmt::format("--policies: {} is no policy of Apportion, and cannot grant units to nodes; "
+                            "inside of them, STARPU_SCHED chooses it",
+                            policy));
+        return !options.policies_given && (!entry || entry->reads_profile);
+    });
+}
+
+ProgramCommand command_without_launcher(const CompareOptions& options) {
     const std::vector<std::string>& program = program_arguments();
     if (options.app.empty() && program.empty())
         throw UserError("name what to compare: -- PROGRAM ARGUMENTS..., or a bundled application by --app and --size");
@@ -48,6 +73,12 @@ ProgramCommand command_of(const CompareOptions& options) {
     if (options.size.empty()) throw UserError(fmt::format("--app {} requires --size", options.app));
     parse_numbers(options.size, "--size");
     return bundled_command(options.app, options.size, program);
+}
+
+ProgramCommand command_of(const CompareOptions& options) {
+    ProgramCommand command = command_without_launcher(options);
+    if (!options.launch.empty()) command.launcher = launcher_words(options);
+    return command;
 }
 
 ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simulated::Platform>& platform) {
@@ -58,6 +89,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
         if (std::ranges::count(plan.policies, policy) > 1)
             throw UserError(fmt::format("--policies: {} appears twice; name it once", policy));
     }
+    plan.sweep = options.launch.empty();
     if (options.blocks != "auto") plan.blocks = parse_numbers(options.blocks, "--blocks");
     // Without noise a simulated run always takes the same time.
     plan.exact = platform && platform->noise == 0;
@@ -86,8 +118,9 @@ int tell_interruption(const Comparison& comparison, bool without_plot) {
     return interrupted.status();
 }
 
-int compare_command(const CompareOptions& options) {
+int compare_command(CompareOptions options) {
     const EndingChildren ending_children;
+    if (!options.launch.empty()) keep_policies_for_nodes(options);
     const ProgramCommand command = command_of(options);
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
@@ -102,16 +135,18 @@ int compare_command(const CompareOptions& options) {
 
     Comparison comparison;
     std::optional<ComparisonProfile> profile;
-    {
+    if (options.launch.empty()) {
         RunProgress preparing("apportion compare", plan.limit_s);
         profile.emplace(runner, options.platform, plan.policies, options.policies_given, preparing);
+        plan.policies = profile->policies();
     }
-    plan.policies = profile->policies();
     {
         RunProgress progress("apportion compare", plan.limit_s);
         comparison = compare(runner, plan, progress);
     }
-    std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
+    if (profile) std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
+    if (!options.launch.empty())
+        comparison.notes.push_back(fmt::format("policies grant units to nodes, which '{}' starts", options.launch));
     const bool interrupted = comparison.ending == Ending::signal;
     if (!options.plot.empty() && !interrupted) plot_comparison(comparison, options.plot, options.timeline);
     if (options.json)
@@ -138,6 +173,10 @@ void add_compare(CLI::App& app, std::function<int()>& run) {
     sub->add_option("--platform", options->platform,
                     "simulate this platform (see apportion platform --list); else the runs are real")
         ->type_name("NAME|FILE");
+    sub->add_option("--launch", options->launch,
+                    "start the program on several nodes by this command, such as 'mpirun -np 4', and compare the "
+                    "policies that grant units to them")
+        ->type_name("COMMAND");
     auto* policies = sub->add_option("--policies", options->policies, "policies of Apportion and schedulers of StarPU")
                          ->delimiter(',')
                          ->type_name("P,P...")

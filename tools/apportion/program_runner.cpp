@@ -27,25 +27,37 @@ namespace {
 constexpr int kUserHasToChange = 2;  ///< exit status of an application
 constexpr const char* kSizePlace = "{size}";
 
+enum class Flavour { real, simulated, over_nodes };
+
+Flavour flavour_of(const ProgramCommand& command, bool simulated) {
+    return simulated ? Flavour::simulated : command.launcher.empty() ? Flavour::real : Flavour::over_nodes;
+}
+
 /// Where applications of a flavour can be, seen from this program: in the build folders, or installed.
-std::vector<fs::path> app_folders(bool simulated) {
+std::vector<fs::path> app_folders(Flavour flavour) {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    if (simulated) return {here / "../../simgrid/apps", here / APPORTION_SIMULATED_APPS};
+    if (flavour == Flavour::simulated) return {here / "../../simgrid/apps", here / APPORTION_SIMULATED_APPS};
+    if (flavour == Flavour::over_nodes)
+        return {here / "../../mpi/apps", (here / APPORTION_SIMULATED_APPS).parent_path() / "mpi"};
     return {here / "../apps", here};
 }
 
-std::string find_app(const std::string& app, bool simulated) {
+std::string find_app(const std::string& app, Flavour flavour) {
     std::vector<std::string> tried;
-    for (const fs::path& folder : app_folders(simulated)) {
+    for (const fs::path& folder : app_folders(flavour)) {
         const fs::path program = (folder / app).lexically_normal();
         std::error_code missing;
         if (fs::is_regular_file(program, missing)) return program.string();
         tried.push_back(program.string());
     }
     throw UserError(
-        fmt::format("--app {}: there is no such application for {} runs; looked for {}; build it with "
-                    "tools/build, or install it",
-                    app, simulated ? "simulated" : "real", fmt::join(tried, " and ")));
+        fmt::format("--app {}: there is no such application for {}; looked for {}; build it with "
+                    "tools/build{}, or install it",
+                    app,
+                    flavour == Flavour::simulated    ? "simulated runs"
+                    : flavour == Flavour::over_nodes ? "runs over nodes"
+                                                     : "real runs",
+                    fmt::join(tried, " and "), flavour == Flavour::over_nodes ? " mpi" : ""));
 }
 
 bool is_bundled(const std::string& name) {
@@ -134,7 +146,7 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
       limit_s_(limit_s) {
     for (const std::string& word : command_.words) arguments_.push_back(with_size(word, command_.size));
     if (command_.bundled) {
-        arguments_.front() = find_app(name_, platform_.has_value());
+        arguments_.front() = find_app(name_, flavour_of(command_, platform_.has_value()));
         if (std::ranges::find(arguments_, "--json") == arguments_.end()) arguments_.push_back("--json");
     }
     if (with_trace) environment_.push_back({"APPORTION_TRACE", "1"});
@@ -157,7 +169,14 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
                                                              const std::string& report_file) const {
     std::vector<EnvironmentChange> environment = environment_;
     environment.push_back({"APPORTION_REPORT", report_file});
-    environment.push_back({"STARPU_SCHED", request.policy});
+    if (command_.launcher.empty()) {
+        environment.push_back({"STARPU_SCHED", request.policy});
+    } else {
+        const char* const inside = std::getenv("STARPU_SCHED");
+        environment.push_back({"STARPU_SCHED", inside ? inside : "plb-hec"});
+        environment.push_back({"APPORTION_NODES", request.policy});
+        return environment;  // a program over nodes calls apportion_mpi_init
+    }
     if (!command_.bundled && find_policy(request.policy) && !std::getenv("STARPU_SCHED_LIB"))
         if (const std::string library = scheduling_library(platform_.has_value()); !library.empty())
             environment.push_back({"STARPU_SCHED_LIB", library});
@@ -171,6 +190,15 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
         environment.push_back(
             {"APPORTION_PLATFORM_SEED", std::to_string(platform_->seed + static_cast<std::uint64_t>(request.round))});
     return environment;
+}
+
+/// The launcher, and on each node `env`: launchers differ in which variables they pass on.
+std::vector<std::string> ProgramRunner::on_nodes(const std::vector<EnvironmentChange>& environment) const {
+    std::vector<std::string> words = command_.launcher;
+    words.emplace_back("env");
+    for (const EnvironmentChange& change : environment) words.push_back(change.name + "=" + change.value);
+    words.insert(words.end(), arguments_.begin(), arguments_.end());
+    return words;
 }
 
 std::vector<nlohmann::json> ProgramRunner::read_reports_of(const std::string& file, const RunRequest& request,
@@ -203,7 +231,9 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
                                          request.blocks ? fmt::format(" with {} blocks", *request.blocks) : "");
     ChildResult result;
     try {
-        result = run_child(arguments_, environment_of(request, file), {}, limit_s_);
+        const std::vector<EnvironmentChange> environment = environment_of(request, file);
+        result = command_.launcher.empty() ? run_child(arguments_, environment, {}, limit_s_)
+                                           : run_child(on_nodes(environment), {}, {}, limit_s_);
     } catch (const CannotRun& error) {
         std::error_code missing;
         throw UserError(fmt::format("{}{}", error.what(),

@@ -21,9 +21,10 @@ namespace apportion {
 
 /// What to run.
 struct ProgramCommand {
-    std::vector<std::string> words;  ///< program and arguments; "{size}" in them stands for `size`
-    std::string size;                ///< empty: not given
-    bool bundled = false;            ///< the program is an application of Apportion, by its short name
+    std::vector<std::string> words;       ///< program and arguments; "{size}" in them stands for `size`
+    std::string size;                     ///< empty: not given
+    bool bundled = false;                 ///< the program is an application of Apportion, by its short name
+    std::vector<std::string> launcher{};  ///< starts the program on several nodes; empty: on one
 };
 
 /// The command of `--app APP --size SIZE`, and of `-- PROGRAM ARGUMENTS...`, whose program may be a bundled
@@ -34,7 +35,7 @@ ProgramCommand program_command(const std::vector<std::string>& words, const std:
 
 /// One run of the program.
 struct RunRequest {
-    std::string policy;
+    std::string policy;                    ///< of the workers; of the nodes where there are several
     bool equal_blocks = false;             ///< by a scheduler of StarPU: the load is cut into equal blocks beforehand
     std::optional<std::int64_t> blocks{};  ///< how many; nothing: the default
     std::int64_t initial_block = 0;        ///< units of a policy's first blocks; 0: the default
@@ -81,6 +82,7 @@ class ProgramRunner {
     const std::optional<simulated::Platform>& platform() const { return platform_; }
 
   private:
+    std::vector<std::string> on_nodes(const std::vector<EnvironmentChange>& environment) const;
     std::vector<EnvironmentChange> environment_of(const RunRequest& request, const std::string& report_file) const;
     std::vector<nlohmann::json> read_reports_of(const std::string& file, const RunRequest& request,
                                                 const std::string& what) const;

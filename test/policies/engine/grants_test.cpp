@@ -85,6 +85,7 @@ class Simulation {
     }
     void fail(int node) {
         failed_.insert(node);
+        if (node == 0) here_.clear();
         carry_out(grants_->lost(node, "it failed", now_s_));
     }
     void arrive(const GrantOrder& order) {
@@ -219,6 +220,38 @@ TEST_CASE("late grants of node 0 are waited for: it computes in place") {
     CHECK(run.lost.empty());
 }
 
+TEST_CASE("results that wait for node 0 to be done with the same units are fetched when it fails") {
+    // Node 0 is done after 1 s and begins with the units of node 1 after 8 s; they are computed there after 8.5 s.
+    std::vector<FakeNode> nodes{{1000}, {1000 / 8.5}};
+    nodes[0].fails_at_s = 8.8;
+    const NodesRun run = run_nodes(nodes, 2000, "equal", 50, 0);
+    REQUIRE(run.done);
+    CHECK(each_unit_once(run));
+    CHECK_FALSE(run.written_twice_at_once);
+    REQUIRE(run.lost.size() == 1);
+    CHECK(run.lost.front().node == 0);
+}
+
+TEST_CASE("when nothing is computed any more, it is known which node's results are awaited") {
+    LoadDescription load;
+    load.units = 20;
+    for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
+    const auto policy = find_policy("equal")->make();
+    Grants grants(load, *policy, nullptr);
+    CHECK(grants.begin(0).size() == 2);
+    for (const int grant : {0, 1}) grants.arrived(grant, 0.1);
+    const auto fetched = grants.computed(1, 1, 1);
+    REQUIRE(fetched.size() == 1);
+    CHECK(fetched.front().kind == GrantOrder::Kind::send_results);
+    CHECK(grants.awaited_node() == -1);  // node 0 computes still
+    CHECK(grants.computed(0, 1, 2).empty());
+    CHECK(grants.awaited_node() == 1);
+    CHECK_FALSE(grants.done());
+    grants.home(1, 3);
+    CHECK(grants.awaited_node() == -1);
+    CHECK(grants.done());
+}
+
 TEST_CASE("a grant is computed when blocks have covered it, even those that reach into the next") {
     GrantedUnits units;
     units.add(7, {0, 100});
@@ -238,4 +271,17 @@ TEST_CASE("a grant is computed when blocks have covered it, even those that reac
     REQUIRE(second.size() == 1);
     CHECK(second.front().grant == 8);
     CHECK(units.empty());
+}
+
+TEST_CASE("a worker that ends no more blocks does not count in a node's speed") {
+    GrantedUnits units;
+    units.add(1, {0, 1000});
+    CHECK(units.speed() == 0);
+    units.done({0, 100}, 0, 10);    // 10 units a second
+    units.done({100, 300}, 1, 10);  // 30
+    CHECK(units.speed() == Approx(40));
+    for (Units first = 400; first < 600; first += 100) units.done({first, 100}, 0, 10);
+    CHECK(units.speed() == Approx(40));
+    for (Units first = 600; first < 1000; first += 100) units.done({first, 100}, 0, 10);
+    CHECK(units.speed() == Approx(10));
 }
