@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// apportion.h's functions: no exception leaves them.
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "policies/starpu/error.hpp"
+#include "policies/starpu/load.hpp"
+
+namespace {
+
+/// A load that was not created is an error of the caller, and no crash.
+apportion_load& existing(apportion_load* load, const char* function) {
+    if (!load) throw apportion::ApiError(EINVAL, fmt::format("{}: the load is NULL; was it created?", function));
+    return *load;
+}
+
+}  // namespace
+
+extern "C" {
+
+apportion_load* apportion_load_create(const apportion_load_options* options) {
+    apportion_load* load = nullptr;
+    if (const int error = apportion::guarded([&] { load = new apportion_load(options); })) errno = -error;
+    return load;
+}
+
+int apportion_load_submit(apportion_load* load) {
+    return apportion::guarded([&] { existing(load, "apportion_load_submit").submit(); });
+}
+
+int apportion_load_add(apportion_load* load, uint64_t first, uint64_t units) {
+    return apportion::guarded([&] { existing(load, "apportion_load_add").add(first, units); });
+}
+
+int apportion_load_close(apportion_load* load) {
+    return apportion::guarded([&] { existing(load, "apportion_load_close").close(); });
+}
+
+int apportion_load_wait(apportion_load* load) {
+    int status = 0;
+    const int failed = apportion::guarded([&] { status = existing(load, "apportion_load_wait").wait(); });
+    return failed ? failed : status;
+}
+
+int apportion_load_release(apportion_load* load) {
+    return apportion::guarded([&] { existing(load, "apportion_load_release").release_kept(); });
+}
+
+void apportion_load_destroy(apportion_load* load) {
+    apportion::guarded([&] {
+        if (load) load->refuse_while_filling("apportion_load_destroy");
+        delete load;
+    });
+}
+
+const char* apportion_load_report(apportion_load* load) {
+    const char* json = "{}";
+    apportion::guarded([&] { json = existing(load, "apportion_load_report").report(); });
+    return json;
+}
+
+int apportion_block_failed(const char* why) {
+    return apportion::guarded([&] { apportion::Run::current_block_failed(why); });
+}
+
+double apportion_load_seconds(apportion_load* load) {
+    double seconds = 0;
+    apportion::guarded([&] { seconds = existing(load, "apportion_load_seconds").seconds(); });
+    return seconds;
+}
+
+const char* apportion_load_policy(apportion_load* load) {
+    const char* name = "none";
+    apportion::guarded([&] { name = existing(load, "apportion_load_policy").policy_name(); });
+    return name;
+}
+
+}  // extern "C"
