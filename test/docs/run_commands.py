@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 MARK = "@@@ end of command"
 
@@ -106,7 +107,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         set_up(folder, source, build)
         script = "set -e\n" + "".join(
-            "\n".join(command) + f"\necho '{MARK}'\n" for _, command, _ in to_run)
+            "\n".join(command) + f"\necho '{MARK}'$EPOCHREALTIME\n" for _, command, _ in to_run)
         # What is not installed yet finds StarPU through the compilers' variables.
         headers = ":".join(headers)
         environment = dict(os.environ, XDG_DATA_HOME=os.path.join(folder, ".data"), LC_ALL="C", STARPU_SILENT="1",
@@ -116,15 +117,18 @@ def main():
                            C_INCLUDE_PATH=headers, CPLUS_INCLUDE_PATH=headers, LIBRARY_PATH=libraries,
                            LD_LIBRARY_PATH=os.path.join(build, "policies", "starpu") + ":" + libraries)
         environment.pop("APPORTION_LEARN", None)  # as for users, in a folder of its own
+        begun = time.time()
         run = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace")
-    outputs = run.stdout.split(MARK + "\n")
+    parts = re.split(re.escape(MARK) + r"([\d.]+)\n", run.stdout)
+    outputs, ends = parts[::2], [begun] + [float(end) for end in parts[1::2]]
+    seconds = [end - start for start, end in zip(ends, ends[1:])] + [time.time() - ends[-1]]
     failed = run.returncode != 0
-    for (number, command, shown), printed in zip(to_run, outputs):
+    for (number, command, shown), printed, took in zip(to_run, outputs, seconds):
         lines = [line for line in printed.splitlines() if not line.startswith("[starpu]")]
         right = not shown or matches(shown, lines)
         failed = failed or not right
-        print(f"{page}:{number}: {'as shown' if right else 'DIFFERS'}: {command[0]}")
+        print(f"{page}:{number}: {'as shown' if right else 'DIFFERS'}, {took:.1f} s: {command[0]}")
         if not right:
             print("    " + "\n    ".join(lines))
     if run.returncode != 0:

@@ -225,7 +225,7 @@ TEST_CASE("whatever processors are lost and whenever, every policy hands what is
         for (const bool recorded : {false, true})
             for (const auto& [units, granularity] : {std::pair<Units, Units>{1, 1}, {99, 1}, {20'003, 8}})
                 for (std::size_t lost = 1; lost <= 5; ++lost)
-                    for (unsigned seed = 1; seed <= 12; ++seed) {
+                    for (unsigned seed = 1; seed <= 6; ++seed) {
                         INFO(entry.name << (recorded ? ", recorded, " : ", ") << units << " units, " << lost
                                         << " lost, seed " << seed);
                         const auto policy = entry.make();
@@ -259,7 +259,7 @@ TEST_CASE("every policy computes loads and granules of up to 2^61 - 1 units, on 
         for (const bool recorded : {false, true})
             for (const auto& [units, granularity, processors] :
                  {Case{kLargest, 1, 2}, Case{kLargest, 1, 400}, Case{kLargest, 1'000'003, 40},
-                  Case{kLargest, kLargest / 100, 2}, Case{kLargest, kLargest / 100, 400}, Case{kLargest, kLargest, 40},
+                  Case{kLargest, kLargest / 100, 2}, Case{kLargest, kLargest / 100, 100}, Case{kLargest, kLargest, 40},
                   Case{1, kLargest, 2}, Case{10'000'000'000'037, 1, 40}}) {
                 const auto most = most_processors.find(entry.name);
                 const int count = most == most_processors.end() ? processors : std::min(processors, most->second);
