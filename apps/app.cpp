@@ -88,6 +88,22 @@ void print_processors(const nlohmann::ordered_json& report) {
     }
 }
 
+/// What `auto` chose, and what it expected of it and of the others, best first.
+void print_choice(const nlohmann::ordered_json& report) {
+    const auto choice = report.find("choice");
+    if (choice == report.end() || !choice->is_object()) return;
+    std::vector<std::pair<double, std::string>> predicted;
+    for (const auto& [policy, seconds] : choice->at("predicted_seconds").items())
+        if (seconds.is_number()) predicted.emplace_back(seconds.get<double>(), policy);
+    std::ranges::sort(predicted);
+    fmt::print("  chose {}", choice->at("policy").get<std::string>());
+    for (std::size_t k = 0; k < predicted.size(); ++k)
+        fmt::print("{}{} {:.4g} s", k == 0 ? "; predicted: " : ", ", predicted[k].second, predicted[k].first);
+    if (const auto note = report.find("note"); predicted.empty() && note != report.end() && note->is_string())
+        fmt::print(", without a profile: {}", shown(note->get<std::string>()));
+    fmt::print("\n");
+}
+
 void print_table(const Outcome& outcome, const Work& work, const std::string& title) {
     const double seconds = median(outcome.seconds);
     fmt::print("{}\n", title);
@@ -100,6 +116,7 @@ void print_table(const Outcome& outcome, const Work& work, const std::string& ti
         fmt::print("  {}: {:.4g} s  {:.4g} {}; {} reaches {:.1f} % of its speed\n", outcome.peer_name, peer_s,
                    speed(work, peer_s), work.unit, outcome.policy, 100 * peer_s / seconds);
     }
+    print_choice(outcome.report);
     print_processors(outcome.report);
     if (outcome.verification)
         fmt::print("  verified: {} (largest error {:.2g}, tolerance {:.2g})\n",
@@ -112,6 +129,7 @@ void print_table(const Outcome& outcome, const Work& work, const std::string& ti
 }  // namespace
 
 void add_app_options(CLI::App& cli, AppOptions& options) {
+    cli.set_version_flag("--version", cli.get_name() + " " APPORTION_VERSION);
     cli.add_flag("--json", options.json, "print one JSON object on standard output and nothing else there");
     cli.add_option("--repeat", options.repeat, "submit the load R times and report the median")
         ->check(CLI::Range(1, 1'000'000))

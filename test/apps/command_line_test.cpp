@@ -49,6 +49,20 @@ TEST_CASE("matmul's table names the policy, the processors and the verification"
     }
 }
 
+TEST_CASE("an application tells its version") {
+    const Folder folder;
+    const Result result = folder.run("matmul --version");
+    CHECK(result.status == 0);
+    CHECK(result.out.starts_with("matmul 0."));
+}
+
+TEST_CASE("under auto an application's table says what was chosen and why") {
+    const Folder folder;
+    const Result result = folder.run("matmul --size 64", "STARPU_SCHED=auto");
+    CHECK(result.status == 0);
+    CHECK_THAT(result.out, ContainsSubstring("chose plb-hec, without a profile: there is no recorded profile"));
+}
+
 TEST_CASE("a result that standard output cannot take is a failure") {
     const Folder folder;
     for (const char* options : {"", " --json"}) {
