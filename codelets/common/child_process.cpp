@@ -20,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 namespace apportion {
 
@@ -142,25 +143,50 @@ bool ends_within(pid_t child, double seconds) {
     return ended;
 }
 
-/// Ends the child's group when its time is over: kindly, then by force.
+constexpr double kPatience_s = 2;  ///< until what was asked to end is killed
+
+/// Asks the child's group to end when its time is over; the child itself has to.
 bool end_after(pid_t child, double seconds) {
-    constexpr double kPatience_s = 2;
     if (ends_within(child, seconds)) return false;
     kill(-child, SIGTERM);
     if (!ends_within(child, kPatience_s)) kill(-child, SIGKILL);
     return true;
 }
 
-int wait_for(pid_t child) {
+/// What the child started and left behind was asked to end as well: waits for it, then kills it. The group's number
+/// stays its own as long as there is anything in it.
+void end_rest_of_group(pid_t child) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(kPatience_s);
+    while (kill(-child, 0) == 0) {
+        if (Clock::now() > end) {
+            kill(-child, SIGKILL);
+            return;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+}
+
+int interrupted_by() {
+    const std::lock_guard lock(children().mutex);
+    return children().interrupted_by;
+}
+
+/// `ended`: by its time limit.
+int wait_for(pid_t child, bool ended) {
     siginfo_t ignored;
     while (waitid(P_PID, static_cast<id_t>(child), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
     int status = 0;
-    const std::lock_guard lock(children().mutex);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    {
+        const std::lock_guard lock(children().mutex);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        children().running.erase(child);
     }
-    children().running.erase(child);
-    if (children().interrupted_by != 0) throw Interrupted(children().interrupted_by);
+    const int signal = interrupted_by();
+    if (ended || signal != 0) end_rest_of_group(child);
+    if (signal != 0) throw Interrupted(signal);
     return status;
 }
 
@@ -177,7 +203,7 @@ ChildResult run_child(const std::vector<std::string>& command, const std::vector
     std::vector<std::string> variables = changed_environment(environment);
     const pid_t child = start({in.fd(), out.fd(), err.fd()}, pointers(arguments), pointers(variables));
     const bool late = limit_s && end_after(child, *limit_s);
-    const int status = wait_for(child);
+    const int status = wait_for(child, late);
     if (late) throw TimedOut(fmt::format("{} was ended after {:g} s", command.front(), *limit_s));
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.read_all(), err.read_all()};
 }

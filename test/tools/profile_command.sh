@@ -82,7 +82,7 @@ refused "is no StarPU worker" --app matmul --size 64 --processors 2 --out new.cs
 refused "was measured with kernel 'counting', not 'matmul'" --app matmul --size 64 --out kernel.csv
 refused "was measured with load 'counting-4000', not 'counting-2000'" --kernel "$kernel" --size 2000 --out kernel.csv
 refused "StarPU has no model" --import-starpu nothing --out new.csv
-refused "Exactly 1" --out new.csv
+refused "name what to measure" --out new.csv
 cmp kernel.csv before.csv
 
 # dmda expects what the profile says, by either way of making footprints.

@@ -44,7 +44,7 @@ double measured_bound_s(const Comparison& comparison) {
         double sum = 0;
         for (const auto& [name, units_per_s] : best) sum += units_per_s;
         if (sum <= 0) return std::nan("");
-        seconds += load.runs * static_cast<double>(load.units) / sum;
+        seconds += static_cast<double>(load.units) / sum;
     }
     return seconds;
 }
@@ -56,7 +56,7 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
         for (const LoadTimes& load : comparison.configurations.front().median_run().loads)
             comparison.lower_bound_s +=
                 load.runs * simulated::lower_bound_seconds(*platform, comparison.program,
-                                                           simulated_size(comparison.size), load.units);
+                                                           simulated_size(comparison.size), load.units / load.runs);
     } else {
         comparison.lower_bound_s = measured_bound_s(comparison);
         comparison.bound_is_measured = true;
@@ -67,7 +67,8 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
 std::string describe(const std::vector<LoadTimes>& loads) {
     std::string text;
     for (const LoadTimes& load : loads)
-        text += fmt::format("{}{} of {} units, {} x", text.empty() ? "" : "; ", load.name, load.units, load.runs);
+        text += fmt::format("{}{} of {} units in {} run{}", text.empty() ? "" : "; ", load.name, load.units, load.runs,
+                            load.runs == 1 ? "" : "s");
     return text;
 }
 
@@ -97,9 +98,9 @@ std::vector<double> Configuration::seconds() const {
     for (const RunResult& run : runs) seconds.push_back(run.makespan_s);
     return seconds;
 }
-SecondsByRound Configuration::by_round() const {
+SecondsByRound Configuration::by_pass() const {
     SecondsByRound seconds;
-    for (const RunResult& run : runs) seconds[run.round] = run.makespan_s;
+    for (const RunResult& run : runs) seconds[run.pass] = run.makespan_s;
     return seconds;
 }
 double Configuration::min_s() const { return std::ranges::min(seconds()); }
@@ -139,7 +140,7 @@ std::vector<const nlohmann::json*> Comparison::best_reports() const {
 
 Order Comparison::order() const {
     std::vector<SecondsByRound> candidates;
-    for (const std::string& policy : policies()) candidates.push_back(best_of(policy).by_round());
+    for (const std::string& policy : policies()) candidates.push_back(best_of(policy).by_pass());
     // Which configuration is the best of its policy is seen from the same times: all pairs of them count.
     const std::size_t all = configurations.size();
     return {std::move(candidates), all * (all - 1) / 2, plan.exact};

@@ -33,7 +33,7 @@ struct Configuration {
     bool dropped = false;           ///< clearly slower than another configuration of the policy
 
     std::vector<double> seconds() const;
-    SecondsByRound by_round() const;
+    SecondsByRound by_pass() const;
     double median_s() const { return median(seconds()); }
     double min_s() const;
     double max_s() const;

@@ -53,14 +53,19 @@ class Conclusions {
             say(fmt::format("{} {}: they share rank 1.", and_list(first),
                             alike ? "take equally long" : "cannot be told apart by these runs"));
         if (others.empty()) return;
-        const std::string& best = first.front();
-        const double ratio = order_.median_ratio(index(others.front()), index(best));
-        const Interval interval = order_.ratio(index(others.front()), index(best));
+        for (const std::string& slow : others)
+            for (const std::string& fast : ranked_)
+                if (order_.faster(index(fast), index(slow))) return say_by_how_much(fast, slow);
+    }
+
+    void say_by_how_much(const std::string& fast, const std::string& slow) {
+        const double ratio = order_.median_ratio(index(slow), index(fast));
+        const Interval interval = order_.ratio(index(slow), index(fast));
         if (comparison_.plan.exact || comparison_.rounds < 2)
-            say(fmt::format("{} is {:.3g} times as fast as {}.", best, ratio, others.front()));
+            say(fmt::format("{} is {:.3g} times as fast as {}.", fast, ratio, slow));
         else
-            say(fmt::format("{} is {:.3g} times as fast as {} ({:.3g} to {:.3g} times, at {:.0f} % confidence).", best,
-                            ratio, others.front(), interval.low, interval.high, 100 * interval.confidence));
+            say(fmt::format("{} is {:.3g} times as fast as {} ({:.3g} to {:.3g} times, at {:.0f} % confidence).", fast,
+                            ratio, slow, interval.low, interval.high, 100 * interval.confidence));
     }
 
     void tell_ending() {

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "models/io/shown.hpp"
 #include "tools/apportion/processor_groups.hpp"
+#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {
@@ -22,21 +24,23 @@ std::string size_text(const nlohmann::json& size) {
     return text;
 }
 
-std::string interval_text(const Configuration& c) {
+/// Empty where it has not the confidence that the column promises.
+std::string interval_text(const Configuration& c, double confidence) {
     if (c.runs.size() < 2) return "";
     const Interval interval = median_interval(c.seconds());
+    if (interval.confidence < confidence) return "";
     return fmt::format("{:.4g} to {:.4g} s", interval.low, interval.high);
 }
 
 std::vector<std::string> row(const Comparison& comparison, const Configuration& c, const std::string& rank,
-                             const char* choice) {
+                             const char* choice, double confidence) {
     const double ratio = c.median_s() / comparison.lower_bound_s;
     return {rank,
             c.policy,
             choice,
             fmt::format("{}", c.blocks()),
             fmt::format("{:.4g} s", c.median_s()),
-            interval_text(c),
+            interval_text(c, confidence),
             fmt::format("{}", c.runs.size()),
             std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-",
             fmt::format("{:.1f} %", c.idle_percent())};
@@ -51,6 +55,7 @@ bool enough_runs(const Comparison& comparison) {
 
 std::string makespans(const Comparison& comparison) {
     const bool repeated = comparison.rounds > 1;
+    const double confidence = enough_runs(comparison) ? kConfidence : 0;
     const Order order = comparison.order();
     const auto policies = comparison.policies();
     TextTable table({{"rank", true},
@@ -58,7 +63,7 @@ std::string makespans(const Comparison& comparison) {
                      {"", false},
                      {"blocks", true},
                      {"makespan", true},
-                     {enough_runs(comparison) ? "95 % interval" : "range", true, repeated},
+                     {confidence > 0 ? "95 % interval" : "range", true, repeated},
                      {"runs", true, repeated},
                      {"/ bound", true},
                      {"idle", true}});
@@ -68,15 +73,15 @@ std::string makespans(const Comparison& comparison) {
         const Configuration& best = comparison.best_of(policy);
         const std::string rank = std::to_string(order.rank(index));
         if (first.choice == Choice::only)
-            table.add(row(comparison, first, rank, ""));
+            table.add(row(comparison, first, rank, "", confidence));
         else if (&first == &best)
-            table.add(row(comparison, first, rank, "default, best"));
+            table.add(row(comparison, first, rank, "default, best", confidence));
         else {
-            table.add(row(comparison, best, rank, "best"));
-            table.add(row(comparison, first, "", "default"));
+            table.add(row(comparison, best, rank, "best", confidence));
+            table.add(row(comparison, first, "", "default", confidence));
         }
     }
-    return table.text();
+    return table.text(terminal_columns(STDOUT_FILENO));
 }
 
 /// Of the best configurations; empty where the program has one load that runs once.
@@ -96,7 +101,7 @@ std::string load_times(const Comparison& comparison) {
         }
         table.add(cells);
     }
-    return "\n" + table.text();
+    return "\n" + table.text(terminal_columns(STDOUT_FILENO));
 }
 
 /// Policies in lines and processors in columns, or the other way round where that is narrower.
@@ -125,7 +130,7 @@ std::string shares_table(const Comparison& comparison) {
             for (const std::string& policy : policies) cells.push_back(share(policy, group));
             table.add(cells);
         }
-    return "\n" + table.text();
+    return "\n" + table.text(terminal_columns(STDOUT_FILENO));
 }
 
 }  // namespace
@@ -161,11 +166,14 @@ std::vector<std::string> ranked_policies(const Comparison& comparison, const Ord
 }
 
 std::string comparison_table(const Comparison& comparison) {
-    std::string text = shown(comparison_title(comparison)) + "\n";
-    for (const std::string& event : comparison.platform_events) text += shown(event) + "\n";
-    if (const std::string bound = bound_text(comparison); !bound.empty()) text += "lower bound: " + bound + "\n";
+    const auto line = [](const std::string& text) {
+        return wrapped(shown(text), terminal_columns(STDOUT_FILENO)) + "\n";
+    };
+    std::string text = line(comparison_title(comparison));
+    for (const std::string& event : comparison.platform_events) text += line(event);
+    if (const std::string bound = bound_text(comparison); !bound.empty()) text += line("lower bound: " + bound);
     text += "\n" + makespans(comparison) + load_times(comparison) + shares_table(comparison) + "\n";
-    for (const std::string& sentence : conclusions(comparison)) text += shown(sentence) + "\n";
+    for (const std::string& sentence : conclusions(comparison)) text += line(sentence);
     return text;
 }
 

@@ -10,6 +10,7 @@
 #include "codelets/common/child_process.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_platform.hpp"
+#include "tools/apportion/profile_program.hpp"
 #include "tools/apportion/recorded_load.hpp"
 
 namespace apportion {
@@ -40,6 +41,27 @@ void record_here(const std::string& app, const std::string& size, const std::str
                                              result.errors.substr(0, result.errors.find('\n'))));
 }
 
+/// Empty, or why the program does not take it.
+std::string record_application(const ProgramRunner& runner, const std::string& platform, const nlohmann::json& report,
+                               const std::string& file, RunProgress& progress) {
+    progress.begin("recording a profile");
+    const std::string& size = runner.command().size;
+    if (platform.empty())
+        record_here(runner.name(), size, file);
+    else
+        save_profile(file, platform_profile(runner.name(), size, platform, {}, {}).profile);
+    // With other options the application may look for another profile.
+    const char* before = std::getenv("APPORTION_PROFILES");
+    const std::string kept = before ? before : "";
+    setenv("APPORTION_PROFILES", file.c_str(), 1);
+    const std::string problem = problem_of(report, runner);
+    if (before)
+        setenv("APPORTION_PROFILES", kept.c_str(), 1);
+    else
+        unsetenv("APPORTION_PROFILES");
+    return problem;
+}
+
 }  // namespace
 
 ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& platform,
@@ -50,13 +72,11 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     const nlohmann::json report = runner.run({.policy = "equal"}).report;
     std::string problem = problem_of(report, runner);
     if (problem.empty()) return;
-    if (runner.command().bundled) {
-        std::cerr
-            << "apportion compare: no usable profile is recorded, so the static policies get one that is made for this "
-               "comparison\n";
-        progress.begin("recording a profile");
-        problem = record(runner, platform, report);
-        if (problem.empty()) return;
+    problem = record(runner, platform, report, progress);
+    if (problem.empty()) {
+        std::cerr << "apportion compare: no usable profile is recorded, so the static policies have one that was made "
+                     "for this comparison\n";
+        return;
     }
     if (chosen_by_user && std::ranges::any_of(policies_, needs_profile))
         throw UserError(
@@ -70,26 +90,26 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
 }
 
 std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform,
-                                      const nlohmann::json& report) {
+                                      const nlohmann::json& report, RunProgress& progress) {
     folder_.emplace();
-    const std::string file = (folder_->path() / "profile.csv").string();
-    const std::string& app = runner.name();
-    const std::string& size = runner.command().size;
-    if (size.empty()) return "it is recorded for --app and --size only";
-    if (platform.empty())
-        record_here(app, size, file);
-    else
-        save_profile(file, platform_profile(app, size, platform, {}, {}).profile);
-    // With other options the application may look for another profile.
-    const char* before = std::getenv("APPORTION_PROFILES");
-    const std::string kept = before ? before : "";
-    setenv("APPORTION_PROFILES", file.c_str(), 1);
-    const std::string problem = problem_of(report, runner);
-    if (before)
-        setenv("APPORTION_PROFILES", kept.c_str(), 1);
-    else
-        unsetenv("APPORTION_PROFILES");
-    if (problem.empty()) runner.set_environment("APPORTION_PROFILES", file);
+    std::string problem;
+    if (runner.command().bundled && !runner.command().size.empty()) {
+        const std::string file = (folder_->path() / "profile.csv").string();
+        problem = record_application(runner, platform, report, file, progress);
+        if (problem.empty()) runner.set_environment("APPORTION_PROFILES", file);
+        return problem;
+    }
+    // A folder, where programs with several loads find one for each.
+    for (const LoadProfile& learnt : learn_profiles(runner, 1, progress)) {
+        if (!learnt.problem.empty()) {
+            problem = learnt.problem;
+            continue;
+        }
+        const fs::path file = folder_->path() / file_name(runner.machine().name) / (file_name(learnt.load) + ".csv");
+        fs::create_directories(file.parent_path());
+        save_profile(file.string(), learnt.profile);
+    }
+    if (problem.empty()) runner.set_environment("APPORTION_PROFILES", folder_->path().string());
     return problem;
 }
 

@@ -38,6 +38,7 @@ class ComparisonRounds {
     std::mt19937_64 random_;
     std::mutex mutex_;
     std::size_t runs_done_ = 0;
+    int passes_ = 0;
     std::int64_t units_ = 0, granularity_ = 1;  ///< of the program's loads
 };
 

@@ -3,6 +3,7 @@
 // `apportion explain`: what a report says about a run, in sentences and a table.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "tools/apportion/explanation.hpp"
 #include "tools/apportion/reports.hpp"
 #include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {
@@ -44,7 +46,7 @@ std::string overview(const std::vector<LoadRuns>& loads) {
                    std::to_string(load.reports.size()), seconds(*load.reports.front()), seconds(load.last()),
                    seconds_text(load.seconds())});
     }
-    return table.text();
+    return table.text(terminal_columns(STDOUT_FILENO));
 }
 
 const nlohmann::json& chosen_run(const LoadRuns& load, const ExplainOptions& options) {

@@ -2,6 +2,7 @@
 #include "tools/apportion/explanation.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "tools/apportion/run_account.hpp"
 #include "tools/apportion/run_findings.hpp"
 #include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {
@@ -88,7 +90,7 @@ std::string table(const RunAccount& account) {
                 fmt::format("{:.1f}", account.makespan_s > 0 ? 100 * (p.*entry.seconds) / account.makespan_s : 0));
         rows.add(cells);
     }
-    return rows.text();
+    return rows.text(terminal_columns(STDOUT_FILENO));
 }
 
 /// What one more of the fastest processor would save at best, and what its loss would cost.
@@ -133,28 +135,50 @@ std::string prediction_table(const Json& report) {
     const double makespan_s = report.at("makespan_seconds");
     for (const auto& [seconds, policy] : sorted)
         rows.add({policy, seconds_text(seconds), makespan_s > 0 ? fmt::format("{:.3f}", seconds / makespan_s) : "-"});
-    return "\nBy the recorded profile, without transfers, the policies would take\n" + rows.text();
+    return "\nBy the recorded profile, without transfers, the policies would take\n" + rows.text(terminal_columns(STDOUT_FILENO));
+}
+
+std::vector<std::string> first_sentences(const Json& report, const RunAccount& account) {
+    std::vector<std::string> sentences{title(report, account), binding_sentence(account)};
+    const std::vector<std::string> facts = suspicious_facts(report, account);
+    if (facts.empty()) sentences.emplace_back("Nothing looks suspicious.");
+    for (const std::string& fact : facts)
+        sentences.push_back((fact == facts.front() ? "To be looked at first: " : "Also: ") + fact + ".");
+    if (const std::string choice = describe_choice(report); !choice.empty()) sentences.push_back(choice + ".");
+    return sentences;
+}
+
+std::vector<std::string> last_sentences(const Json& report, const RunAccount& account) {
+    std::vector<std::string> sentences;
+    for (std::size_t p = 0; p < account.processors.size(); ++p)
+        if (account.processors[p].units == 0)
+            sentences.push_back(fmt::format("{} got nothing: {}.", account.processors[p].name, why_nothing(report, p)));
+    if (const std::string fastest = fastest_sentence(account); !fastest.empty()) sentences.push_back(fastest);
+    const Json note = report.value("note", Json());
+    if (note.is_string() && !note.get<std::string>().empty())
+        sentences.push_back("Note of the run: " + note.get<std::string>());
+    return sentences;
 }
 
 }  // namespace
 
 std::string explanation_text(const Json& report) {
+    const auto lines = [](const std::vector<std::string>& sentences) {
+        std::string text;
+        for (const std::string& sentence : sentences)
+            text += wrapped(shown(sentence), terminal_columns(STDOUT_FILENO)) + "\n";
+        return text;
+    };
     const RunAccount account = account_of(report);
-    std::string text = shown(title(report, account)) + "\n" + shown(binding_sentence(account)) + "\n";
-    const std::vector<std::string> facts = suspicious_facts(report, account);
-    text += facts.empty() ? "Nothing looks suspicious.\n" : "To be looked at first: " + shown(facts.front()) + ".\n";
-    for (std::size_t k = 1; k < facts.size(); ++k) text += "Also: " + shown(facts[k]) + ".\n";
-    if (const std::string choice = describe_choice(report); !choice.empty()) text += shown(choice) + ".\n";
-    text += "\n" + table(account);
-    for (std::size_t p = 0; p < account.processors.size(); ++p)
-        if (account.processors[p].units == 0)
-            text +=
-                shown(fmt::format("{} got nothing: {}.", account.processors[p].name, why_nothing(report, p))) + "\n";
-    if (const std::string fastest = fastest_sentence(account); !fastest.empty()) text += "\n" + shown(fastest) + "\n";
-    text += prediction_table(report);
-    if (const auto note = report.find("note"); note != report.end() && note->is_string())
-        if (const std::string words = *note; !words.empty()) text += "Note of the run: " + shown(words) + "\n";
-    return text;
+    return lines(first_sentences(report, account)) + "\n" + table(account) + "\n" +
+           lines(last_sentences(report, account)) + prediction_table(report);
+}
+
+std::vector<std::string> explanation_sentences(const Json& report) {
+    const RunAccount account = account_of(report);
+    std::vector<std::string> sentences = first_sentences(report, account);
+    std::ranges::move(last_sentences(report, account), std::back_inserter(sentences));
+    return sentences;
 }
 
 nlohmann::ordered_json explanation_json(const Json& report) {

@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     std::function<int()> run;
     for (const apportion::AddCommand add : apportion::commands_of_apportion()) add(app, run);
     const std::vector<std::string> all(argv + 1, argv + argc);
-    const bool runs_program = argc > 1 && all.front() == "compare";
+    const bool runs_program = argc > 1 && (all.front() == "compare" || all.front() == "profile");
     const auto dashes = runs_program ? std::ranges::find(all, "--") : all.end();
     if (dashes != all.end()) apportion::program_arguments().assign(dashes + 1, all.end());
     try {

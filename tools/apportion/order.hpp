@@ -41,7 +41,7 @@ std::size_t count_outliers(std::vector<double> values);
 /// ln E.
 double log_evidence(int wins, int losses);
 
-/// A candidate's times by rounds.
+/// A candidate's times by rounds, or whatever else makes those of several candidates comparable.
 using SecondsByRound = std::map<int, double>;
 
 class Order {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // `apportion profile`: measures the time functions of a bundled application's or a user's own kernel on the processors
-// of this machine into a profile file, or converts StarPU's history models from and to one; shows what is kept.
+// of this machine into a profile file, or takes them from runs of a program, or converts StarPU's history models from
+// and to one; shows what is kept.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -12,19 +13,24 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 
+#include "codelets/simulated/platform_file.hpp"
 #include "models/io/shown.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/interruption.hpp"
 #include "tools/apportion/profile_history.hpp"
 #include "tools/apportion/profile_kept.hpp"
 #include "tools/apportion/profile_library.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_platform.hpp"
+#include "tools/apportion/profile_program.hpp"
 #include "tools/apportion/profile_progress.hpp"
 #include "tools/apportion/profile_record.hpp"
 #include "tools/apportion/profile_workload.hpp"
@@ -42,6 +48,9 @@ struct ProfileOptions {
     std::string sizes, out, profiles, platform;
     std::string units_from = "footprint";
     std::string size = "1024";
+    bool size_given = false;
+    int repetitions = 2;
+    bool subject_given = false;
     std::vector<unsigned> processors;
     MeasureOptions measure;
 };
@@ -223,7 +232,52 @@ int record_platform(const ProfileOptions& options) {
     return 0;
 }
 
+/// A profile for each load of the program.
+int learn(const ProfileOptions& options) {
+    const EndingChildren ending_children;
+    std::optional<simulated::Platform> platform;
+    if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
+    const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
+                               false);
+    const double load = platform ? 0 : load_per_cpu();
+    std::vector<LoadProfile> profiles;
+    {
+        RunProgress progress("apportion profile", std::numeric_limits<double>::infinity());
+        profiles = learn_profiles(runner, options.repetitions, progress);
+    }
+    warn_of_load(load);
+    if (!options.out.empty() && profiles.size() > 1)
+        throw UserError(
+            fmt::format("--out {}: the program has {} loads, whose profiles are that many files; without "
+                        "--out they land where programs look for them",
+                        options.out, profiles.size()));
+    int status = 0;
+    for (const LoadProfile& profile : profiles) {
+        if (!profile.problem.empty()) {
+            std::cerr << fmt::format("apportion profile: {}\n", shown(profile.problem));
+            status = 1;
+            continue;
+        }
+        const std::string out = options.out.empty() ? default_file(profile.load, runner.machine()) : options.out;
+        save_profile(out, profile.profile);
+        std::size_t points = 0;
+        for (const ProcessorProfile& processor : profile.profile.processors) points += processor.points.size();
+        fmt::print("{}: {} points of {} processors, learnt from {} runs\n", shown(out), points,
+                   profile.profile.processors.size(), 3 * options.repetitions);
+    }
+    return status;
+}
+
 int act(const ProfileOptions& options) {
+    const bool program = !program_arguments().empty();
+    if (program && options.subject_given)
+        throw UserError(
+            fmt::format("-- {}: a program is measured by its own runs; leave out --app, --kernel and the like",
+                        shown(program_arguments().front())));
+    if (program) return learn(options);
+    if (!options.subject_given)
+        throw UserError(
+            "name what to measure: -- PROGRAM ARGUMENTS..., or --app or --kernel; see apportion profile --help");
     if (options.json && !options.list && options.show.empty())
         throw UserError("--json: only --list and --show print JSON");
     if (options.list) {
@@ -273,7 +327,7 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->type_name("LOAD|FILE");
     subject->add_option("--forget", options->forget, "Remove what runs learnt of a load, in a file, or all of it")
         ->type_name("LOAD|FILE|all");
-    subject->require_option(1);
+    subject->require_option(0, 1);
     profile->add_option("--platform", options->platform, "Record the application's true times on a simulated platform")
         ->type_name("NAME|FILE");
     profile
@@ -281,8 +335,15 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "The profile (default: where programs look for it, see APPORTION_PROFILES); one that was "
                      "interrupted is continued")
         ->type_name("FILE.csv");
-    profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
-        ->type_name("N[,N...]")
+    auto* size = profile
+                     ->add_option("--size", options->size,
+                                  "Size of the problem, as the application or kernel takes it, or what {size} in a "
+                                  "program's arguments stands for")
+                     ->type_name("N[,N...]")
+                     ->capture_default_str();
+    profile->add_option("--repeat", options->repetitions, "Runs of a program under each of three policies")
+        ->check(CLI::Range(1, 10'000))
+        ->type_name("R")
         ->capture_default_str();
     profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
         ->type_name("FROM:TO:STEP");
@@ -303,7 +364,15 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     profile->add_option("--profiles", options->profiles, "The profile to export")->type_name("FILE.csv");
     profile->add_flag("--json", options->json, "print JSON (--list, --show)");
-    profile->callback([options, &run] { run = [options] { return act(*options); }; });
+    profile->footer(
+        "Any program that submits loads is measured by\n"
+        "  apportion profile [OPTIONS] -- ./program ARGUMENTS...\n"
+        "which runs it under policies that learn, and records a profile for each of its loads.");
+    profile->callback([options, size, subject, &run] {
+        options->size_given = size->count() > 0;
+        options->subject_given = subject->count_all() > 0;
+        run = [options] { return act(*options); };
+    });
 }
 
 }  // namespace apportion

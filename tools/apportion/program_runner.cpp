@@ -106,10 +106,15 @@ nlohmann::json printed_size(const std::string& output) {
 }
 
 LoadTimes times_of(const LoadRuns& load) {
-    LoadTimes times{load.name, load.last().at("units"), static_cast<int>(load.reports.size()), load.seconds()};
-    for (const nlohmann::json& processor : load.last().at("processors")) {
-        const double busy_s = processor.at("compute_seconds");
-        if (busy_s > 0) times.units_per_s[processor.at("name")] = processor.at("units").get<double>() / busy_s;
+    LoadTimes times{load.name, 0, static_cast<int>(load.reports.size()), load.seconds()};
+    for (const nlohmann::json* report : load.reports) {
+        times.units += report->at("units").get<std::int64_t>();
+        for (const nlohmann::json& processor : report->at("processors")) {
+            const double busy_s = processor.at("compute_seconds");
+            if (busy_s <= 0) continue;
+            double& best = times.units_per_s[processor.at("name")];
+            best = std::max(best, processor.at("units").get<double>() / busy_s);
+        }
     }
     return times;
 }
@@ -150,8 +155,6 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
         if (std::ranges::find(arguments_, "--json") == arguments_.end()) arguments_.push_back("--json");
     }
     if (with_trace) environment_.push_back({"APPORTION_TRACE", "1"});
-    // Neither what was learnt before nor what one run learns may decide how another one does.
-    environment_.push_back({"APPORTION_LEARN", "0"});
     if (!platform_) return;
     for (const auto& [name, value] :
          simulated::write_machine_files(*platform_, simulated::machine_files_cache(*platform_)))
@@ -169,6 +172,9 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
                                                              const std::string& report_file) const {
     std::vector<EnvironmentChange> environment = environment_;
     environment.push_back({"APPORTION_REPORT", report_file});
+    // Neither what was learnt before nor what one run learns may decide how another one does, unless it is asked to.
+    environment.push_back({"APPORTION_LEARN", request.learn_into.empty() ? "0" : "1"});
+    if (!request.learn_into.empty()) environment.push_back({"APPORTION_PROFILES", request.learn_into});
     if (command_.launcher.empty()) {
         environment.push_back({"STARPU_SCHED", request.policy});
     } else {
@@ -257,6 +263,8 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
         run.loads.push_back(times_of(load));
         run.makespan_s += run.loads.back().seconds;
     }
+    if (!request.learn_into.empty())
+        for (const LoadRuns& load : loads) run.last_reports.push_back(load.last());
     if (command_.bundled) run.size = printed_size(result.output);
     return run;
 }

@@ -40,23 +40,26 @@ struct RunRequest {
     std::optional<std::int64_t> blocks{};  ///< how many; nothing: the default
     std::int64_t initial_block = 0;        ///< units of a policy's first blocks; 0: the default
     int round = 0;
+    std::string learn_into{};  ///< folder of profiles where the run keeps what it learns; empty: it learns nothing
 };
 
 /// What one load of the program did in all its runs.
 struct LoadTimes {
     std::string name;
-    std::int64_t units = 0;  ///< of each run
+    std::int64_t units = 0;  ///< of all runs
     int runs = 0;
     double seconds = 0;                           ///< of all runs
-    std::map<std::string, double> units_per_s{};  ///< by processors, while they computed in the last run
+    std::map<std::string, double> units_per_s{};  ///< by processors, while they computed, in their best run
 };
 
 struct RunResult {
     int round = 0;
+    int pass = 0;             ///< those of one pass ran in an order drawn by chance, so that they can be compared
     double makespan_s = 0;    ///< of all runs of all loads together
     nlohmann::json size{};    ///< as a bundled application understands it; else null
     nlohmann::json report{};  ///< of the loads' last runs, merged
     std::vector<LoadTimes> loads{};
+    std::vector<nlohmann::json> last_reports{};  ///< of each load; only of a run that learns
 };
 
 class ProgramRunner {

@@ -2,7 +2,6 @@
 #include "tools/apportion/run_progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "models/io/shown.hpp"
 #include "tools/apportion/profile_progress.hpp"
+#include "tools/apportion/terminal.hpp"
 
 namespace apportion {
 
@@ -22,23 +22,6 @@ double seconds_since(std::chrono::steady_clock::time_point moment) {
 }
 
 }  // namespace
-
-std::string cut_to(const std::string& text, std::size_t columns) {
-    if (columns == 0) return text;
-    std::string out;
-    std::size_t used = 0;
-    for (const char c : text) {
-        const bool begins_character = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-        if (begins_character && used++ == columns) break;
-        out += c;
-    }
-    return out;
-}
-
-std::size_t terminal_columns(int file) {
-    winsize size = {};
-    return isatty(file) == 1 && ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 RunProgress::RunProgress(std::string command, double limit_s)
     : command_(std::move(command)), limit_s_(limit_s), shown_(on_terminal()) {

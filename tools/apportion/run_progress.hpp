@@ -44,10 +44,4 @@ class RunProgress {
     std::thread thread_;
 };
 
-/// The text, cut to that many columns; 0: not known.
-std::string cut_to(const std::string& text, std::size_t columns);
-
-/// Columns of the terminal behind that file descriptor; 0: it is none.
-std::size_t terminal_columns(int file);
-
 }  // namespace apportion

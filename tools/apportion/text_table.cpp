@@ -4,20 +4,11 @@
 #include <algorithm>
 
 #include "models/io/shown.hpp"
+#include "tools/apportion/terminal.hpp"
 
 namespace apportion {
 
-namespace {
-
-/// Characters; all of them are thought to be one column wide.
-std::size_t width(const std::string& text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-}  // namespace
-
-std::string TextTable::text() const {
+std::string TextTable::text(std::size_t columns) const {
     std::vector<std::vector<std::string>> lines(1);
     for (const Column& column : columns_) lines.front().push_back(shown(column.title));
     for (const auto& row : rows_) {
@@ -26,18 +17,45 @@ std::string TextTable::text() const {
     }
     std::vector<std::size_t> widths(columns_.size(), 0);
     for (const auto& line : lines)
-        for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], width(line[c]));
+        for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], width_of(line[c]));
     std::string text;
-    for (const auto& line : lines) {
-        std::string out = " ";
-        for (std::size_t c = 0; c < widths.size(); ++c) {
-            if (!columns_[c].wanted || widths[c] == 0) continue;
-            const std::string blanks(widths[c] - width(line[c]), ' ');
-            out += (c == 0 ? " " : "  ") + (columns_[c].to_the_right ? blanks + line[c] : line[c] + blanks);
+    for (const std::vector<std::size_t>& part : parts(widths, columns)) {
+        if (!text.empty()) text += "\n";
+        for (const auto& line : lines) {
+            std::string out = " ";
+            for (const std::size_t c : part) {
+                const std::string blanks(widths[c] - width_of(line[c]), ' ');
+                out +=
+                    (c == part.front() ? " " : "  ") + (columns_[c].to_the_right ? blanks + line[c] : line[c] + blanks);
+            }
+            text += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
         }
-        text += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
     }
     return text;
+}
+
+std::vector<std::vector<std::size_t>> TextTable::parts(const std::vector<std::size_t>& widths,
+                                                       std::size_t columns) const {
+    constexpr std::size_t kGap = 2;
+    const auto names =
+        static_cast<std::size_t>(std::ranges::find(columns_, false, &Column::to_the_right) - columns_.begin());
+    std::vector<std::vector<std::size_t>> parts(1);
+    std::size_t used = 0;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+        if (!columns_[c].wanted || widths[c] == 0) continue;
+        const bool only_names = parts.back().empty() || (parts.size() > 1 && parts.back().size() == 1);
+        if (columns > 0 && !only_names && used + kGap + widths[c] > columns) {
+            parts.emplace_back();
+            used = 0;
+            if (names < c) {
+                parts.back().push_back(names);
+                used = kGap + widths[names];
+            }
+        }
+        parts.back().push_back(c);
+        used += kGap + widths[c];
+    }
+    return parts;
 }
 
 }  // namespace apportion

@@ -3,6 +3,7 @@
 // A table of text: columns as wide as their cells.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ class TextTable {
     /// One cell a column, in order; text from outside is shown escaped.
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-    /// Indented by two, columns two apart, without blanks at the ends of lines.
-    std::string text() const;
+    /// Indented by two, columns two apart, without blanks at the ends of lines. Where that is wider than `columns` (0:
+    /// any width will do), the columns that are too many stand below, each time behind the first one of names.
+    std::string text(std::size_t columns = 0) const;
 
   private:
+    /// Which columns stand beside each other.
+    std::vector<std::vector<std::size_t>> parts(const std::vector<std::size_t>& widths, std::size_t columns) const;
+
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_;
 };

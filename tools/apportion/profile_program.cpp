@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/profile_program.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "models/io/file_error.hpp"
+#include "models/io/shown.hpp"
+#include "policies/shared/learnt_profile.hpp"
+#include "policies/starpu/learnt_store.hpp"
+#include "policies/starpu/profile_store.hpp"
+#include "tools/apportion/recorded_load.hpp"
+#include "tools/apportion/temporary_folder.hpp"
+
+namespace apportion {
+
+namespace {
+
+/// Probes of growing sizes; sizes that fall from a share to a unit; a whole share at once.
+constexpr const char* kPolicies[] = {"plb-hec", "gss", "equal"};
+
+std::string words_of(const ProgramCommand& command) {
+    std::string text;
+    for (const std::string& word : command.words) text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+/// `report`: of the load's last run, which names the file of what all of them learnt.
+LoadProfile profile_from(const nlohmann::json& report, const ProgramRunner& runner) {
+    const ProfileRequest request = profile_request(report);
+    LoadProfile result{request.load, {}, {}};
+    const nlohmann::json learnt = report.value("learnt", nlohmann::json::object());
+    if (!learnt.is_object() || !learnt.value("file", nlohmann::json()).is_string()) {
+        result.problem = fmt::format("runs of the load {} report nothing that they learnt", in_quotes(request.load));
+        return result;
+    }
+    if (const nlohmann::json problem = learnt.value("problem", nlohmann::json()); problem.is_string()) {
+        result.problem = problem;
+        return result;
+    }
+    LoadDescription load;
+    load.units = request.units;
+    load.granularity = request.granularity;
+    load.processors = request.processors;
+    std::vector<ProcessorProfile> times;
+    try {
+        const Profile kept = read_any_learnt(learnt.at("file").get<std::string>());
+        for (const Processor& processor : request.processors) {
+            const auto found = std::ranges::find(kept.processors, processor.name, &ProcessorProfile::name);
+            times.push_back(found == kept.processors.end() ? ProcessorProfile{processor.name, {}} : *found);
+        }
+    } catch (const FileError& error) {
+        result.problem = error.what();
+        return result;
+    }
+    if (const std::string sparse = why_too_sparse(times, load); !sparse.empty()) {
+        result.problem = fmt::format("what runs of the load {} learnt is too little to plan from: {}",
+                                     in_quotes(request.load), sparse);
+        return result;
+    }
+    result.profile.processors = recorded_from_learnt(times, load).processors;
+    result.profile.notes = {{"kernel", "learnt from runs of " + words_of(runner.command())},
+                            {kLoadNote, request.load},
+                            {kMachineNote, runner.machine().description},
+                            {"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))}};
+    return result;
+}
+
+}  // namespace
+
+std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, RunProgress& progress) {
+    const TemporaryFolder folder;
+    progress.expect(static_cast<std::size_t>(repetitions) * std::size(kPolicies));
+    RunResult last;
+    for (int k = 0; k < repetitions; ++k)
+        for (const char* policy : kPolicies) {
+            progress.begin(fmt::format("learning, round {}: {}", k + 1, policy));
+            last = runner.run({.policy = policy, .round = k, .learn_into = folder.path().string()});
+            progress.done();
+        }
+    std::vector<LoadProfile> profiles;
+    for (const nlohmann::json& report : last.last_reports) profiles.push_back(profile_from(report, runner));
+    return profiles;
+}
+
+}  // namespace apportion

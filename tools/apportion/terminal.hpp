@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Text on terminals of any width. A width of 0 is that of no terminal: nothing is cut or broken.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace apportion {
+
+/// Characters; all of them are thought to be one column wide.
+std::size_t width_of(const std::string& text);
+
+/// Columns of the terminal behind that file descriptor; 0: it is none.
+std::size_t terminal_columns(int file);
+
+/// The text, cut to that many columns.
+std::string cut_to(const std::string& text, std::size_t columns);
+
+/// Lines of at most that many columns, broken at blanks; a longer word has a line of its own.
+std::string wrapped(const std::string& text, std::size_t columns);
+
+}  // namespace apportion
