@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/tools" "$folder/bin"
 cp "$setup" "$folder/tools/setup"
 echo missing-package >"$folder/tools/debian-packages"
-printf '#!/bin/sh\n' >"$folder/tools/starpu-flavour"
+printf '#!/bin/sh\n' | tee "$folder/tools/starpu-flavour" >"$folder/tools/chart-js"
 cat >"$folder/bin/apt-cache" <<'END'
 #!/bin/sh
 case ${LC_ALL:-${LC_MESSAGES:-$LANG}} in
@@ -21,7 +21,7 @@ END
 printf '#!/bin/sh\nexit 1\n' >"$folder/bin/dpkg-query"
 printf '#!/bin/sh\necho "$@" >>"%s/said"\n' "$folder" >"$folder/bin/apt-get"
 printf '#!/bin/sh\nexec "$@"\n' >"$folder/bin/sudo"
-chmod +x "$folder"/bin/* "$folder/tools/starpu-flavour"
+chmod +x "$folder"/bin/* "$folder"/tools/{starpu-flavour,chart-js}
 touch "$folder/said"
 env -u LC_ALL -u APPORTION_STARPU_REAL LANG=de_DE.UTF-8 PATH="$folder/bin:$PATH" "$folder/tools/setup"
 grep -q 'install .* libstarpu-dev$' "$folder/said" || {

@@ -145,8 +145,8 @@ void ComparisonRounds::run_one(std::size_t configuration) {
                                     request.blocks ? fmt::format(" with {} blocks", *request.blocks) : ""));
     }
     RunResult result = runner_.run(request);
-    // What is tried with several numbers of blocks has its first round later than the others, on a machine that may have
-    // changed meanwhile. A simulated one has not.
+    // What is tried with several numbers of blocks has its first round later than the others, on a machine that may
+    // have changed meanwhile. A simulated one has not.
     result.pass = comparison_.platform.empty() ? passes_ : request.round;
     const std::lock_guard lock(mutex_);
     c.runs.push_back(std::move(result));

@@ -135,7 +135,8 @@ std::string prediction_table(const Json& report) {
     const double makespan_s = report.at("makespan_seconds");
     for (const auto& [seconds, policy] : sorted)
         rows.add({policy, seconds_text(seconds), makespan_s > 0 ? fmt::format("{:.3f}", seconds / makespan_s) : "-"});
-    return "\nBy the recorded profile, without transfers, the policies would take\n" + rows.text(terminal_columns(STDOUT_FILENO));
+    return "\nBy the recorded profile, without transfers, the policies would take\n" +
+           rows.text(terminal_columns(STDOUT_FILENO));
 }
 
 std::vector<std::string> first_sentences(const Json& report, const RunAccount& account) {
