@@ -89,8 +89,8 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
         notes_.push_back(fmt::format("left out are {}, which need a profile: {}", left_out, problem));
 }
 
-std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform,
-                                      const nlohmann::json& report, RunProgress& progress) {
+std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform, const nlohmann::json& report,
+                                      RunProgress& progress) {
     folder_.emplace();
     std::string problem;
     if (runner.command().bundled && !runner.command().size.empty()) {
@@ -99,6 +99,7 @@ std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& 
         if (problem.empty()) runner.set_environment("APPORTION_PROFILES", file);
         return problem;
     }
+    if (!runner.command().launcher.empty()) return problem_of(report, runner);  // nodes learn apart from each other
     // A folder, where programs with several loads find one for each.
     for (const LoadProfile& learnt : learn_profiles(runner, 1, progress)) {
         if (!learnt.problem.empty()) {

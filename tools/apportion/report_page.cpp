@@ -208,7 +208,8 @@ std::string html_page(const Data& data, const std::string& title) {
         "<style>\n{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
         "<noscript><p>The tables and charts of this page are made by its script, which this browser does not "
         "run.</p></noscript>\n<main></main>\n"
-        "<footer>Made by apportion " APPORTION_VERSION " on {2:%Y-%m-%d}. Charts: Chart.js.</footer>\n"
+        "<footer>Made by apportion " APPORTION_VERSION
+        " on {2:%Y-%m-%d}. Charts: Chart.js.</footer>\n"
         "<script id=\"data\" type=\"application/json\">{3}</script>\n<!--\n{4}-->\n<script>\n{5}</script>\n"
         "<script>\n{6}</script>\n</body>\n</html>\n",
         escaped(shown(title)), page_style, fmt::gmtime(std::time(nullptr)), json_text(data), chart_licence,
