@@ -107,6 +107,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
     }
     std::vector<std::string> texts = world_.gather(apportion::to_text(own));
     description_.recorded = apportion::recorded_times_of_nodes(texts);
+    if (recovery_) recovery_->recorded(description_.recorded.processors);
 }
 
 /// What the others are to know of this rank.

@@ -221,9 +221,9 @@ TEST_CASE("late grants of node 0 are waited for: it computes in place") {
 }
 
 TEST_CASE("results that wait for node 0 to be done with the same units are fetched when it fails") {
-    // Node 0 is done after 1 s and begins with the units of node 1 after 8 s; they are computed there after 8.5 s.
-    std::vector<FakeNode> nodes{{1000}, {1000 / 8.5}};
-    nodes[0].fails_at_s = 8.8;
+    // Node 0 is done after 1 s and begins with the units of node 1 then; they are computed there after 1.5 s.
+    std::vector<FakeNode> nodes{{1000}, {1000 / 1.5}};
+    nodes[0].fails_at_s = 1.8;
     const NodesRun run = run_nodes(nodes, 2000, "equal", 50, 0);
     REQUIRE(run.done);
     CHECK(each_unit_once(run));
