@@ -29,9 +29,10 @@ std::optional<std::string> check_environment();
 std::optional<std::string> nodes_option();  ///< the outer policy
 std::optional<Units> initial_block_option();
 std::optional<Units> blocks_option();
-std::string profiles_option();     ///< empty: the user's folder
-std::string report_file_option();  ///< empty: none
-bool learn_option();               ///< what runs learn is kept, and used
+std::optional<Units> offset_option();  ///< of imbalance
+std::string profiles_option();         ///< empty: the user's folder
+std::string report_file_option();      ///< empty: none
+bool learn_option();                   ///< what runs learn is kept, and used
 bool trace_option();
 double stall_factor_option();        ///< 0: never
 std::string platform_file_option();  ///< empty: none

@@ -15,11 +15,15 @@
 // ("sufficiently" is 10 % here, as for PLB-HeC). A processor whose share is less than half a granule gets nothing, and
 // its model stays as it is. The time of a share includes its transfers to the processor, as the paper measures it.
 //
+// fpm-dynamic-published: algorithm 1 as it is printed, for loads that run again. The first run gives everybody n / p,
+// and every run after it the partition of models that the runs before refined, however little that gains.
+//
 // Good for: iterative applications. A single run waits for the slowest processor after each round.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "models/partial_model.hpp"
@@ -35,8 +39,12 @@ constexpr double kCloseTimes = 0.1;  // of the longest
 constexpr double kRoundGrowth = 4;   // units of a round, of those of the one before
 constexpr double kLastRound = 0.5;   // a round that would take more of what is left takes all of it
 
+enum class Variant { improved, printed };
+
 class FpmDynamic final : public Policy {
   public:
+    explicit FpmDynamic(Variant variant) : variant_(variant) {}
+
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
@@ -60,6 +68,7 @@ class FpmDynamic final : public Policy {
     void begin_round(std::span<const double> shares, double now_s, Units remaining, const char* reason);
     void end_round(double now_s, Units remaining);
 
+    Variant variant_;
     LoadDescription load_;
     std::vector<Lane> lanes_;
     SynchronisedRound round_;
@@ -98,6 +107,12 @@ void FpmDynamic::begin(const LoadDescription& load) {
     for (Lane& lane : lanes_) lane.computed = 0, lane.end_s = 0, lane.lost = false;
     round_ = {};
     one_round_ = all_measured();
+    if (variant_ == Variant::printed) {
+        round_units_ = static_cast<double>(load.units);
+        const std::vector<double> equal(lanes_.size(), round_units_ / static_cast<double>(lanes_.size()));
+        return begin_round(one_round_ ? partition(round_units_) : equal, 0, load.units,
+                           one_round_ ? "refined models" : "equal shares");
+    }
     if (!same_load) rebalancer_.forget();
     if (!one_round_) {
         round_units_ = 0;
@@ -218,6 +233,12 @@ extern const PolicyEntry fpm_dynamic_policy;
 const PolicyEntry fpm_dynamic_policy{
     .name = "fpm-dynamic",
     .description = "shares by partial functional performance models, refined round by round and from run to run",
-    .make = make_policy<FpmDynamic>};
+    .make = [] { return std::unique_ptr<Policy>(std::make_unique<FpmDynamic>(Variant::improved)); }};
+
+extern const PolicyEntry fpm_dynamic_published_policy;
+const PolicyEntry fpm_dynamic_published_policy{
+    .name = "fpm-dynamic-published",
+    .description = "equal shares, and new ones by partial functional models in every run after it",
+    .make = [] { return std::unique_ptr<Policy>(std::make_unique<FpmDynamic>(Variant::printed)); }};
 
 }  // namespace apportion

@@ -4,14 +4,17 @@
 // ones get less, by the offset that Algorithm 1 finds (Lastovetsky, Szustak, Wyrzykowski, EULAG, section 4;
 // planners/imbalance.hpp). Pays where a larger size can take less time.
 //
-// With a recorded profile (learnt times are too few, and never fall), the offsets are those of the planned steps
+// A given offset (APPORTION_OFFSET) is used as it is, as in the paper's tables of all offsets.
+// Else, with a recorded profile (learnt times are too few, and never fall), the offsets are those of the planned steps
 // (recorded_plan.hpp). Without one, a load that is submitted again adapts itself (section 5.6; offset_search.hpp).
 // Beyond the paper: unlike processors are refused.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "policies/config.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "policies/shared/offset_search.hpp"
 #include "policies/shared/static_policy.hpp"
@@ -83,8 +86,9 @@ class Imbalance final : public Policy {
                     "imbalance needs identical processors, but '{}' and '{}' are not; choose another policy, or let "
                     "StarPU use alike ones only (STARPU_NCPU, STARPU_NCUDA)",
                     load.processors.front().name, processor.name));
-        recorded_ = load.recorded.processors.size() == load.processors.size() && !load.recorded.learnt;
-        if (!recorded_) {
+        given_ = given_offset(load);
+        recorded_ = !given_ && load.recorded.processors.size() == load.processors.size() && !load.recorded.learnt;
+        if (!recorded_ && !given_) {
             const Units before = search_.offset();
             search_.begin(load, ended_well_);
             if (search_.offset() != before) static_.forget_plan();
@@ -101,7 +105,7 @@ class Imbalance final : public Policy {
 
     void block_finished(const FinishedBlock& block) override {
         static_.block_finished(block);
-        if (!recorded_) search_.add(block);
+        if (!recorded_ && !given_) search_.add(block);
     }
 
     void processor_lost(int processor) override {
@@ -113,13 +117,24 @@ class Imbalance final : public Policy {
         PolicyReport report = static_.report();
         if (recorded_) return report;
         report.profile.clear();
-        report.note = search_.note();
+        report.note = given_ ? fmt::format("the offset {} was given", *given_) : search_.note();
         for (PlannedDistribution& distribution : report.distributions)
-            distribution.predicted_end_s = search_.predicted_s();
+            distribution.predicted_end_s = given_ ? NAN : search_.predicted_s();
         return report;
     }
 
   private:
+    static std::optional<Units> given_offset(const LoadDescription& load) {
+        const std::optional<Units> offset = offset_option();
+        const Units share = load.units / std::max<Units>(static_cast<Units>(load.processors.size()), 1);
+        if (offset && (*offset > share || *offset % load.granularity != 0))
+            throw PolicyError(
+                fmt::format("APPORTION_OFFSET is {}, but an equal share of {} units on {} processors is {}; give a "
+                            "multiple of {} that is no larger",
+                            *offset, load.units, load.processors.size(), share, load.granularity));
+        return offset;
+    }
+
     /// Stands in for times that nobody knows: all shares as one block, where memory does not bound it.
     static LoadDescription without_profile(const LoadDescription& load) {
         LoadDescription assumed = load;
@@ -134,12 +149,13 @@ class Imbalance final : public Policy {
         if (recorded_) return algorithm_1(problem);
         const Teams teams = teams_of(problem, 1);
         Plan plan;
-        plan.shares = shares_at(teams, first_plan_ ? search_.offset() : 0, problem.lost.size());
+        plan.shares = shares_at(teams, first_plan_ ? given_.value_or(search_.offset()) : 0, problem.lost.size());
         return plan;
     }
 
     StaticPolicy static_{[this](const RecordedProblem& problem) { return plan(problem); }};
     OffsetSearch search_;
+    std::optional<Units> given_{};  ///< offset
     bool recorded_ = false;
     bool first_plan_ = false;  ///< of this run
     bool ended_well_ = true;   ///< nobody was lost in the run before

@@ -32,6 +32,7 @@ constexpr PlannerEntry kPlanners[] = {
     {"hpopta", "exact, for any measured times (default)", plan_hpopta},
     {"hpopta-published", "the same by the published branch and bound; slow for many sizes", plan_hpopta_published},
     {"popta", "exact, for identical processors", plan_popta},
+    {"popta-published", "the same by the published dynamic programme", plan_popta_published},
     {"two-level", "over nodes, then within each; processor \"node/name\"",
      [](const PlanProblem& p) { return plan_two_level(p); }},
     {"smooth-fpm", "the optimum for speeds smoothed by polynomials", plan_smooth_fpm},

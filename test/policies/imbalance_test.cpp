@@ -102,6 +102,21 @@ TEST_CASE("imbalance with a profile takes the offset of Algorithm 1") {
     CHECK(policy->report().distributions[0].predicted_end_s == Approx(1.346));
 }
 
+TEST_CASE("imbalance takes an offset that is given, and refuses one that is larger than an equal share") {
+    FakePlatform platform = plain_platform({100, 100, 100, 100});
+    for (FakeWorker& worker : platform.workers) worker.kind = 0;
+    const LoadDescription load = without_profile(platform, 480);
+    const auto policy = find_policy("imbalance")->make();
+    setenv("APPORTION_OFFSET", "9", 1);
+    const FakeRun result = run(platform, *policy, load);
+    setenv("APPORTION_OFFSET", "121", 1);
+    CHECK_THROWS_WITH(policy->begin(load), ContainsSubstring("an equal share of 480 units on 4 processors is 120"));
+    unsetenv("APPORTION_OFFSET");
+    for (int processor = 0; processor < 4; ++processor)
+        CHECK(result.units_of(processor) == (processor % 2 ? 129 : 111));
+    CHECK(policy->report().note == "the offset 9 was given");
+}
+
 TEST_CASE("imbalance without a profile finds its offset over the first submissions and keeps it") {
     FakePlatform platform = plain_platform({100, 100, 100, 100});
     for (FakeWorker& worker : platform.workers) {

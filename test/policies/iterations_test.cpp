@@ -129,6 +129,16 @@ TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
     CHECK(report.models.at(0).samples >= 2);
 }
 
+TEST_CASE("fpm-dynamic-published begins with equal shares and goes on as algorithm 1 of its paper") {
+    Application application("fpm-dynamic-published", one_slow());
+    const Iteration first = application.iterate();
+    for (int p = 0; p < 4; ++p) CHECK(first.run.units_of(p) == kUnits / 4);
+    const Iteration second = application.iterate();
+    CHECK(second.run.units_of(1) == Approx(kUnits / 13.0).epsilon(0.01));
+    CHECK(second.difference < 0.01);
+    CHECK(application.iterate().moved < kUnits / 100);
+}
+
 TEST_CASE("fpm-dynamic begins another load with the models it has") {
     const FakePlatform platform = plain_platform({4000, 1000});
     const auto policy = find_policy("fpm-dynamic")->make();

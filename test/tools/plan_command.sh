@@ -54,6 +54,24 @@ expect 0 'ilp: 7 units in 9.3 s, optimal' --instance instance.json --units 7 --n
 expect 0 'ilp: 64 units in 5.30299 s, optimal' --instance "$examples/instance.json" --units 64
 expect 0 '(?s)ilp .*ilp-milp.*min-min-v1.*min-min-v2.*proportional' --instance instance.json --units 7 --algorithm all
 
+# Distributions that are given.
+expect 0 'given: 30 units in 10 s' --profiles profile.csv --shares 10,20
+expect 0 '"makespan_seconds": 4.5,' --instance instance.json --shares 4,1 --json
+expect 0 'given: 64 units in 11.939' --instance "$examples/instance-1024.json" --shares 11,0,12,0,18,18,0,1,2,2
+expect 0 'ilp: 1024 units in 496.441 s, optimal' --instance "$examples/instance-2048.json" --units 1024
+expect 2 "--shares: '-1' is no share; give whole numbers from 0 to 2\^50" --profiles profile.csv --shares 10,-1
+expect 2 '--shares: has 3 numbers, but there are 2 processors: slow, fast' --profiles profile.csv --shares 10,10,10
+expect 2 "--shares: 15 units of 'fast' were not measured" --profiles profile.csv --shares 10,15
+
+# How rough speeds are: 10/1, 20/1, 30/3 and 40/2 units a second have a maximum at 20 and a minimum at 30.
+printf '%s\n' processor,units,seconds a,10,1 a,20,1 a,30,3 a,40,2 >rough.csv
+expect 0 '(?s)"pairs": 1,\s*"largest_percent": 100.0,\s*"mean_percent": 100.0,\s*"from_units": 20,\s*"to_units": 30' \
+    --profiles rough.csv --variation --json
+expect 0 'cpm at 20 ' --profiles profile.csv --condition --references 20
+# 16 blocks of a matrix, 8 for each.
+printf '%s\n' processor,units,seconds a,4,4 a,16,16 b,4,4 b,16,16 >alike.csv
+expect 0 '(?s)rectangle.*a +0 +0 +2 +4.*b +2 +0 +2 +4.*half perimeters: 12' --profiles alike.csv --matrix 4 --algorithm fpm
+
 # Two distributions of 10 + 10 units take 10 s.
 printf '%s\n' processor,units,seconds a,10,10 a,20,10 b,10,10 b,20,10 >equal.csv
 expect 0 '(?s)a +20 .*b +0' --profiles equal.csv --units 20 --previous a=20

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "codelets/io/gnuplot.hpp"
@@ -16,8 +17,10 @@
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/plan_condition.hpp"
+#include "tools/apportion/plan_given.hpp"
 #include "tools/apportion/plan_output.hpp"
 #include "tools/apportion/plan_plot.hpp"
+#include "tools/apportion/plan_variation.hpp"
 #include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
@@ -25,8 +28,12 @@ namespace apportion {
 namespace {
 
 struct PlanOptions {
-    std::string profiles, instance, algorithm, maxima, previous, network = "serial", plot;
-    std::string numbers;  ///< --units as given
+    std::string profiles, instance, algorithm, maxima, previous, network = "serial", plot, shares;
+    std::vector<Units> references;
+    double work_power = 1;
+    bool variation = false;
+    Units matrix_side = 0;  ///< 0: not given
+    std::string numbers;    ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
     bool json = false, condition = false;
@@ -93,6 +100,12 @@ int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, c
     return 0;
 }
 
+int print_given(const PlanOptions& options, PlanSubject& subject, const Plan& plan) {
+    subject.units = std::accumulate(plan.shares.begin(), plan.shares.end(), Units{0});
+    std::cout << (options.json ? plan_json(subject, plan) : plan_table(subject, plan));
+    return 0;
+}
+
 PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) {
     PlanProblem problem;
     problem.units = options.units;
@@ -118,8 +131,11 @@ int plan_profile(PlanOptions options) {
     PlanSubject subject;
     subject.units = options.units;
     subject.profile = &problem;
+    subject.matrix_side = options.matrix_side;
     for (const ProcessorProfile& processor : profile.processors) subject.processors.push_back(processor.name);
     if (!options.plot.empty()) check_plot(options.plot);
+    if (!options.shares.empty())
+        return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     if (options.algorithm.empty()) options.algorithm = "hpopta";
     const int status = plan_and_print(options, registered_planners(), subject,
                                       [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
@@ -130,8 +146,16 @@ int plan_profile(PlanOptions options) {
 int show_condition(const PlanOptions& options) {
     const std::vector<Units> numbers =
         options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
-    const ConditionReport report = check_condition(profile_problem(options, read_profile(options.profiles)), numbers);
+    const ConditionReport report = check_condition(profile_problem(options, read_profile(options.profiles)), numbers,
+                                                   {options.references, options.work_power});
     std::cout << (options.json ? condition_json(report) : condition_table(report));
+    return 0;
+}
+
+int show_variation(const PlanOptions& options) {
+    const std::vector<SpeedVariation> found =
+        speed_variations(profile_problem(options, read_profile(options.profiles)), options.work_power);
+    std::cout << (options.json ? variation_json(found) : variation_table(found));
     return 0;
 }
 
@@ -142,6 +166,8 @@ int plan_instance(PlanOptions options) {
     problem.granularity = options.granularity;
     problem.network = options.network == "parallel" ? Network::kParallel : Network::kSerial;
     for (const AssignmentUnit& unit : problem.units) subject.processors.push_back(unit.name);
+    if (!options.shares.empty())
+        return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     if (!options.maxima.empty()) {
         const std::vector<Units> maxima = parse_units("--max", options.maxima, subject.processors, kNoLimit);
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
@@ -168,6 +194,20 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_option("--algorithm", options->algorithm,
                          fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
                                      names(registered_planners()), names(registered_assignment_planners())));
+    CLI::Option* shares = plan->add_option("--shares", options->shares,
+                                           "Plan nothing: tell how long these shares take, one per processor")
+                              ->type_name("UNITS,UNITS,...")
+                              ->excludes(algorithm)
+                              ->excludes(units);
+    CLI::Option* matrix =
+        plan->add_option(
+                "--matrix", options->matrix_side,
+                "Distribute the blocks of a matrix of N x N blocks, and arrange the shares as rectangles in columns")
+            ->check(CLI::Range(Units{1}, Units{1} << 25))
+            ->type_name("N")
+            ->needs(profiles)
+            ->excludes(units)
+            ->excludes(shares);
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--previous", options->previous,
@@ -188,16 +228,45 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                    "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
         ->needs(profiles)
         ->excludes(algorithm)
+        ->excludes(shares)
         ->excludes(plot);
-    plan->callback([options, &run, profiles, instance, units] {
+    CLI::Option* variation = plan->add_flag("--variation", options->variation,
+                                            "Tell how much the speeds vary between neighbouring minima and maxima")
+                                 ->needs(profiles)
+                                 ->excludes(algorithm)
+                                 ->excludes(shares)
+                                 ->excludes(plot);
+    CLI::Option* condition = plan->get_option("--condition")->excludes(variation);
+    plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->type_name("UNITS,...")
+        ->needs(condition);
+    plan->add_option(
+            "--work-power", options->work_power,
+            "With --condition and --variation: the work of x units is x to this power, 3 where a unit is a row "
+            "of an x by x product")
+        ->check(CLI::Range(1.0, 4.0))
+        ->needs(profiles)
+        ->capture_default_str();
+    plan->callback([options, &run, profiles, instance, units, shares, matrix] {
         if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
+        if (options->variation) {
+            run = [options] { return show_variation(*options); };
+            return;
+        }
         if (options->condition) {
             run = [options] { return show_condition(*options); };
             return;
         }
         if (!(options->time_limit_s > 0))
             throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0");
-        if (units->empty()) throw CLI::RequiredError("--units");
+        if (!matrix->empty()) options->units = options->matrix_side * options->matrix_side;
+        if (!shares->empty() || !matrix->empty()) {
+            run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
+            return;
+        }
+        if (units->empty()) throw CLI::RequiredError("--units or --shares");
         const std::optional<Units> number = whole_number(options->numbers);
         if (!number)
             throw CLI::ValidationError("--units",

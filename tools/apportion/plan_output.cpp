@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/io/shown.hpp"
+#include "policies/planners/matrix_columns.hpp"
 
 namespace apportion {
 
@@ -45,7 +46,33 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
+    if (subject.matrix_side > 0) {
+        const MatrixColumns matrix = arrange_in_columns(plan.shares, subject.matrix_side);
+        json["half_perimeters"] = matrix.half_perimeters;
+        for (std::size_t i = 0; i < plan.shares.size(); ++i) {
+            const Rectangle& r = matrix.rectangles[i];
+            json["shares"][i].update(nlohmann::ordered_json{{"first_row", r.first_row},
+                                                            {"first_column", r.first_column},
+                                                            {"rows", r.rows},
+                                                            {"columns", r.columns}});
+        }
+    }
     return json;
+}
+
+/// The rectangles of a matrix, a line each.
+std::string rectangle_table(const PlanSubject& subject, const Plan& plan, std::size_t width) {
+    const MatrixColumns matrix = arrange_in_columns(plan.shares, subject.matrix_side);
+    std::string out = fmt::format("\n{:<{}}  {:>9}  {:>12}  {:>9}  {:>9}\n", "rectangle", width, "first row",
+                                  "first column", "rows", "columns");
+    for (std::size_t i = 0; i < plan.shares.size(); ++i) {
+        const Rectangle& r = matrix.rectangles[i];
+        out += fmt::format("{:<{}}  {:>9}  {:>12}  {:>9}  {:>9}\n", shown(subject.processors[i]), width, r.first_row,
+                           r.first_column, r.rows, r.columns);
+    }
+    return out + fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}\n",
+                             matrix.half_perimeters, plan.shares.size(),
+                             (std::ssize(plan.shares) + 1) * subject.matrix_side);
 }
 
 /// In percent. An interpolated time may be below the best that was measured: that says nothing.
@@ -83,7 +110,8 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
     out += fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
                        subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
                        verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, readable(plan.solve_s));
-    return is_measured(subject, plan) ? out : out + kInterpolated;
+    if (!is_measured(subject, plan)) out += kInterpolated;
+    return subject.matrix_side > 0 ? out + rectangle_table(subject, plan, width) : out;
 }
 
 std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
-// solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}].
+// solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a matrix also
+// half_perimeters, and each share has first_row, first_column, rows and columns.
 #pragma once
 
 #include <span>
@@ -16,6 +17,7 @@ struct PlanSubject {
     Units units = 0;
     std::vector<std::string> processors;
     const PlanProblem* profile = nullptr;  ///< null: every size has a known time
+    Units matrix_side = 0;  ///< of the matrix whose blocks are the units, arranged in rectangles; 0: none
 };
 
 /// Whether the plan's times are those of measured sizes; else some are interpolated or continued.

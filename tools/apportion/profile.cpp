@@ -45,6 +45,7 @@ struct ProfileOptions {
     std::string app, kernel, import_starpu, export_starpu, show, forget;  ///< one of them, or
     bool list = false;
     bool json = false;
+    bool square = false;
     std::string sizes, out, profiles, platform;
     std::string units_from = "footprint";
     std::string size = "1024";
@@ -218,9 +219,20 @@ int measure(ProfileOptions options) {
     return complete ? 0 : kInterrupted;
 }
 
+int record_square(const ProfileOptions& options) {
+    if (options.sizes.empty() || options.out.empty()) throw UserError("--square: give --sizes and --out as well");
+    const std::vector<Units> sizes = parse_sizes(options.sizes);
+    const Profile profile = square_profile(options.app, options.platform, sizes);
+    save_profile(options.out, profile);
+    fmt::print("{}: {} points of {} processors\n", shown(options.out), sizes.size() * profile.processors.size(),
+               profile.processors.size());
+    return 0;
+}
+
 int record_platform(const ProfileOptions& options) {
     if (options.app.empty()) throw UserError("--platform: give the application by --app NAME");
     check(options);
+    if (options.square) return record_square(options);
     PlatformProfile profile = platform_profile(
         options.app, options.size, options.platform,
         options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes), options.measure.samples);
@@ -328,8 +340,14 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
     subject->add_option("--forget", options->forget, "Remove what runs learnt of a load, in a file, or all of it")
         ->type_name("LOAD|FILE|all");
     subject->require_option(0, 1);
-    profile->add_option("--platform", options->platform, "Record the application's true times on a simulated platform")
-        ->type_name("NAME|FILE");
+    CLI::Option* platform =
+        profile
+            ->add_option("--platform", options->platform, "Record the application's true times on a simulated platform")
+            ->type_name("NAME|FILE");
+    profile
+        ->add_flag("--square", options->square,
+                   "Of problems of x by x, x from --sizes, instead of x units of one problem")
+        ->needs(platform);
     profile
         ->add_option("--out", options->out,
                      "The profile (default: where programs look for it, see APPORTION_PROFILES); one that was "

@@ -99,4 +99,24 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
     return result;
 }
 
+Profile square_profile(const std::string& app, const std::string& platform_name, const std::vector<Units>& sizes) {
+    const Platform platform = simulated::load_platform(platform_name);
+    if (!platform.kernels.contains(app))
+        throw UserError(
+            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
+                        platform_name, app, app));
+    Profile profile;
+    profile.notes = {{"kernel", app}, {"mode", fmt::format("true times of x by x problems on {}", platform.name)}};
+    for (const Device& device : platform.devices) {
+        ProcessorProfile& processor = profile.processors.emplace_back();
+        processor.name = device.name;
+        for (const Units units : sizes) {
+            const auto x = static_cast<double>(units);
+            processor.points.push_back(
+                {units, simulated::true_seconds(platform, device, app, {.m = x, .n = x, .k = x}, x), 0, 0});
+        }
+    }
+    return profile;
+}
+
 }  // namespace apportion

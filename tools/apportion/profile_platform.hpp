@@ -27,4 +27,9 @@ struct PlatformProfile {
 PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform,
                                  const std::vector<Units>& sizes, const SampleOptions& samples);
 
+/// Times of x x x problems instead, as HPOPTA's paper profiles its processors: a share of x units is x of the units
+/// that a problem of size x has. One processor per device of the platform, `sizes` as above but given. What does not
+/// fit a memory is left to the platform's times. Throws UserError and PlatformError.
+Profile square_profile(const std::string& app, const std::string& platform, const std::vector<Units>& sizes);
+
 }  // namespace apportion

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/continuous/smooth_fpm.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include "models/speed_trend.hpp"
@@ -9,15 +10,17 @@
 
 namespace apportion {
 
-PlanProblem smoothed(const PlanProblem& problem) {
+PlanProblem smoothed(const PlanProblem& problem, double work_power) {
     PlanProblem smooth = problem;
     for (DiscreteTimes& times : smooth.processors) {
         std::vector<BlockTime> samples;
         for (std::size_t k = 0; k < times.points.size(); ++k)
-            samples.push_back({static_cast<double>(times.points[k]), times.seconds[k]});
+            samples.push_back({static_cast<double>(times.points[k]),
+                               times.seconds[k] / std::pow(static_cast<double>(times.points[k]), work_power - 1)});
         const auto trend = SpeedTrend::through(samples);
         if (!trend) continue;
-        for (std::size_t k = 0; k < samples.size(); ++k) times.seconds[k] = trend->seconds(samples[k].units);
+        for (std::size_t k = 0; k < samples.size(); ++k)
+            times.seconds[k] = trend->seconds(samples[k].units) * std::pow(samples[k].units, work_power - 1);
     }
     return smooth;
 }

@@ -6,7 +6,7 @@
 using namespace apportion;
 using namespace profiles;
 
-TEST_CASE("popta is optimal for identical processors of every shape") {
+TEST_CASE("popta, as published or not, is optimal for identical processors of every shape") {
     const int shape = GENERATE(range(0, kShapes));
     Generator generator(static_cast<unsigned>(shape));
     int possible = 0;
@@ -18,12 +18,13 @@ TEST_CASE("popta is optimal for identical processors of every shape") {
         const std::vector<double> makespans = smallest_makespans(problem, most_units(problem) + 2);
         problem.units = generator.units(problem);
         const double expected = makespans[static_cast<std::size_t>(problem.units)];
-        const Plan plan = plan_popta(problem);
-        if (std::isfinite(expected)) {
-            require_optimal(problem, problem.units, plan, expected);
-            ++possible;
-        } else {
-            require_impossible(problem.units, plan, makespans);
+        for (const Plan& plan : {plan_popta(problem), plan_popta_published(problem)}) {
+            if (std::isfinite(expected)) {
+                require_optimal(problem, problem.units, plan, expected);
+                ++possible;
+            } else {
+                require_impossible(problem.units, plan, makespans);
+            }
         }
     }
     CHECK(possible > 10);
@@ -54,4 +55,15 @@ TEST_CASE("popta refuses processors that are not identical") {
     CHECK(plan_popta(problem).failure ==
           "popta plans identical processors, but 'A' and 'A' differ in their maxima; use hpopta");
     CHECK(plan_popta({}).failure == "there is no processor");
+}
+
+TEST_CASE("popta as published refuses a number of units that its memory cannot hold") {
+    PlanProblem problem;
+    problem.processors.resize(4, {"team", {1'000'000'000}, {1}});
+    problem.units = 4'000'000'000;
+    CHECK(plan_popta_published(problem).failure ==
+          "popta-published would need a memory of 20000 million cells for 4000000000 units; use popta or a coarser "
+          "granularity");
+    problem.granularity = 1'000'000'000;
+    require_optimal(problem, problem.units, plan_popta_published(problem), 1);
 }

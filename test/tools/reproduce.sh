@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# reproduce.sh REPRODUCE SOURCE BUILD: the papers' pages are what the CSV files make, some simulated and planned figures
+# come out again as they are kept, and what tools/reproduce refuses. BUILD has the folders real and simgrid; without: pages only.
+set -euo pipefail
+tool=$1 source=$2 build=${3:-}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+refuses() { # the text that must be in the message, then arguments
+    local text=$1 status=0
+    shift
+    "$tool" "$@" >"$folder/out" 2>"$folder/err" || status=$?
+    [ $status -ne 0 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" = 1 ] && [[ $(cat "$folder/err") == *"$text"* ]] ||
+        fail "$*: exit status $status, $(cat "$folder/out" "$folder/err")"
+}
+
+"$tool" --check || fail "pages differ from results/"
+refuses 'name a paper, or all'
+refuses 'magic is no paper; use hpopta, plb-hec,' magic
+refuses '--only nothing: there is no such table' ilp --only nothing
+refuses 'build it with tools/build' ilp --build "$folder"
+
+# A changed figure is seen on the page and by finding it again.
+mkdir "$folder/copy"
+cp -r "$source/tools" "$source/docs" "$source/results" "$source/codelets" "$folder/copy"
+sed -i '0,/5.303/s//5.304/' "$folder/copy/results/ilp/optimal.csv"
+status=0
+"$folder/copy/tools/reproduce" --check 2>"$folder/err" || status=$?
+[ $status -ne 0 ] && grep -q 'docs/papers/ilp.md: is not what results/ilp makes; run tools/reproduce ilp' "$folder/err" ||
+    fail "a changed CSV file: $status, $(cat "$folder/err")"
+[ -n "$build" ] || exit 0
+status=0
+"$folder/copy/tools/reproduce" ilp --only optimal --sample --build "$build" --kept "$folder/kept" >"$folder/out" 2>"$folder/err" || status=$?
+[ $status -ne 0 ] && grep -q 'optimal.csv: published_s is 5.304 of .* but now 5.303' "$folder/err" ||
+    fail "a changed figure: $status, $(cat "$folder/out" "$folder/err")"
+"$tool" --sample --build "$build" --kept "$folder/kept" || fail "figures are not what they were"

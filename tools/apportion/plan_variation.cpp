@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/plan_variation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/io/shown.hpp"
+#include "models/speed_trend.hpp"
+#include "policies/planners/discrete_problem.hpp"
+#include "tools/apportion/command.hpp"
+
+namespace apportion {
+
+namespace {
+
+struct Extremum {
+    Units units;
+    double speed;
+    bool minimum;
+};
+
+/// The first and the last size are no extrema; of a plateau the first size is.
+std::vector<Extremum> extrema(const DiscreteTimes& times, double work_power) {
+    std::vector<Extremum> found;
+    const auto speed = [&](std::size_t k) {
+        return std::pow(static_cast<double>(times.points[k]), work_power) / times.seconds[k];
+    };
+    int direction = 0;
+    for (std::size_t k = 1; k < times.points.size(); ++k) {
+        const double before = speed(k - 1), here = speed(k);
+        const int now = here > before ? 1 : here < before ? -1 : 0;
+        if (now == 0) continue;
+        if (direction != 0 && now != direction) found.push_back({times.points[k - 1], before, now > 0});
+        direction = now;
+    }
+    return found;
+}
+
+std::optional<SpeedTrend> band(const std::vector<Extremum>& found, bool minimum) {
+    std::vector<BlockTime> samples;
+    for (const Extremum& extremum : found)
+        if (extremum.minimum == minimum)
+            samples.push_back(
+                {static_cast<double>(extremum.units), static_cast<double>(extremum.units) / extremum.speed});
+    return SpeedTrend::through(samples);
+}
+
+void add_bands(const std::vector<Extremum>& found, SpeedVariation& variation) {
+    const std::optional<SpeedTrend> lower = band(found, true), upper = band(found, false);
+    if (!lower || !upper) return;
+    double largest = 0, sum = 0;
+    std::size_t number = 0;
+    for (const Extremum& extremum : found) {
+        if (!extremum.minimum) continue;
+        const double low = lower->speed(static_cast<double>(extremum.units));
+        const double pct = 100 * (upper->speed(static_cast<double>(extremum.units)) / low - 1);
+        largest = std::max(largest, pct);
+        sum += pct;
+        ++number;
+    }
+    variation.largest_band_pct = largest;
+    variation.mean_band_pct = sum / static_cast<double>(number);
+}
+
+}  // namespace
+
+std::vector<SpeedVariation> speed_variations(const PlanProblem& problem, double work_power) {
+    if (std::string reason = why_invalid(problem); !reason.empty()) throw UserError(reason);
+    std::vector<SpeedVariation> variations;
+    for (const DiscreteTimes& times : problem.processors) {
+        SpeedVariation& variation = variations.emplace_back();
+        variation.processor = times.processor;
+        const std::vector<Extremum> found = extrema(times, work_power);
+        for (std::size_t k = 1; k < found.size(); ++k) {
+            const double a = found[k - 1].speed, b = found[k].speed;
+            const double pct = 100 * std::abs(a - b) / std::min(a, b);
+            variation.mean_pct += pct;
+            ++variation.pairs;
+            if (pct <= variation.largest_pct) continue;
+            variation.largest_pct = pct;
+            variation.from = found[k - 1].units;
+            variation.to = found[k].units;
+        }
+        if (variation.pairs > 0) variation.mean_pct /= static_cast<double>(variation.pairs);
+        add_bands(found, variation);
+    }
+    return variations;
+}
+
+std::string variation_table(const std::vector<SpeedVariation>& variations) {
+    std::size_t width = 9;
+    for (const SpeedVariation& v : variations) width = std::max(width, shown(v.processor).size());
+    std::string out = fmt::format("{:<{}}  {:>6}  {:>9}  {:>7}  {:<17}  {:>14}  {:>11}\n", "processor", width, "pairs",
+                                  "largest %", "mean %", "between", "largest band %", "mean band %");
+    const auto band = [](const std::optional<double>& pct) { return pct ? fmt::format("{:.1f}", *pct) : "-"; };
+    for (const SpeedVariation& v : variations)
+        out +=
+            fmt::format("{:<{}}  {:>6}  {:>9.1f}  {:>7.1f}  {:<17}  {:>14}  {:>11}\n", shown(v.processor), width,
+                        v.pairs, v.largest_pct, v.mean_pct, v.pairs > 0 ? fmt::format("{} and {}", v.from, v.to) : "-",
+                        band(v.largest_band_pct), band(v.mean_band_pct));
+    return out;
+}
+
+std::string variation_json(const std::vector<SpeedVariation>& variations) {
+    auto list = nlohmann::ordered_json::array();
+    const auto known = [](const std::optional<double>& pct) {
+        return pct ? nlohmann::ordered_json(*pct) : nlohmann::ordered_json();
+    };
+    for (const SpeedVariation& v : variations)
+        list.push_back({{"processor", v.processor},
+                        {"pairs", v.pairs},
+                        {"largest_percent", v.largest_pct},
+                        {"mean_percent", v.mean_pct},
+                        {"from_units", v.pairs > 0 ? nlohmann::ordered_json(v.from) : nlohmann::ordered_json()},
+                        {"to_units", v.pairs > 0 ? nlohmann::ordered_json(v.to) : nlohmann::ordered_json()},
+                        {"largest_band_percent", known(v.largest_band_pct)},
+                        {"mean_band_percent", known(v.mean_band_pct)}});
+    return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace apportion

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""HPOPTA's results: the worked example (Figs 3-12), the speed functions of its server (Figs 1, 2, 13, 15) with their
+variations and bands, gains over smooth functions and constant speeds (section 6.2, Figs 14, 16), and clusters (6.3), all
+on the simulated server or planned."""
+import csv
+import io
+import math
+import statistics
+
+from papers.tables import Table, markdown
+
+# The paper's grids, ranges of n and reference sizes (section 6.2); work is that of an x by x problem.
+APPS = {"matmul": {"step": 64, "largest": 44800, "from": 6400, "to": 134400, "power": 3, "references": [4736, 28672, 44800]},
+        "fft2d": {"step": 16, "largest": 24000, "from": 1600, "to": 72000, "power": 2, "references": [4320, 13824, 24000]}}
+PROCESSORS = ["Haswell, 22 cores", "K40c", "Xeon Phi 3120P"]
+LARGEST_PRIME = 127  # of an FFT's size; CUFFT fails above
+
+
+def is_allowed(app, size):
+    if app != "fft2d":
+        return True
+    for factor in range(2, LARGEST_PRIME + 1):
+        while size % factor == 0:
+            size //= factor
+    return size == 1
+
+
+def profile(runs, app):
+    """Of x by x problems, as the paper measures them, at its sizes."""
+    grid = APPS[app]
+    file = runs.file("square.csv", runs.apportion, "profile", "--square", "--app", app, "--platform", "hclserver", "--sizes",
+                     f"{grid['step']}:{grid['largest']}:{grid['step']}", "--out", "{out}")
+    rows = list(csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")))
+    return [row for row in rows if is_allowed(app, int(row["units"]))]
+
+
+def profile_file(runs, app, nodes=1):
+    """nodes > 1: a cluster of such servers, named for the planner two-level."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["processor", "units", "seconds"])
+    for node in range(nodes):
+        for row in profile(runs, app):
+            name = row["processor"] if nodes == 1 else f"node{node}/{row['processor']}"
+            writer.writerow([name, row["units"], row["seconds"]])
+    return runs.text_file(f"hclserver-{app}-{nodes}.csv", out.getvalue())
+
+
+def times(runs, app):
+    """processor -> size -> seconds."""
+    found = {name: {} for name in PROCESSORS}
+    for row in profile(runs, app):
+        found[row["processor"]][int(row["units"])] = float(row["seconds"])
+    return found
+
+
+def condition(runs, file, app, units):
+    return runs.json(runs.apportion, "plan", "--profiles", file, "--condition", "--units", units, "--work-power",
+                     APPS[app]["power"], "--references", ",".join(map(str, APPS[app]["references"])), "--json")
+
+
+# Section 4's example: times of 1 to 16 units.
+EXAMPLE = [[6, 13, 2, 12, 14, 14, 13, 1, 3, 4, 20, 2, 11, 5, 3, 10], [12, 10, 7, 6, 4, 4, 8, 1, 3, 16, 13, 13, 16, 18, 20, 17],
+           [1, 7, 4, 4, 8, 9, 1, 14, 13, 14, 19, 15, 18, 18, 16, 19], [6, 3, 4, 4, 3, 2, 7, 9, 13, 14, 13, 16, 19, 17, 15, 20]]
+
+
+def example(runs, case):
+    file = runs.text_file("example.csv", "processor,units,seconds\n" + "".join(
+        f"P{p},{x},{t}\n" for p, row in enumerate(EXAMPLE) for x, t in enumerate(row, 1)))
+    plan = runs.plan("--profiles", file, "--units", 16, "--algorithm", case["algorithm"])
+    shares = " ".join(str(share["units"]) for share in plan["shares"])
+    published = {"equal": ("4 4 4 4", 12)}.get(case["algorithm"], ("8 8 0 0", 1))
+    return [case | {"published_shares": published[0], "published": published[1], "shares": shares,
+                    "ours": int(plan["makespan_seconds"]), "proven": "yes" if plan["optimal"] else "no"}]
+
+
+RELATIVE = {("matmul", 4736): (0.34, 0.59, 0.07), ("matmul", 28672): (0.27, 0.55, 0.18), ("matmul", 44800): (0.27, 0.49, 0.24),
+            ("fft2d", 4320): (0.18, 0.78, 0.04), ("fft2d", 13824): (0.69, 0.26, 0.05), ("fft2d", 24000): (0.60, 0.35, 0.05)}
+
+
+def relative_speeds(runs, case):
+    speeds = [1 / of_processor[case["size"]] for of_processor in times(runs, case["app"]).values()]
+    published = RELATIVE[case["app"], case["size"]]
+    return [case | {"published": " : ".join(f"{s:.2f}" for s in published),
+                    "ours": " : ".join(f"{s / sum(speeds):.2f}" for s in speeds)}]
+
+
+VARIATIONS = {"matmul": ([700, 50, 150], 29), "fft2d": ([350, 560, 200], 150)}  # per processor, and between the bands
+
+
+def variations(runs, case):
+    app = case["app"]
+    found = runs.json(runs.apportion, "plan", "--profiles", profile_file(runs, app), "--variation", "--work-power",
+                      APPS[app]["power"], "--json")
+    return [case | {"processor": v["processor"], "published_percent": VARIATIONS[app][0][k], "largest_percent": v["largest_percent"],
+                    "ratio": v["largest_percent"] / VARIATIONS[app][0][k], "mean_percent": v["mean_percent"],
+                    "between": f"{v['from_units']} and {v['to_units']}", "published_band_percent": VARIATIONS[app][1],
+                    "largest_band_percent": v["largest_band_percent"], "mean_band_percent": v["mean_band_percent"]}
+            for k, v in enumerate(found)]
+
+
+GAINS = {("matmul", "smooth-fpm"): (0, 14, 261), ("matmul", 4736): (None, 122, None), ("matmul", 28672): (None, 106, None),
+         ("matmul", 44800): (None, 82, None), ("fft2d", "smooth-fpm"): (0, 40, 502), ("fft2d", 4320): (None, 301, None),
+         ("fft2d", 13824): (None, 164, None), ("fft2d", 24000): (None, 129, None)}
+
+
+def gains(runs, case):
+    app, grid = case["app"], APPS[case["app"]]
+    found = condition(runs, profile_file(runs, app), app, f"{grid['from']}:{grid['to']}:{grid['step']}")
+    rows = []
+    for gain in found["gains"]:
+        published = GAINS.get((app, gain["reference_units"] or gain["over"]), (None, None, None))
+        over = f"cpm at {gain['reference_units']}" if gain["reference_units"] else gain["over"]
+        rows.append(case | {"over": over, "published_mean_percent": published[1], "mean_percent": gain["average_percent"],
+                            "ratio": gain["average_percent"] / published[1] if published[1] else None,
+                            "published_largest_percent": published[2], "largest_percent": gain["maximum_percent"],
+                            "least_percent": gain["minimum_percent"], "largest_at": gain["maximum_at_units"],
+                            "numbers": gain["numbers"]})
+    return rows
+
+
+# Workloads whose distributions the paper prints, of HPOPTA; "used" where it names the processors only.
+OPTIMA = {("matmul", 6784): "1856 4928 0", ("fft2d", 1920): "464 1456 0", ("fft2d", 1200): "GPU only", ("fft2d", 19632): "CPU and GPU"}
+
+
+def optima(runs, case):
+    app, units = case["app"], case["units"]
+    file = profile_file(runs, app)
+    plan = runs.plan("--profiles", file, "--units", units, "--algorithm", "hpopta")
+    published = runs.plan("--profiles", file, "--units", units, "--algorithm", "hpopta-published")
+    gain = [g for g in condition(runs, file, app, f"{units}:{units}:1")["gains"] if g["over"] == "smooth-fpm"][0]
+    return [case | {"published": OPTIMA[app, units], "ours": " ".join(str(share["units"]) for share in plan["shares"]),
+                    "seconds": plan["makespan_seconds"], "algorithms_1_and_2_s": published["makespan_seconds"],
+                    "smooth_fpm_percent_above": gain["average_percent"]}]
+
+
+def server(runs, case):
+    """Figs 14 and 16: the speed of the whole server."""
+    app, units = case["app"], case["units"]
+    file = profile_file(runs, app)
+    plan = runs.plan("--profiles", file, "--units", units, "--algorithm", "hpopta")
+    gain = [g for g in condition(runs, file, app, f"{units}:{units}:1")["gains"] if g["over"] == "smooth-fpm"][0]["average_percent"]
+    work = 2 * units ** 3 if app == "matmul" else units ** 2 * math.log2(units ** 2)
+    speed = 1e-9 * work / plan["makespan_seconds"]
+    return [case | {"hpopta_gflops": speed, "smooth_fpm_gflops": speed / (1 + gain / 100), "gain_percent": gain}]
+
+
+def show_server(rows):
+    found = []
+    for app in APPS:
+        own = [float(row["gain_percent"]) for row in rows if row["app"] == app]
+        found.append({"application": app, "sizes": str(len(own)), "mean": f"{statistics.mean(own):.1f}", "most": f"{max(own):.0f}"})
+    return markdown(found, {"application": "application", "sizes": "sizes drawn", "mean": "hpopta faster, mean %", "most": "most %"})
+
+
+def draw_server(rows):
+    plots, data = [], []
+    for number, app in enumerate(APPS):
+        own = [row for row in rows if row["app"] == app]
+        data.append(f"$d{number} << EOD\n" + "\n".join(
+            f"{row['units']} {row['hpopta_gflops']} {row['smooth_fpm_gflops']}" for row in own) + "\nEOD")
+        plots.append(f"set title '{app}, the whole server'\nplot $d{number} using 1:2 with lines lw 2 title 'hpopta', "
+                     f"$d{number} using 1:3 with lines lw 2 title 'smooth-fpm'")
+    return ("\n".join(data) + "\nset multiplot layout 1,2\nset key top left\nset grid y\nset yrange [0:*]\nset xlabel 'n'\n"
+            "set ylabel 'GFLOP/s'\nset xtics rotate by 45 right\n" + "\n".join(plots) + "\nunset multiplot")
+
+
+def speeds(runs, case):
+    """Figs 1, 2, 13, 15."""
+    app = case["app"]
+    found = times(runs, app)
+    rows = []
+    for size in sorted(found[PROCESSORS[0]]):
+        work = 2 * size ** 3 if app == "matmul" else size ** 2 * math.log2(size ** 2)
+        rows.append(case | {"size": size} | {name: 1e-9 * work / found[name][size] for name in PROCESSORS})
+    return rows
+
+
+def show_speeds(rows):
+    found = [{"application": app, "sizes": str(len(own)), "least": own[0]["size"], "largest": own[-1]["size"]}
+             for app in APPS for own in [[row for row in rows if row["app"] == app]]]
+    return markdown(found, {"application": "application", "sizes": "sizes", "least": "smallest", "largest": "largest"})
+
+
+def draw_speeds(rows):
+    plots, data = [], []
+    for number, app in enumerate(APPS):
+        own = [row for row in rows if row["app"] == app]
+        data.append(f"$d{number} << EOD\n" + "\n".join(" ".join([row["size"]] + [row[name] for name in PROCESSORS]) for row in own) + "\nEOD")
+        plots.append(f"set title '{app}, x by x'\nplot " + ", ".join(
+            f"$d{number} using 1:{k + 2} with lines title '{name}'" for k, name in enumerate(PROCESSORS)))
+    return ("\n".join(data) + "\nset multiplot layout 1,2\nset key top left\nset grid y\nset yrange [0:*]\nset xlabel 'x'\n"
+            "set ylabel 'GFLOP/s'\nset xtics rotate by 45 right\n" + "\n".join(plots) + "\nunset multiplot")
+
+
+def clusters(runs, case):
+    """Identical servers (section 6.3), of which each has a third of the server's largest sizes to do."""
+    app, nodes = case["app"], case["nodes"]
+    file, step = profile_file(runs, app, nodes), APPS[app]["step"]
+    units = [nodes * step * k for k in (100, 400, 700)]
+    rows = [condition(runs, file, app, f"{n}:{n}:1") for n in units]
+    smooth = [gain["average_percent"] for found in rows for gain in found["gains"] if gain["over"] == "smooth-fpm"]
+    plans = [[runs.plan("--profiles", file, "--units", n, "--algorithm", algorithm)["makespan_seconds"] for n in units]
+             for algorithm in ("hpopta", "two-level")]
+    return [case | {"processors": 3 * nodes, "smooth_fpm_mean_percent": statistics.mean(smooth), "smooth_fpm_largest_percent": max(smooth),
+                    "two_level_over_hpopta": max(two / one for one, two in zip(*plans))}]
+
+
+FFT2D_PLANNERS, FFT2D_POLICIES = ["hpopta", "smooth-fpm", "fpm", "cpm"], ["hpopta", "fpm", "cpm", "equal"]
+
+
+def rows_of_fft2d(runs, case):
+    """Rows of one transform of n x n, rather than squares: planned, each share as one problem, and by the application,
+    which may cut shares."""
+    size = case["size"]
+    file = runs.file("rows.csv", runs.apportion, "profile", "--app", "fft2d", "--size", size, "--platform", "hclserver",
+                     "--sizes", f"16:{size}:16", "--out", "{out}")
+    planned = {plan["algorithm"]: plan["makespan_seconds"] for plan in
+               runs.plan("--profiles", file, "--units", size, "--algorithm", "all")}
+    compared = runs.json(runs.apportion, "compare", "--app", "fft2d", "--size", size, "--platform", "hclserver", "--policies",
+                         ",".join(FFT2D_POLICIES), "--json", APPORTION_PROFILES=str(file))
+    seconds = {run["policy"]: run["makespan_seconds"]["median"] for run in compared["runs"]}
+    row = case | {"planned_hpopta_s": planned["hpopta"]}
+    row |= {f"planned_{p}_percent_above": 100 * (planned[p] / planned["hpopta"] - 1) for p in FFT2D_PLANNERS[1:]}
+    row |= {"simulated_hpopta_s": seconds["hpopta"]}
+    return [row | {f"simulated_{p}_percent_above": 100 * (seconds[p] / seconds["hpopta"] - 1) for p in FFT2D_POLICIES[1:]}]
+
+
+def show_rows_of_fft2d(rows):
+    columns = [column for column in rows[0] if column.endswith("above")]
+    mean = {column: "" for column in rows[0]} | {"size": "mean"} | {
+        column: f"**{statistics.mean(float(row[column]) for row in rows):.0f}**" for column in columns}
+    shown = [row | {column: f"{float(row[column]):.0f}" for column in columns} for row in rows] + [mean]
+    return markdown(shown, {"size": "n"} | {column: column.replace("_percent_above", ", % above").replace("_s", " [s]").replace("_", " ")
+                                            for column in rows[0] if column != "size"})
+
+
+def every(app, count):
+    grid = APPS[app]
+    return [(grid["from"] + (grid["to"] - grid["from"]) * k // count) // grid["step"] * grid["step"] for k in range(count)]
+
+
+EACH_APP = [{"app": app} for app in APPS]
+TABLES = [
+    Table("example", [{"algorithm": a} for a in ("equal", "hpopta-published", "hpopta", "two-level")], example,
+          sampled=lambda case: True),
+    Table("relative-speeds", [{"app": app, "size": size} for app, size in RELATIVE], relative_speeds, sampled=lambda case: True),
+    Table("variations", EACH_APP, variations, sampled=lambda case: True),
+    Table("gains", EACH_APP, gains, sampled=lambda case: case["app"] == "matmul"),
+    Table("optima", [{"app": app, "units": units} for app, units in OPTIMA], optima, sampled=lambda case: True),
+    Table("speeds", EACH_APP, speeds, show_speeds, picture=draw_speeds),
+    Table("server", [{"app": app, "units": units} for app in APPS for units in every(app, 30)], server, show_server, picture=draw_server),
+    Table("clusters", [{"app": app, "nodes": nodes} for app in APPS for nodes in (2, 4)], clusters),
+    Table("rows-of-fft2d", [{"size": size} for size in range(1600, 24001, 1600)], rows_of_fft2d, show_rows_of_fft2d,
+          sampled=lambda case: case["size"] == 1600),
+]

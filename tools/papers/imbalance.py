@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The load imbalancing paper's results (Lastovetsky, Szustak, Wyrzykowski, section 5): times of given offsets (Tables 1
+and 3, Fig. 9) and of the teams (Table 2), Algorithm 1 on the predicted times, and self-adaptation (5.6), on its four
+teams of cores, simulated with the times measured there."""
+import functools
+
+from papers.runs import TOP
+from papers.tables import Table, markdown, read_csv
+
+STEPS = 40
+SIZES = {240: "480,120,128", 480: "960,240,128"}  # four teams with n x n/2 x 128 cells of a domain of n x n x 128
+SPEEDS = {112: 1436742, 120: 1240376, 128: 1418579}  # cells per second, printed in 5.4
+
+
+@functools.cache
+def published():
+    return read_csv(TOP / "results/imbalance/published.csv")
+
+
+def of_offset(case):
+    return next(row for row in published() if row["domain"] == str(case["domain"]) and row["offset"] == str(case["offset"]))
+
+
+def run(runs, domain, offset):
+    return runs.simulate("xeonphi-teams", "mpdata", SIZES[domain], "--steps", STEPS, STARPU_SCHED="imbalance",
+                         APPORTION_OFFSET=str(offset))
+
+
+def offsets(runs, case):
+    row = of_offset(case)
+    ours_s, equal_s = (run(runs, case["domain"], offset)["total_seconds"] for offset in (case["offset"], 0))
+    return [case | {"published_model_s": row["theory_s"], "published_measured_s": row["measured_s"], "ours_s": f"{ours_s:.3f}",
+                    "ratio": f"{ours_s / float(row['measured_s']):.3f}", "published_speedup": row["speedup"],
+                    "speedup": f"{equal_s / ours_s:.3f}"}]
+
+
+def show_offsets(rows):
+    return markdown(rows, {"domain": "domain", "offset": "offset", "published_model_s": "published model [s]",
+                           "published_measured_s": "published [s]", "ours_s": "ours [s]", "ratio": "ours / published",
+                           "published_speedup": "published speed-up", "speedup": "our speed-up"})
+
+
+def draw_offsets(rows):
+    plots, data = [], []
+    for number, domain in enumerate(SIZES):
+        own = [row for row in rows if row["domain"] == str(domain)]
+        data.append(f"$d{number} << EOD\n" + "\n".join(
+            " ".join([row["offset"], row["published_measured_s"], row["published_model_s"], row["ours_s"]]) for row in own) + "\nEOD")
+        plots.append(f"set title '{domain} x {domain} x 128'\nplot " + ", ".join(
+            f"$d{number} using 1:{k + 2} with linespoints lw 2 title '{name}'"
+            for k, name in enumerate(["published, measured", "published, model", "ours"])))
+    return ("\n".join(data) + "\nset multiplot layout 1,2\nset grid y\nset xlabel 'offset [frames]'\nset ylabel 's for 40 steps'\n" +
+            "\n".join(plots) + "\nunset multiplot")
+
+
+def teams(runs, case):
+    """The paper's caption gives odd teams the larger part, its times fit the other way round: team 0 is our processor 1."""
+    row = of_offset(case)
+    own = [processor["compute_seconds"] for processor in run(runs, case["domain"], case["offset"])["report"]["processors"]]
+    found = dict(case)
+    for team in range(4):
+        found |= {f"published_team{team}_s": row[f"team{team}_s"], f"team{team}_s": f"{STEPS * own[team ^ 1]:.3f}"}
+    return [found]
+
+
+def show_teams(rows):
+    titles = {"offset": "offset"}
+    for team in range(4):
+        titles |= {f"published_team{team}_s": f"team {team}, published [s]", f"team{team}_s": "ours [s]"}
+    return markdown(rows, titles)
+
+
+def algorithm_1(runs, case):
+    """On the predicted times: the larger share's is published; a smaller share is given the larger one's speed, where the
+    paper prints none, which decides nothing."""
+    domain = case["domain"]
+    balanced = domain // 2
+    seconds = {}
+    for row in published():
+        offset = int(row["offset"])
+        if row["domain"] != str(domain) or offset % 4 != 0:
+            continue
+        seconds[balanced + offset] = float(row["theory_s"])
+        if offset > 0:
+            small = balanced - offset
+            printed = 120 * small * 128 / SPEEDS[small] if domain == 240 and small in SPEEDS else None
+            seconds[small] = printed or float(row["theory_s"]) * small / (balanced + offset)
+    file = runs.text_file(f"model-{domain}.csv", "processor,units,seconds\n" + "".join(
+        f"team {team},{size},{seconds[size]!r}\n" for team in range(4) for size in sorted(seconds)))
+    rows = []
+    for algorithm, theirs in (("equal", (0, {240: "1.486", 480: "6.136"})), ("imbalance", ({240: 8, 480: 20}[domain], {240: "1.386", 480: "5.499"})),
+                              ("hpopta", (None, {240: None, 480: None}))):
+        plan = runs.plan("--profiles", file, "--units", 4 * balanced, "--algorithm", algorithm)
+        shares = [share["units"] for share in plan["shares"]]
+        rows.append(case | {"algorithm": algorithm, "published_offset": theirs[0], "published_s": theirs[1][domain],
+                            "shares": " ".join(map(str, shares)), "ours_s": f"{plan['makespan_seconds']:.3f}"})
+    return rows
+
+
+def adaptation(runs, case):
+    size = case["cells"]
+    compared = runs.json(runs.apportion, "compare", "--app", "mpdata", "--size", size, "--platform", "xeonphi-teams",
+                         "--policies", "equal,imbalance", "--json")
+    equal_s, planned_s = (r["makespan_seconds"]["median"] for r in compared["runs"])
+    steps = {policy: runs.simulate("xeonphi-teams", "mpdata", size, "--steps", "100", STARPU_SCHED=policy)
+             for policy in ("equal", "imbalance")}
+    return [case | {"published": case_published(size), "equal_s": equal_s, "with_profile": f"{equal_s / planned_s:.3f}",
+                    "adapted": f"{steps['equal']['runs'][-1] / steps['imbalance']['runs'][-1]:.3f}",
+                    "hundred_steps": f"{steps['equal']['total_seconds'] / steps['imbalance']['total_seconds']:.3f}"}]
+
+
+def case_published(size):
+    return {"480,120,128": "1.148", "960,240,128": "1.150"}[size]
+
+
+def show_adaptation(rows):
+    return markdown(rows, {"cells": "cells", "equal_s": "equal, 10 steps [s]", "published": "published",
+                           "with_profile": "imbalance, profile", "adapted": "imbalance, none: adapted",
+                           "hundred_steps": "100 steps in all"})
+
+
+OFFSETS = [{"domain": int(row["domain"]), "offset": int(row["offset"])} for row in published()]
+TABLES = [
+    Table("offsets", OFFSETS, offsets, show_offsets, picture=draw_offsets, sampled=lambda case: case["offset"] in (8, 20)),
+    Table("teams", [case for case in OFFSETS if case["domain"] == 240], teams, show_teams, sampled=lambda case: case["offset"] == 9),
+    Table("algorithm-1", [{"domain": domain} for domain in SIZES], algorithm_1, sampled=lambda case: True),
+    Table("adaptation", [{"cells": size} for size in SIZES.values()], adaptation, show_adaptation,
+          sampled=lambda case: case["cells"] == "480,120,128"),
+]

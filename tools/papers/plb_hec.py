@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PLB-HeC's results (section V): execution times and speed-ups over greedy (Figs 4 and 5), distributions (Fig. 6) and
+idle times (Fig. 7), on its machines A to D, simulated."""
+import re
+import statistics
+
+from papers.runs import TOP
+from papers.tables import Table, markdown
+
+SIZES = {"matmul": [4096, 8192, 16384, 32768, 65536], "grn": [60000, 100000, 140000],
+         "blackscholes": [10000, 100000, 500000]}
+MACHINES = {"A": "plbhec-a", "AB": "plbhec-ab", "ABC": "plbhec-abc", "ABCD": "plbhec-abcd"}
+PAPERS_POLICIES = ["greedy", "acosta", "hdss", "plb-hec-published"]
+PROBING = 0.1  # of the run, which the paper's initial block is chosen for
+SEEDS = range(1, 11)
+NOISE = 0.03
+
+
+def units_of(app, size):
+    return size // 50 if app == "grn" else size
+
+
+def initial_blocks(app, size, platform):
+    """Powers of two, so that the four probing rounds of 1, 2, 4 and 8 of them can be at least 1 % and at most half of the load."""
+    units = units_of(app, size)
+    return [2 ** k for k in range(40) if 15 * 2 ** k <= 0.5 * units]
+
+
+def chosen_block(runs, app, size, platform):
+    """The initial block with which plb-hec-published's initial phase takes most nearly a tenth of the run, as the paper
+    chose it, and that part."""
+    best = None
+    for block in initial_blocks(app, size, platform):
+        report = runs.simulate(platform, app, size, STARPU_SCHED="plb-hec-published", APPORTION_INITIAL_BLOCK=str(block))["report"]
+        part = report["probing_seconds"] / report["makespan_seconds"]
+        if part > 0 and (best is None or abs(part - PROBING) < abs(best[1] - PROBING)):
+            best = (block, part)
+    return best or (1, None)
+
+
+def seconds(runs, platform, app, size, policy, block=None):
+    variables = {"APPORTION_INITIAL_BLOCK": str(block)} if block else {}
+    return runs.simulate(platform, app, size, STARPU_SCHED=policy, **variables)["report"]["makespan_seconds"]
+
+
+def speedups(runs, case):
+    app, size, platform = case["app"], case["size"], MACHINES[case["machines"]]
+    block, part = chosen_block(runs, app, size, platform)
+    row = dict(case) | {"initial_block": block, "initial_phase_percent": None if part is None else 100 * part}
+    row |= {policy + "_s": seconds(runs, platform, app, size, policy, block) for policy in PAPERS_POLICIES}
+    compared = runs.json(runs.apportion, "compare", "--platform", platform, "--app", app, "--size", size, "--policies",
+                         "greedy,plb-hec,eager,dmda", "--blocks", "16,32,64,128,256,512", "--json")
+
+    def best(policy, choice=None):
+        return min(run["makespan_seconds"]["median"] for run in compared["runs"]
+                   if run["policy"] == policy and choice in (None, run["choice"]))
+
+    row["plb-hec_s"] = best("plb-hec")
+    row |= {"greedy_best_s": best("greedy"), "eager_default_s": best("eager", "default"), "eager_best_s": best("eager"),
+            "dmda_default_s": best("dmda", "default"), "dmda_best_s": best("dmda"),
+            "bound_s": compared["lower_bound_seconds"]}
+    return [row]
+
+
+def show_speedups(rows):
+    found = []
+    for row in rows:
+        greedy = float(row["greedy_s"])
+        ratio = {policy: f"{greedy / float(row[policy + '_s']):.2f}" for policy in
+                 ["acosta", "hdss", "plb-hec-published", "plb-hec", "greedy_best", "eager_best", "dmda_default", "dmda_best"]}
+        ratio["plb-hec"] = f"**{ratio['plb-hec']}**"
+        found.append(row | {"greedy": f"{greedy:.4g}", "phase": f"{float(row['initial_phase_percent'] or 0):.0f} %",
+                            "over_bound": f"{float(row['plb-hec_s']) / float(row['bound_s']):.2f}"} | ratio)
+    titles = {"app": "application", "size": "size", "machines": "machines", "initial_block": "initial block", "phase": "initial phase",
+              "greedy": "greedy [s]", "acosta": "acosta", "hdss": "hdss", "plb-hec-published": "plb-hec-published",
+              "plb-hec": "**plb-hec**", "greedy_best": "greedy, best blocks", "eager_best": "eager, best blocks",
+              "dmda_default": "dmda, default", "dmda_best": "dmda, best blocks", "over_bound": "plb-hec / bound"}
+    return markdown(found, titles)
+
+
+# What the text of section V says; the figures print no numbers.
+CLAIMS = [
+    ("matmul 65536 on ABCD, plb-hec / greedy", "2.2", "matmul", 65536, "ABCD", "plb-hec-published"),
+    ("matmul 65536 on ABCD, hdss / greedy", "1.2", "matmul", 65536, "ABCD", "hdss"),
+    ("matmul 65536 on ABCD, acosta / greedy", "1.04", "matmul", 65536, "ABCD", "acosta"),
+    ("matmul 65536 on A, plb-hec / greedy", "about 1", "matmul", 65536, "A", "plb-hec-published"),
+    ("matmul 65536 on ABC, plb-hec / greedy", "above 1.2", "matmul", 65536, "ABC", "plb-hec-published"),
+    ("matmul 4096 on ABCD, plb-hec / greedy", "below 1", "matmul", 4096, "ABCD", "plb-hec-published"),
+    ("GRN 140,000 on ABC, plb-hec / greedy", "below 1.2", "grn", 140000, "ABC", "plb-hec-published"),
+    ("GRN 140,000 on ABCD, plb-hec / greedy", "above 1.2", "grn", 140000, "ABCD", "plb-hec-published"),
+    ("Black-Scholes 500,000 on ABC, plb-hec / greedy", "above 1.2", "blackscholes", 500000, "ABC", "plb-hec-published"),
+    ("Black-Scholes 500,000 on ABCD, plb-hec / greedy", "above 1.2", "blackscholes", 500000, "ABCD", "plb-hec-published"),
+]
+
+
+def claims(runs, case):
+    what, published, app, size, machines, policy = CLAIMS[case["number"] - 1]
+    row = speedups(runs, {"app": app, "size": size, "machines": machines})[0]
+    ours, improved = row["greedy_s"] / row[policy + "_s"], row["greedy_s"] / row["plb-hec_s"]
+    number = re.fullmatch(r"[\d.]+", published)
+    return [case | {"claim": what, "published": published, "as_published": ours,
+                    "ratio": ours / float(published) if number else None,
+                    "plb-hec": improved if policy == "plb-hec-published" else None}]
+
+
+def show_claims(rows):
+    return markdown(rows, {"claim": "claim", "published": "published", "as_published": "ours, policies as published",
+                           "ratio": "ours / published", "plb-hec": "ours, plb-hec"})
+
+
+def noisy_platform(runs):
+    """plbhec-abcd-one-gpu with noise."""
+    folder = TOP / "codelets/simulated/platforms"
+    text = (folder / "plbhec-abcd-one-gpu.toml").read_text(encoding="utf-8").replace('"plbhec/', f'"{folder}/plbhec/')
+    return runs.text_file("plbhec-abcd-one-gpu-noise.toml", f"noise = {NOISE}\n" + text)
+
+
+# By StarPU's names of the workers, nine cores and six devices.
+PROCESSORS = {"A CPU": r"CPU \d+", "A GPU": r"CUDA 0", "B CPU": r"CUDA 1", "B GPU": r"CUDA 2", "C CPU": r"CUDA 3",
+              "C GPU": r"CUDA 4", "D CPU": r"CUDA 5", "D GPU": r"CUDA 6"}
+
+
+def workers_of(report, processor):
+    pattern = re.compile(PROCESSORS[processor] + r"\b")
+    return [k for k, worker in enumerate(report["processors"]) if pattern.match(worker["name"])]
+
+
+def decided(policy, report):
+    """The distribution that the paper's Fig. 6 shows: at the end of the modelling, of hdss' first phase, of acosta's run."""
+    shares = report["distributions"][-1 if policy == "acosta" else 0]["shares"]
+    return [share / sum(shares) for share in shares]
+
+
+def distributions(runs, case):
+    app, size, policy = case["app"], case["size"], case["policy"]
+    platform = noisy_platform(runs)
+    block, _ = chosen_block(runs, app, size, "plbhec-abcd-one-gpu")
+    variables = {} if policy == "plb-hec" else {"APPORTION_INITIAL_BLOCK": str(block)}
+    reports = [runs.simulate(platform, app, size, STARPU_SCHED=policy, APPORTION_PLATFORM_SEED=str(seed), **variables)["report"]
+               for seed in SEEDS]
+    makespans = [report["makespan_seconds"] for report in reports]
+    found = []
+    for processor in PROCESSORS:
+        members = workers_of(reports[0], processor)
+        shares = [100 * sum(decided(policy, report)[k] for k in members) for report in reports]
+        units = [100 * sum(report["processors"][k]["units"] for k in members) / report["units"] for report in reports]
+        idle = [statistics.mean(report["processors"][k]["idle_percent"] for k in members) for report in reports]
+        found.append(case | {"processor": processor, "planned_percent": statistics.mean(shares),
+                             "planned_deviation": statistics.stdev(shares), "computed_percent": statistics.mean(units),
+                             "computed_deviation": statistics.stdev(units), "idle_percent": statistics.mean(idle),
+                             "idle_deviation": statistics.stdev(idle), "makespan_s": statistics.mean(makespans),
+                             "makespan_deviation_percent": 100 * statistics.stdev(makespans) / statistics.mean(makespans)})
+    return found
+
+
+def show_distributions(rows):
+    """A block of lines for each application and size: planned share and idle time, mean and deviation."""
+    titles = {"app": "application", "size": "size", "policy": "policy", "makespan": "makespan [s]"} | {p: p for p in PROCESSORS}
+    found = {}
+    for row in rows:
+        key = (row["app"], row["size"], row["policy"])
+        line = found.setdefault(key, {"app": row["app"], "size": row["size"], "policy": row["policy"],
+                                      "makespan": f"{row['makespan_s']} ± {float(row['makespan_deviation_percent']):.1f} %"})
+        line[row["processor"]] = (f"{float(row['planned_percent']):.1f} ± {float(row['planned_deviation']):.1f}; "
+                                  f"{float(row['idle_percent']):.0f} ± {float(row['idle_deviation']):.0f}")
+    return markdown(list(found.values()), titles)
+
+
+def picture(rows):
+    """Speed-ups over greedy on ABCD."""
+    policies = ["acosta", "hdss", "plb-hec-published", "plb-hec"]
+    plots, data = [], []
+    for number, app in enumerate(SIZES):
+        own = [row for row in rows if row["app"] == app and row["machines"] == "ABCD"]
+        data.append(f"$d{number} << EOD\n" + "\n".join(
+            " ".join([row["size"]] + [f"{float(row['greedy_s']) / float(row[p + '_s']):.4g}" for p in policies]) for row in own) + "\nEOD")
+        key = "set key top left" if number == 0 else "unset key"
+        plots.append(f"set title '{app}'\n{key}\nplot " + ", ".join(
+            f"$d{number} using {k + 2}:xtic(1) with linespoints lw 2 title '{p}'" for k, p in enumerate(policies)))
+    return ("\n".join(data) + "\nset multiplot layout 1,3\nset yrange [0:*]\nset grid y\nset xtics rotate by 45 right\n"
+            "set ylabel 'times as fast as greedy'\n" + "\n".join(plots) + "\nunset multiplot")
+
+
+def solver(runs, case):
+    """The times that IPOPT takes in plb-hec-published."""
+    times = []
+    for _ in range(10):
+        report = runs.simulate("plbhec-abcd", "matmul", 65536, again=True, STARPU_SCHED="plb-hec-published")["report"]["solver"]
+        times.append(1e3 * report["seconds"] / max(report["solves"], 1))
+    return [case | {"published_ms": 170.0, "published_deviation_ms": 32.3, "ours_ms": statistics.mean(times),
+                    "ours_deviation_ms": statistics.stdev(times), "ratio": statistics.mean(times) / 170}]
+
+
+SPEEDUPS = [{"app": app, "size": size, "machines": machines} for app, sizes in SIZES.items() for size in sizes for machines in MACHINES]
+ENDS = {app: (sizes[0], sizes[-1]) for app, sizes in SIZES.items()}
+TABLES = [
+    Table("speedups", SPEEDUPS, speedups, show_speedups, picture=picture,
+          sampled=lambda case: (case["app"], case["size"], case["machines"]) == ("blackscholes", 10000, "AB")),
+    Table("claims", [{"number": k + 1} for k in range(len(CLAIMS))], claims, show_claims),
+    Table("distributions", [{"app": app, "size": size, "policy": policy} for app, sizes in ENDS.items() for size in sizes
+                            for policy in ["acosta", "hdss", "plb-hec-published", "plb-hec"]], distributions, show_distributions,
+          sampled=lambda case: case == {"app": "blackscholes", "size": 10000, "policy": "hdss"}),
+    Table("solver", [{"machines": "ABCD", "app": "matmul", "size": 65536}], solver, exact=False),
+]

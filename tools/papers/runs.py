@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs of the programs behind the papers' tables. What a run printed is kept, so that an interrupted reproduction goes
+on where it was, and a run is repeated only when a program, a machine or a file that it reads has changed."""
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from simulated_machines import Failed, output_of
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+LIMIT_S = 1800
+
+
+@functools.cache
+def hash_of(file):
+    return hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest()
+
+
+class Runs:
+    """Programs of `build` (the folder of the folders real and simgrid), whose output is kept in `kept`."""
+
+    def __init__(self, build, kept):
+        self.build, self.kept = pathlib.Path(build), pathlib.Path(kept)
+        self.apportion = self.build / "real/tools/apportion"
+        if not self.apportion.exists():
+            raise Failed(f"there is no {self.apportion}; build it with tools/build")
+
+    def simulated_app(self, app):
+        program = self.build / "simgrid/apps" / app
+        if not program.exists():
+            raise Failed(f"there is no {program}; build it with tools/build")
+        return program
+
+    def environment(self, variables):
+        """Of nothing but what a run is told: neither the user's variables nor what was learnt before."""
+        own = {key: value for key, value in os.environ.items() if not key.startswith(("APPORTION_", "STARPU_"))}
+        nowhere = {"XDG_DATA_HOME": str(self.kept / "no-profiles")}
+        return own | nowhere | {"STARPU_SILENT": "1", "APPORTION_LEARN": "0"} | variables
+
+    def fingerprint(self, words):
+        """Of everything but the arguments that decides what a simulated run or a planner prints."""
+        programs = [self.apportion]
+        apps = [self.build / "simgrid/apps" / str(word).rsplit("/", 1)[-1] for word in words]
+        if any(str(word) == "--platform" for word in words) or any(app.is_file() for app in apps):
+            programs += [app for app in apps if app.is_file()]
+            programs += sorted((self.build / "simgrid/policies/starpu").glob("libapportion.so"))
+            programs += sorted((TOP / "codelets/simulated/platforms").rglob("*.toml"))
+        files = [word for word in words if os.path.isfile(str(word)) and not str(word).startswith(str(self.build))]
+        return [hash_of(file) for file in programs + files]
+
+    def key(self, words, variables):
+        shown = [str(word).replace(str(self.kept), "").replace(str(self.build), "").replace(str(TOP), "") for word in words]
+        described = json.dumps([shown, sorted(variables.items()), self.fingerprint(words)])
+        return hashlib.sha256(described.encode()).hexdigest()[:40]
+
+    def text(self, *words, again=False, **variables):
+        """What a command prints. again: it is measured, so that every run differs, and is not looked up."""
+        kept = self.kept / (self.key(words, variables) + ".txt")
+        if kept.exists() and not again:
+            return kept.read_text(encoding="utf-8")
+        printed = output_of(words, LIMIT_S, self.environment(variables))
+        self.keep(kept, printed.encode())
+        return printed
+
+    def json(self, *words, again=False, **variables):
+        return json.loads(self.text(*words, again=again, **variables))
+
+    def plan(self, *arguments, again=False):
+        return self.json(self.apportion, "plan", *arguments, "--json", again=again)
+
+    def simulate(self, platform, app, size, *arguments, **variables):
+        """What the application prints of a run on a simulated platform."""
+        return self.json(self.apportion, "platform", platform, self.simulated_app(app), "--size", size, "--json",
+                         *arguments, **variables)
+
+    def file(self, name, *words, **variables):
+        """The file that a command writes to where {out} stands."""
+        kept = self.kept / f"{self.key(words, variables)}-{name}"
+        if not kept.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                made = pathlib.Path(folder) / name
+                output_of([made if str(word) == "{out}" else word for word in words], LIMIT_S, self.environment(variables))
+                self.keep(kept, made.read_bytes())
+        return kept
+
+    def text_file(self, name, text):
+        """A file of that content, for programs to read."""
+        kept = self.kept / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{name}"
+        if not kept.exists():
+            self.keep(kept, text.encode())
+        return kept
+
+    def keep(self, file, content):
+        """Whole or not at all."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
+            part.write(content)
+        os.replace(part.name, file)
+
+
+def draw(file, script):
+    """A picture by gnuplot, whose script reads the data that it contains."""
+    try:
+        subprocess.run(["gnuplot"], input=f"set terminal svg size 900,520 font 'sans,14' background 'white'\n"
+                       f"set output '{file}'\n{script}", text=True, capture_output=True, check=True)
+    except FileNotFoundError:
+        raise Failed("there is no gnuplot, which draws the pictures; tools/setup installs it") from None
+    except subprocess.CalledProcessError as error:
+        raise Failed(f"gnuplot: {error.stderr.strip().splitlines()[-1]}") from None
