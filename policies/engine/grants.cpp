@@ -138,7 +138,13 @@ Grants::Orders Grants::lost(int node, const std::string& reason, double now_s) {
 Grants::Orders Grants::look(double now_s) { return go_on(flow_.look(now_s), now_s); }
 
 int Grants::awaited_node() const {
-    if (!flow_.done() || fetching_ == 0) return -1;
+    int unanswered = -1;
+    for (int node = 0; node < static_cast<int>(load_.processors.size()); ++node)
+        for (const BlockInFlight& block : flow_.in_flight(node)) {
+            if (block.begun_s >= 0) return -1;
+            unanswered = node;
+        }
+    if (unanswered >= 0 || fetching_ == 0) return unanswered;
     return std::ranges::find(records_, GrantRecord::State::fetched, &GrantRecord::state)->block.processor;
 }
 

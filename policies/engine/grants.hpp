@@ -70,7 +70,7 @@ class Grants {
     double next_look_s(double now_s) const { return flow_.next_look_s(now_s); }
 
     bool done() const;
-    /// Where nothing is computed any more, a node whose results are awaited; -1: none.
+    /// Where nothing is computed any more, a node that has to take in its input or whose results are awaited; -1: none.
     int awaited_node() const;
     /// Why the load cannot be computed; empty: it can.
     const std::string& error() const { return error_; }

@@ -239,7 +239,9 @@ TEST_CASE("when nothing is computed any more, it is known which node's results a
     const auto policy = find_policy("equal")->make();
     Grants grants(load, *policy, nullptr);
     CHECK(grants.begin(0).size() == 2);
-    for (const int grant : {0, 1}) grants.arrived(grant, 0.1);
+    grants.arrived(0, 0.1);
+    CHECK(grants.awaited_node() == -1);  // node 0 computes
+    grants.arrived(1, 0.1);
     const auto fetched = grants.computed(1, 1, 1);
     REQUIRE(fetched.size() == 1);
     CHECK(fetched.front().kind == GrantOrder::Kind::send_results);
@@ -250,6 +252,19 @@ TEST_CASE("when nothing is computed any more, it is known which node's results a
     grants.home(1, 3);
     CHECK(grants.awaited_node() == -1);
     CHECK(grants.done());
+}
+
+TEST_CASE("a node that does not take in its input is awaited when the others are done") {
+    LoadDescription load;
+    load.units = 20;
+    for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
+    const auto policy = find_policy("equal")->make();
+    Grants grants(load, *policy, nullptr);
+    CHECK(grants.begin(0).size() == 2);
+    grants.arrived(0, 0.1);
+    CHECK(grants.awaited_node() == -1);
+    CHECK(grants.computed(0, 1, 1).empty());
+    CHECK(grants.awaited_node() == 1);
 }
 
 TEST_CASE("a grant is computed when blocks have covered it, even those that reach into the next") {
