@@ -95,8 +95,11 @@ CLAIMS = [
 
 def claims(runs, case):
     what, published, app, size, machines, policy = CLAIMS[case["number"] - 1]
-    row = speedups(runs, {"app": app, "size": size, "machines": machines})[0]
-    ours, improved = row["greedy_s"] / row[policy + "_s"], row["greedy_s"] / row["plb-hec_s"]
+    platform = MACHINES[machines]
+    block, _ = chosen_block(runs, app, size, platform)
+    greedy_s = seconds(runs, platform, app, size, "greedy", block)
+    ours = greedy_s / seconds(runs, platform, app, size, policy, block)
+    improved = greedy_s / seconds(runs, platform, app, size, "plb-hec")
     number = re.fullmatch(r"[\d.]+", published)
     return [case | {"claim": what, "published": published, "as_published": ours,
                     "ratio": ours / float(published) if number else None,
@@ -194,8 +197,8 @@ def solver(runs, case):
 SPEEDUPS = [{"app": app, "size": size, "machines": machines} for app, sizes in SIZES.items() for size in sizes for machines in MACHINES]
 ENDS = {app: (sizes[0], sizes[-1]) for app, sizes in SIZES.items()}
 TABLES = [
-    Table("speedups", SPEEDUPS, speedups, show_speedups, picture=picture,
-          sampled=lambda case: (case["app"], case["size"], case["machines"]) == ("blackscholes", 10000, "AB")),
+    # No case is sampled: a change of plb-hec, the last of its columns, need not wait for all of them.
+    Table("speedups", SPEEDUPS, speedups, show_speedups, picture=picture),
     Table("claims", [{"number": k + 1} for k in range(len(CLAIMS))], claims, show_claims),
     Table("distributions", [{"app": app, "size": size, "policy": policy} for app, sizes in ENDS.items() for size in sizes
                             for policy in ["acosta", "hdss", "plb-hec-published", "plb-hec"]], distributions, show_distributions,
