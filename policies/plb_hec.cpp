@@ -110,6 +110,8 @@ class PlbHecImproved final : public Policy {
         plan_.outdate();
     }
 
+    std::vector<OwnedUnits> repeated() const override { return replay_.repeated(); }
+
     void late_block_ended(int processor, Units units, double busy_s) override {
         models_.add({.processor = processor, .units = units, .busy_s = busy_s});
         plan_.outdate();

@@ -83,6 +83,13 @@ struct BlockInFlight {
     double begun_s = -1;  ///< its task runs since then; negative: not yet
 };
 
+/// Units that a processor is to compute.
+struct OwnedUnits {
+    int processor = 0;
+    Units first = 0;
+    Units units = 0;
+};
+
 /// What one finished block cost; times in seconds since the load's begin.
 struct FinishedBlock {
     std::int64_t id = 0;
@@ -166,6 +173,10 @@ class Policy {
     virtual void block_returned(int processor, Units units, double seconds) {
         (void)processor, (void)units, (void)seconds;
     }
+
+    /// After begin: the blocks of an earlier run that this one repeats, by ascending units, all of the load; or
+    /// nothing. Each processor is given its own units again, as units may differ in what they cost.
+    virtual std::vector<OwnedUnits> repeated() const { return {}; }
 
     /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.
     /// Called before begin.

@@ -28,6 +28,7 @@ class Counted final : public Policy {
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
     void processor_lost(int processor) override { policy_.processor_lost(processor); }
+    std::vector<OwnedUnits> repeated() const override { return policy_.repeated(); }
 
   private:
     Policy& policy_;

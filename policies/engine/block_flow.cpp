@@ -17,16 +17,19 @@ constexpr double kNever_s = std::numeric_limits<double>::infinity();
 BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous, Recovery* recovery)
     : load_(load), policy_(policy), recovery_(recovery), free_(load.processors.size()), lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
+    policy_.begin(load_);
+    std::vector<OwnedUnits> owned;
+    for (const Block& block : previous) owned.push_back({block.processor, block.first, block.units});
+    if (owned.empty()) owned = policy_.repeated();
     Units covered = 0;
-    for (const Block& block : previous) covered += block.units;
+    for (const OwnedUnits& range : owned) covered += range.units;
     if (load.open) {
         // Nothing is there yet.
     } else if (covered == load.units) {
-        for (const Block& block : previous) free_.add({block.first, block.units}, block.processor);
+        for (const OwnedUnits& range : owned) free_.add({range.first, range.units}, range.processor);
     } else if (load.units > 0) {
         free_.add({0, load.units}, FreeUnits::kNobody);
     }
-    policy_.begin(load_);
 }
 
 // --- Handing out ---

@@ -61,6 +61,14 @@ void BlockReplay::begin(const LoadDescription& load, bool repeat) {
     }
 }
 
+std::vector<OwnedUnits> BlockReplay::repeated() const {
+    std::vector<OwnedUnits> blocks;
+    for (std::size_t p = 0; active_ && p < lanes_.size(); ++p)
+        for (const auto& [first, block] : lanes_[p].best) blocks.push_back({static_cast<int>(p), first, block.units});
+    std::ranges::sort(blocks, {}, &OwnedUnits::first);
+    return blocks;
+}
+
 /// Blocks may have become smaller than was asked for; what is missing comes next.
 void BlockReplay::plan_missing(const Progress& progress) {
     for (std::size_t p = 0; p < lanes_.size(); ++p) {

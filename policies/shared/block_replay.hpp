@@ -30,6 +30,9 @@ class BlockReplay {
     /// A run begins; `repeat`: with the blocks of the best one.
     void begin(const LoadDescription& load, bool repeat);
 
+    /// The blocks that are repeated, by ascending units; empty: this run is no repetition.
+    std::vector<OwnedUnits> repeated() const;
+
     /// Units of the processor's next block (0: nothing now), or nothing when the run is not, or no longer, a
     /// repetition.
     std::optional<Units> next(int processor, const Progress& progress);

@@ -29,6 +29,7 @@ class GuardedPolicy final : public Policy {
     void block_returned(int processor, Units units, double seconds) override;
     void late_block_ended(int processor, Units units, double busy_s) override;
     void processor_lost(int processor) override;
+    std::vector<OwnedUnits> repeated() const override { return (fallback_ ? *fallback_ : *planned_).repeated(); }
     void units_added(Units units) override { (fallback_ ? *fallback_ : *planned_).units_added(units); }
     PolicyReport report() const override;
 

@@ -29,6 +29,7 @@ TEST_CASE("a balanced run that was planned with models is repeated block by bloc
     const FakeRun one = run(platform, *policy, load), next = run(platform, *policy, load);
     CHECK(policy->report().note == "blocks of the best run repeated");
     CHECK(blocks_of(next, load.processors.size()) == blocks_of(one, load.processors.size()));
+    CHECK(moved_units(one, next) == 0);
     CHECK(next.makespan_s < learning_s);
 }
 
@@ -102,8 +103,14 @@ TEST_CASE("a run that is not whole is not one to repeat") {
     CHECK(replay.longest_s(1, 40) == 10);
     CHECK(replay.longest_s(1, 60) == 0);
     CHECK_FALSE(replay.settled());
+    CHECK(replay.repeated().empty());
     replay.begin(load, true);
     CHECK(replay.active());
+    const auto blocks = replay.repeated();
+    REQUIRE(blocks.size() == 2);
+    CHECK(blocks[1].processor == 1);
+    CHECK(blocks[1].first == 60);
+    CHECK(blocks[1].units == 40);
 }
 
 TEST_CASE("the best run is repeated, and the latest where data stay") {
