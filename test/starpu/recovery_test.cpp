@@ -247,13 +247,15 @@ TEST_CASE("a worker's first block is waited for, because nobody knows how long i
 
 namespace {
 
-/// Fills no unit twice: pieces of late blocks are refused.
+/// Fills no unit twice when it is told to: pieces of late blocks are refused then.
 struct FillsOnce : Work {
+    bool once = false;
     std::set<std::uint64_t> filled;
 
     static int fill(starpu_task* task, apportion_block* block, void* arg) {
         auto& self = *static_cast<FillsOnce*>(arg);
-        return self.filled.insert(block->first).second ? Work::fill(task, block, static_cast<Work*>(&self)) : -ENOMEM;
+        const bool first = self.filled.insert(block->first).second;
+        return first || !self.once ? Work::fill(task, block, static_cast<Work*>(&self)) : -ENOMEM;
     }
 };
 
@@ -270,6 +272,7 @@ TEST_CASE("when a late block cannot be filled again, the load ends with that err
         Load load = create_impatient(options);
         REQUIRE(run(work, load.get()) == 0);
         work.filled.clear();
+        work.once = true;
         work.stalls = {.worker = 1};
         work.stall_s = 5;
         CHECK(run(work, load.get()) == -ENOMEM);
