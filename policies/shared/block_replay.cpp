@@ -19,9 +19,9 @@ void BlockReplay::conclude(const LoadDescription& load) {
     constexpr double kSlower = 1.1;  // than the average: a spike or a change
     constexpr int kSlowRuns = 2;     // in a row: a change
     constexpr int kMostAveraged = 8;
-    Units units = 0;
-    for (const Lane& lane : lanes_) units += lane.computed;
-    const bool whole = units > 0 && units == load.units && lanes_.size() == load.processors.size();
+    double units = 0;  // blocks that were lost count, too: together they may be more than a number of units can be
+    for (const Lane& lane : lanes_) units += static_cast<double>(lane.computed);
+    const bool whole = units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
     if (!whole || (repeated_ && !active_)) return forget();
     if (!repeated_) {
         settled_ = best_s_ > 0 && end_s_ > (1 - kLeastGain) * best_s_;
