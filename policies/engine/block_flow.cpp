@@ -250,8 +250,8 @@ void BlockFlow::lose(int processor) {
 void BlockFlow::give_up_stalled(double now_s, bool ended) {
     if (!ended && !all_others_wait(now_s)) return;
     for (int p = 0; p < processors(); ++p) {
-        // Of who has finished nothing nobody knows how slow it is: where nobody else may compute its block, that is
-        // waited for.
+        // How slow a processor is that has finished no block is not known: its block is waited for, unless others may
+        // compute it.
         if (now_s >= stalls_at_s(p) && (ended || recovery_->measured(p) || flights_.at(running(p)->id).yields)) lose(p);
     }
 }

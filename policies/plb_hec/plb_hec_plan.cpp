@@ -11,7 +11,7 @@ namespace apportion {
 namespace {
 
 constexpr double kAssumedFixed = 0.8;    // of a device's first block, while one size is known
-constexpr double kNeverPerUnit_s = 1e9;  // of who is unknown and has nothing to do: it gets no share
+constexpr double kNeverPerUnit_s = 1e9;  // of an idle processor of which nothing is known: it gets no share
 
 /// Of a load that has not begun.
 class NothingGiven final : public Progress {
@@ -67,8 +67,8 @@ PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const Bl
     return PipelineTime(fixed_s, slope_s, at(processor));
 }
 
-/// Who is unknown and computes its first block is taken for as fast as the fastest that is known, or for slower by as
-/// much as that block has taken already.
+/// A processor that computes its first block is taken to be as fast as the fastest known, or slower by as much as that
+/// block has taken already.
 void PlbHecPlan::guess_unknown(double now_s, const Progress& progress) {
     const double share = problem_.units / static_cast<double>(times_.size());
     const PipelineTime* fastest = nullptr;

@@ -3,9 +3,9 @@
 // plb-hec's plan: shares with which all processors finish together, from what is known of each now, with what they
 // compute already. What is unknown is guessed:
 //
-//  - who has run blocks of one size only: a part of a device's time was fixed costs, none of a core's;
-//  - who computes its first block: as the fastest that is known, slower by as much as that block shows already;
-//  - who has nothing to do and is unknown: it gets no share.
+//  - a processor that has run blocks of one size only: fixed costs are a part of a device's time, none of a core's;
+//  - one that computes its first block: as the fastest known, slower by as much as that block shows already;
+//  - an idle one of which nothing is known: it gets no share.
 #pragma once
 
 #include <optional>
@@ -52,7 +52,7 @@ class PlbHecPlan {
     const PipelineTime& time(int processor) const { return times_[index(processor)]; }
     const EqualFinishIpopt& solver() const { return solver_; }
 
-    /// Whether nobody would be done earlier with the smallest block there is.
+    /// Whether no other processor would finish the smallest block earlier.
     bool best_for_a_granule(int processor) const;
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest

@@ -196,8 +196,9 @@ int apportion_load_close(struct apportion_load* load);
  *  included. Returns 0 or the error that ended the load.
  *
  *  Under a policy of Apportion, when all units are handed out and a block on a device takes twice the expected
- *  time (or, of the worker's first one, eight times as long as they need), idle workers compute its units as well, and
- *  the first result counts. If theirs is first, the device is lost for this run (`lost_processors` in the report). Its
+ *  time, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
+ *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
+ *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for this run (`lost_processors` in the report). Its
  *  task may run on but can no longer store anything in main memory; it still reads the block's input and argument,
  *  so free and change them only after apportion_load_release, after the next submission or after
  *  apportion_load_destroy, which wait for the task.
