@@ -80,7 +80,7 @@ class PlbHecImproved final : public Policy {
             if (!plan_.best_for_a_granule(processor)) return 0;
             share = granule();
         }
-        if (plan_.is_untried_core(processor)) return plan_.first_units(processor);
+        if (plan_.is_untried(processor)) return plan_.first_units(processor);
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
@@ -178,7 +178,7 @@ class PlbHecImproved final : public Policy {
 
     PlbHecOptions options_;
     LoadDescription load_;
-    PlbHecModels models_{PlbHecModels::Options{}};
+    PlbHecModels models_;
     BlockReplay replay_;
     PlbHecPlan plan_{models_};
     PolicyReport report_;

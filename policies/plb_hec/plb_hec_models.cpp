@@ -8,6 +8,11 @@ namespace apportion {
 
 namespace {
 
+/// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the ripples
+/// of libraries (a size that fits their tiles, and one that does not) do.
+constexpr double kAgreement = 0.5;
+constexpr std::size_t kHistory = 64;  // samples kept per processor
+
 double deviation(double measured_s, double expected_s) { return std::abs(measured_s / expected_s - 1); }
 
 }  // namespace
@@ -26,7 +31,7 @@ bool PlbHecModels::begin(const LoadDescription& load) {
                 entry.in = entry.out = TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
             entries_.push_back(entry);
         }
-        if (options_.learnt && load.learnt.size() == entries_.size()) restore(load.learnt);
+        if (load.learnt.size() == entries_.size()) restore(load.learnt);
     }
     discarded_ = 0;
     for (Entry& entry : entries_) entry.last_start_s = 0;
@@ -45,13 +50,16 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
             if (point.out_s > 0) entry.out.add(units, point.out_s);
         }
         if (entry.samples.empty()) continue;
-        entry.pooled = options_.pooled && std::ranges::all_of(entry.samples, [&](const BlockTime& sample) {
-                           return agrees_with_kind(entry, sample);
-                       });
-        if (entry.pooled)
+        entry.pooled = std::ranges::all_of(entry.samples,
+                                           [&](const BlockTime& sample) { return agrees_with_kind(entry, sample); });
+        if (entry.pooled) {
             last_of_kind[entry.processor.kind] = &entry;
-        else
+        } else if (entry.samples.size() == 1) {
+            entry.suspect = entry.samples.front();
+            entry.samples.clear();
+        } else {
             refit(entry);
+        }
     }
     for (const auto& [kind, entry] : last_of_kind) refit(*entry);
     for (Entry& entry : entries_) entry.unchecked = true;
@@ -70,21 +78,30 @@ bool PlbHecModels::sizes_differ(int processor) const {
 
 bool PlbHecModels::deviates(const FittedCurve& curve, const BlockTime& sample) const {
     const bool measured = sample.units >= curve.smallest_measured() && sample.units <= curve.largest_measured();
-    return measured && deviation(sample.seconds, curve.seconds(sample.units)) >
-                           std::max(options_.agreement, 3 * curve.relative_error());
+    return measured &&
+           deviation(sample.seconds, curve.seconds(sample.units)) > std::max(kAgreement, 3 * curve.relative_error());
 }
 
-/// Whether others of the kind needed about as long for about as many units.
+/// Whether one of the kind needed about as long for about as many units, or none had about as many.
 bool PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
     constexpr double kSimilarSize = 1.25;
+    bool comparable = false;
     for (const Entry& other : entries_) {
         if (&other == &entry || !other.pooled || other.processor.kind != entry.processor.kind) continue;
-        for (const BlockTime& theirs : other.samples)
-            if (std::max(theirs.units, sample.units) <= kSimilarSize * std::min(theirs.units, sample.units) &&
-                deviation(sample.seconds / sample.units, theirs.seconds / theirs.units) > options_.agreement)
-                return false;
+        for (const BlockTime& theirs : other.samples) {
+            if (std::max(theirs.units, sample.units) > kSimilarSize * std::min(theirs.units, sample.units)) continue;
+            comparable = true;
+            if (deviation(sample.seconds / sample.units, theirs.seconds / theirs.units) <= kAgreement) return true;
+        }
     }
-    return true;
+    return !comparable;
+}
+
+/// Whether a block says something else than those before it, or a first block than those of its kind.
+bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
+    constexpr std::size_t kFewest = 2;  // a model of less cannot tell a spike
+    if (entry.samples.empty()) return !agrees_with_kind(entry, sample);
+    return entry.samples.size() >= kFewest && deviates(curve, sample);
 }
 
 void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
@@ -103,12 +120,9 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
     if (!(sample.units > 0) || !(sample.seconds > 0)) return SampleVerdict::used;
 
     SampleVerdict verdict = SampleVerdict::used;
-    const FittedCurve* current = curve(block.processor);
-    constexpr std::size_t kFewest = 2;   // a model of less cannot tell a spike
     constexpr double kMuchLonger = 1.5;  // for fewer units: that was a spike, whatever the model says
-    if (entry.samples.empty()) {
-        entry.pooled = options_.pooled && agrees_with_kind(entry, sample);
-    } else if (options_.robust && current && entry.samples.size() >= kFewest && deviates(*current, sample)) {
+    const FittedCurve* current = curve(block.processor);
+    if (current && is_strange(entry, *current, sample)) {
         const bool slower = sample.seconds > current->seconds(sample.units);
         if (!entry.suspect || slower != (entry.suspect->seconds > current->seconds(entry.suspect->units))) {
             entry.suspect = sample;
@@ -121,15 +135,16 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         entry.own = {};
         --discarded_;
         verdict = SampleVerdict::changed;
+    } else if (entry.samples.empty()) {
+        entry.pooled = true;
     }
     entry.suspect.reset();
     entry.unchecked = false;
-    if (options_.robust)
-        discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
-            return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;
-        }));
+    discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
+        return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;
+    }));
     entry.samples.push_back(sample);
-    if (entry.samples.size() > options_.history) entry.samples.pop_front();
+    if (entry.samples.size() > kHistory) entry.samples.pop_front();
     refit(entry);
     return verdict;
 }
@@ -153,16 +168,16 @@ std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime
                                                      const FittedCurve& curve) const {
     constexpr std::size_t kFewest = 4;  // three others, so that a line through them means something
     constexpr double kMuchBetter = 3;
-    if (!options_.robust || samples.size() < kFewest) return std::nullopt;
+    if (samples.size() < kFewest) return std::nullopt;
     const auto worst = std::max_element(samples.begin(), samples.end(), [&](const BlockTime& a, const BlockTime& b) {
         return deviation(a.seconds, curve.seconds(a.units)) < deviation(b.seconds, curve.seconds(b.units));
     });
-    if (deviation(worst->seconds, curve.seconds(worst->units)) <= options_.agreement) return std::nullopt;
+    if (deviation(worst->seconds, curve.seconds(worst->units)) <= kAgreement) return std::nullopt;
     std::vector<BlockTime> others(samples.begin(), worst);
     others.insert(others.end(), worst + 1, samples.end());
-    const auto without = FittedCurve::fit(others, options_.fit);
+    const auto without = FittedCurve::fit(others);
     if (!without || without->relative_error() * kMuchBetter > curve.relative_error() ||
-        deviation(worst->seconds, without->seconds(worst->units)) <= options_.agreement)
+        deviation(worst->seconds, without->seconds(worst->units)) <= kAgreement)
         return std::nullopt;
     return static_cast<std::size_t>(worst - samples.begin());
 }
@@ -176,7 +191,7 @@ void PlbHecModels::refit(Entry& entry) {
     for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());
     Group& group = entry.pooled ? kinds_[entry.processor.kind] : entry.own;
     if (!worth_a_fit(group, samples.size(), entry.samples.back())) return;
-    auto curve = FittedCurve::fit(samples, options_.fit);
+    auto curve = FittedCurve::fit(samples);
     if (!curve) return;
     if (const auto spike = spike_among(samples, *curve)) {
         std::size_t position = *spike;
@@ -189,7 +204,7 @@ void PlbHecModels::refit(Entry& entry) {
         }
         ++discarded_;
         samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(*spike));
-        curve = FittedCurve::fit(samples, options_.fit);
+        curve = FittedCurve::fit(samples);
     }
     group.curve = curve;
     group.fitted_with = samples.size();
@@ -198,12 +213,21 @@ void PlbHecModels::refit(Entry& entry) {
 const FittedCurve* PlbHecModels::curve(int processor) const {
     const Entry& entry = at(processor);
     const Group* group = &entry.own;
-    if (entry.pooled || (options_.pooled && entry.samples.empty())) {
+    if (entry.pooled || entry.samples.empty()) {
         const auto kind = kinds_.find(entry.processor.kind);
         if (kind == kinds_.end()) return nullptr;
         group = &kind->second;
     }
     return group->curve ? &*group->curve : nullptr;
+}
+
+const FittedCurve* PlbHecModels::curve_of_kind(int processor) const {
+    for (std::size_t p = 0; p < entries_.size(); ++p) {
+        const int other = static_cast<int>(p);
+        if (other != processor && entries_[p].processor.kind == at(processor).processor.kind && sizes_differ(other))
+            return curve(other);
+    }
+    return nullptr;
 }
 
 void PlbHecModels::report(PolicyReport& report) const {

@@ -5,8 +5,7 @@
 //
 // Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
-//  would
-//    learn in nine;
+//    would learn in nine; a first block that does not agree is believed when the second says the same;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
 //    when the next one of the processor says the same, it was a change: the older samples of the processor go, and it
 //    no longer shares those of its kind.
@@ -28,19 +27,6 @@ enum class SampleVerdict { used, spike, changed };
 
 class PlbHecModels {
   public:
-    struct Options {
-        bool pooled = true;  ///< processors of one kind share samples
-        bool robust = true;  ///< spikes are set aside
-        bool learnt = true;  ///< it begins with what earlier processes learnt
-        /// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the
-        /// ripples of libraries (a size that fits their tiles, and one that does not) do.
-        double agreement = 0.5;
-        std::size_t history = 64;  ///< samples kept per processor
-        FitOptions fit{};
-    };
-
-    explicit PlbHecModels(const Options& options) : options_(options) {}
-
     /// Keeps everything when the processors are the same as before, and begins with what is learnt otherwise; returns
     /// whether all have a curve then.
     bool begin(const LoadDescription& load);
@@ -50,8 +36,10 @@ class PlbHecModels {
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.
     const FittedCurve* curve(int processor) const;
-    /// Whether it has finished a block itself.
+    /// Whether it has finished a block itself, and what that took is believed.
     bool measured(int processor) const { return !at(processor).samples.empty(); }
+    /// That of another processor of its kind which has run blocks of different sizes; nullptr: there is none.
+    const FittedCurve* curve_of_kind(int processor) const;
     /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest.
     bool sizes_differ(int processor) const;
     bool complete() const;  ///< every processor has a curve
@@ -87,12 +75,12 @@ class PlbHecModels {
     void restore(const std::vector<ProcessorProfile>& learnt);
     void add_transfer(Entry& entry, const FinishedBlock& block);
     bool agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
+    bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     bool deviates(const FittedCurve& curve, const BlockTime& sample) const;
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
     std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve) const;
     void refit(Entry& entry);
 
-    Options options_;
     std::vector<Entry> entries_;
     std::map<int, Group> kinds_;
     int discarded_ = 0;

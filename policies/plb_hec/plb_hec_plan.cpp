@@ -61,6 +61,13 @@ PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const Bl
     if (!curve) return PipelineTime(0, kNeverPerUnit_s, at(processor));
     // One size is known.
     const double units = curve->largest_measured(), seconds = curve->seconds(units);
+    if (const FittedCurve* kind = models_.curve_of_kind(processor)) {
+        PipelineTime time(*kind, in, models_.out(processor), at(processor));
+        double slowdown = seconds / kind->seconds(units);
+        if (running_units > 0) slowdown = std::max(slowdown, kTwice * running_s / kind->seconds(running_units));
+        time.slow_down(slowdown);
+        return time;
+    }
     const double fixed_s = at(processor).own_memory ? kAssumedFixed * seconds : 0;
     double slope_s = (seconds - fixed_s) / units;
     if (running_units > units) slope_s = std::max(slope_s, (kTwice * running_s - fixed_s) / running_units);
@@ -128,13 +135,13 @@ void PlbHecPlan::refine() {
     for (PipelineTime& time : times_) time.release_blocks();
 }
 
-/// A processor whose share is no block will be given none, nor will a core that has done nothing and might outlast the
+/// A processor whose share is no block will be given none, nor will an untried one that might outlast the
 /// others even with the smallest block: what the plan had for these is planned for the others.
 void PlbHecPlan::leave_out_idlers(double now_s) {
     const auto gets_nothing = [&](int p) {
         if (plan_.shares_units[index(p)] < granule()) return true;
         const FittedCurve* curve = models_.curve(p);
-        return is_untried_core(p) && curve &&
+        return is_untried(p) && curve &&
                now_s + kTwice * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
     };
     const int count = static_cast<int>(load_.processors.size());

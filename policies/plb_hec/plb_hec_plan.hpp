@@ -3,7 +3,8 @@
 // plb-hec's plan: shares with which all processors finish together, from what is known of each now, with what they
 // compute already. What is unknown is guessed:
 //
-//  - a processor that has run blocks of one size only: fixed costs are a part of a device's time, none of a core's;
+//  - a processor that has run blocks of one size only: as a known one of its kind, slower by what these blocks show; if
+//    there is none, fixed costs are a part of a device's time, none of a core's;
 //  - one that computes its first block: as the fastest known, slower by as much as that block shows already;
 //  - an idle one of which nothing is known: it gets no share.
 #pragma once
@@ -58,7 +59,11 @@ class PlbHecPlan {
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer.
     Units first_units(int processor) const;
-    bool is_untried_core(int processor) const { return !at(processor).own_memory && !models_.measured(processor); }
+    /// Nothing that it ran itself is believed. Devices of a known kind are taken for one of it until they say
+    /// otherwise.
+    bool is_untried(int processor) const {
+        return !models_.measured(processor) && (!at(processor).own_memory || models_.suspected(processor));
+    }
 
   private:
     static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }

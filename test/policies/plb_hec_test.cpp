@@ -261,20 +261,47 @@ TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
 }
 
 TEST_CASE("processors of one kind share a model while they agree") {
-    PlbHecModels models{PlbHecModels::Options{}};
+    PlbHecModels models;
     models.begin(load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}}));
     models.add(finished(0, 10, 1.0));
     REQUIRE(models.curve(1));  // thought alike until measured
     models.add(finished(1, 10, 1.02));
-    models.add(finished(2, 10, 4.0));
+    CHECK(models.add(finished(2, 10, 4.0)) == SampleVerdict::spike);
+    CHECK_FALSE(models.measured(2));
+    CHECK(models.curve(2) == models.curve(0));
+    CHECK(models.add(finished(2, 10, 4.0)) == SampleVerdict::changed);
+    CHECK(models.measured(2));
     CHECK(models.curve(0) == models.curve(1));
     CHECK(models.curve(2) != models.curve(0));
     CHECK(models.curve(0)->seconds(20) == Approx(2).epsilon(0.05));
     CHECK(models.curve(2)->seconds(20) == Approx(8));
 }
 
+TEST_CASE("a first block that was slow by chance does not part a core from its kind") {
+    PlbHecModels models;
+    models.begin(load_of({{"core 0", 0}, {"core 1", 0}}));
+    models.add(finished(0, 10, 1.0));
+    CHECK(models.add(finished(1, 10, 400.0)) == SampleVerdict::spike);
+    CHECK(models.add(finished(1, 10, 1.1)) == SampleVerdict::used);
+    CHECK(models.curve(0) == models.curve(1));
+    CHECK(models.measured(1));
+
+    // Nor does what an earlier process learnt of that block alone.
+    LoadDescription load = load_of({{"core 0", 0}, {"core 1", 0}});
+    load.learnt.resize(2);
+    load.learnt[0].points = {{.units = 10, .seconds = 1}, {.units = 100, .seconds = 10}};
+    load.learnt[1].points = {{.units = 10, .seconds = 400}};
+    PlbHecModels later;
+    CHECK(later.begin(load));
+    CHECK(later.curve(0) == later.curve(1));
+    CHECK_FALSE(later.measured(1));
+    CHECK(later.add(finished(1, 10, 400.0)) == SampleVerdict::changed);
+    CHECK(later.curve(0) != later.curve(1));
+    CHECK(later.curve_of_kind(1) == later.curve(0));
+}
+
 TEST_CASE("one slow block is a spike, two in a row are a change") {
-    PlbHecModels models{PlbHecModels::Options{}};
+    PlbHecModels models;
     models.begin(load_of({{"core 0", 0}}));
     for (Units units : {10, 20, 40, 80})
         CHECK(models.add(finished(0, units, 0.1 * double(units))) == SampleVerdict::used);
@@ -289,7 +316,7 @@ TEST_CASE("one slow block is a spike, two in a row are a change") {
 }
 
 TEST_CASE("a first block that was slow is set aside once the others agree without it") {
-    PlbHecModels models{PlbHecModels::Options{}};
+    PlbHecModels models;
     models.begin(load_of({{"core 0", 0}}));
     models.add(finished(0, 10, 10.0));
     for (Units units : {20, 80, 200}) models.add(finished(0, units, 1 + 0.1 * double(units)));
