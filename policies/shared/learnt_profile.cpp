@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "models/learnt_times.hpp"
 
@@ -16,16 +17,6 @@ constexpr double kPartOfShare = 0.125;
 constexpr double kOtherSize = 1.25;
 
 using Points = std::vector<ProfilePoint>;
-
-/// Its own, or those of the first of its kind that ran.
-const ProcessorProfile& times_of(std::size_t processor, const std::vector<ProcessorProfile>& learnt,
-                                 const LoadDescription& load) {
-    if (!learnt[processor].points.empty()) return learnt[processor];
-    for (std::size_t other = 0; other < learnt.size(); ++other)
-        if (load.processors[other].kind == load.processors[processor].kind && !learnt[other].points.empty())
-            return learnt[other];
-    return learnt[processor];
-}
 
 double highest_speed(const Points& points) {
     double highest = 0;
@@ -57,33 +48,65 @@ void make_monotone(Points& points) {
         for (std::size_t k = 0; k < level.count; ++k) (point++)->seconds = level.seconds;
 }
 
+/// Per processor whose times it is planned with.
+struct Choice {
+    std::vector<const Points*> times;
+    std::string lacks;  ///< of the first processor with which there is no planning; empty: of none
+};
+
+Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
+    const auto of_one_kind = [&](std::size_t a, std::size_t b) {
+        return load.processors[a].kind == load.processors[b].kind;
+    };
+    std::vector<double> speeds;
+    for (std::size_t p = 0; p < learnt.size(); ++p) {
+        double speed = highest_speed(learnt[p].points);
+        for (std::size_t other = 0; other < learnt.size() && learnt[p].points.empty(); ++other)
+            if (of_one_kind(other, p)) speed = std::max(speed, highest_speed(learnt[other].points));
+        speeds.push_back(speed);
+    }
+    const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+
+    const auto lacks = [&](std::size_t p, const Points& points) -> std::string {
+        if (points.empty()) return "no block";
+        const auto smallest = static_cast<double>(points.front().units);
+        const auto largest = static_cast<double>(points.back().units);
+        const double share = static_cast<double>(load.units) * speeds[p] / all;
+        const double block = std::min(share, static_cast<double>(load.processors[p].memory_units));
+        if (!load.open && largest < std::floor(kPartOfShare * block))
+            return fmt::format("no block of {:.0f} units or more", std::floor(kPartOfShare * block));
+        if (largest < kOtherSize * smallest && largest < share) return "blocks of one size only";
+        return {};
+    };
+    Choice choice;
+    for (std::size_t p = 0; p < learnt.size(); ++p) {
+        const Points* chosen = &learnt[p].points;
+        const std::string own_lacks = lacks(p, *chosen);
+        for (std::size_t other = 0; other < learnt.size() && !own_lacks.empty(); ++other)
+            if (of_one_kind(other, p) && lacks(p, learnt[other].points).empty()) {
+                chosen = &learnt[other].points;
+                break;
+            }
+        if (choice.lacks.empty() && !own_lacks.empty() && chosen == &learnt[p].points)
+            choice.lacks = fmt::format("{} ran {}", load.processors[p].name, own_lacks);
+        choice.times.push_back(chosen);
+    }
+    return choice;
+}
+
 }  // namespace
 
 std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
-    double speeds = 0;
-    for (std::size_t p = 0; p < learnt.size(); ++p) speeds += highest_speed(times_of(p, learnt, load).points);
-    for (std::size_t p = 0; p < learnt.size(); ++p) {
-        const Points& points = times_of(p, learnt, load).points;
-        const std::string& name = load.processors[p].name;
-        if (points.empty()) return fmt::format("{} ran no block", name);
-        const auto smallest = static_cast<double>(points.front().units);
-        const auto largest = static_cast<double>(points.back().units);
-        const double share = static_cast<double>(load.units) * highest_speed(points) / speeds;
-        const double block = std::min(share, static_cast<double>(load.processors[p].memory_units));
-        if (!load.open && largest < std::floor(kPartOfShare * block))
-            return fmt::format("{} ran no block of {:.0f} units or more", name, std::floor(kPartOfShare * block));
-        if (largest < kOtherSize * smallest && largest < share)
-            return fmt::format("{} ran blocks of one size only", name);
-    }
-    return {};
+    return choose(learnt, load).lacks;
 }
 
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
     RecordedTimes times;
     times.learnt = true;
     std::vector<Units> sizes;
+    const Choice choice = choose(learnt, load);
     for (std::size_t p = 0; p < learnt.size(); ++p) {
-        Points points = times_of(p, learnt, load).points;
+        Points points = *choice.times[p];
         make_monotone(points);
         for (const ProfilePoint& point : points) sizes.push_back(point.units);
         times.processors.push_back({load.processors[p].name, std::move(points)});

@@ -2,7 +2,7 @@
 //
 // From what runs learnt to recorded times that static policies plan from.
 //
-// Learnt times are *dense enough* for a load when each processor, or one of its kind, ran
+// Learnt times are *dense enough* for a load when each processor, or else one of its kind, ran
 //  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is
 //    what it would compute at the highest speeds that were seen of all (but of an open load no block is larger than
 //    what arrives at once: any will do);

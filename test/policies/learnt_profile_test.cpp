@@ -65,6 +65,27 @@ TEST_CASE("learnt times are dense enough when every processor ran two sizes and 
     CHECK(why_too_sparse({{"slow", {{100, 100.0}}}, fast}, load).empty());  // its whole share
 }
 
+TEST_CASE("a processor of which too little was learnt is planned with the times of one of its kind") {
+    LoadDescription load = two_kinds();
+    load.processors = {{"core 0", 0}, {"core 1", 0}, {"card", 1}};
+    const ProcessorProfile core{"core 0", {{5, 5.0}, {90, 90.0}}}, card{"card", {{20, 2.0}, {800, 80.0}}};
+    for (const std::vector<ProfilePoint>& little : {std::vector<ProfilePoint>{}, std::vector<ProfilePoint>{{5, 5.0}},
+                                                    std::vector<ProfilePoint>{{5, 5.0}, {7, 7.0}}}) {
+        load.learnt = {core, {"core 1", little}, card};
+        CHECK(why_too_sparse(load.learnt, load).empty());
+        const RecordedTimes times = recorded_from_learnt(load.learnt, load);
+        REQUIRE(times.processors.size() == 3);
+        CHECK(times.processors[1].name == "core 1");
+        CHECK(times.processors[1].points.back().units == 90);
+    }
+    // The only one of its kind has nobody to take them from, and enough of its own is never replaced.
+    load.processors[1].kind = 2;
+    CHECK(why_too_sparse(load.learnt, load) == "core 1 ran no block of 10 units or more");
+    load.processors[1].kind = 0;
+    load.learnt[1].points = {{5, 20.0}, {20, 80.0}};
+    CHECK(recorded_from_learnt(load.learnt, load).processors[1].points.back().seconds == 80);
+}
+
 TEST_CASE("of an open load, whose blocks are no larger than what arrives, blocks of any two sizes are enough") {
     LoadDescription load = two_kinds();
     load.learnt = {{"slow", {{5, 5.0}, {7, 7.0}}}, {"fast", {{20, 2.3}, {40, 4.4}}}};
