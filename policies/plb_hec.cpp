@@ -70,6 +70,7 @@ class PlbHecImproved final : public Policy {
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) {
             if (!idle || (!at(processor).own_memory && kind_is_tried(processor, progress))) return 0;
+            plan_.outdate();
             return plan_.first_units(processor);
         }
         if (!idle && !models_.sizes_differ(processor)) return 0;
@@ -80,13 +81,10 @@ class PlbHecImproved final : public Policy {
             if (!plan_.best_for_a_granule(processor)) return 0;
             share = granule();
         }
-        if (plan_.is_untried(processor)) return plan_.first_units(processor);
-        double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
-                                                       : second_block(processor, share, now_s);
-        if (share - block < granule()) block = share;
-        if (!at(processor).own_memory && !everybody_known()) block = no_longer_than_so_far(processor, block, now_s);
-        if (models_.to_be_checked(processor)) block = part_to_check(processor, share, block);
-        return block > 0 ? aligned(block) : 0;
+        const Units units = plan_.is_untried(processor) ? plan_.first_units(processor)
+                                                        : aligned(block_of(processor, share, now_s, progress));
+        plan_.gave(processor, units);
+        return units;
     }
 
     void block_finished(const FinishedBlock& block) override {
@@ -159,10 +157,21 @@ class PlbHecImproved final : public Policy {
         return true;
     }
 
+    /// The next block of a share; 0: better none now.
+    double block_of(int processor, double share, double now_s, const Progress& progress) const {
+        double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
+                                                       : second_block(processor, share, now_s);
+        if (share - block < granule()) block = share;
+        if (!at(processor).own_memory && !everybody_known()) block = no_longer_than_so_far(processor, block, now_s);
+        if (models_.to_be_checked(processor)) block = part_to_check(processor, share, block);
+        return block;
+    }
+
     /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are
     /// fast at sizes that fit their tiles, vectors and radices. Parts of a granule are cut off; the processor that
     /// would finish them first computes them.
     Units aligned(double block) const {
+        if (block <= 0) return 0;
         const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
         const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
         return round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);

@@ -36,24 +36,35 @@ double PipelineTime::total(double units, const Blocks& blocks) const {
 }
 
 PipelineTime::Blocks PipelineTime::blocks(double units) const {
+    if (units != asked_units_) {
+        answer_ = best_blocks(units);
+        asked_units_ = units;
+    }
+    return answer_;
+}
+
+PipelineTime::Blocks PipelineTime::best_blocks(double units) const {
     constexpr double kCeil = 1 - 1e-9;
     Blocks best{std::max(1.0, std::ceil(units / memory_ * kCeil)), false, memory_};
     double best_s = total(units, best);
-    auto consider = [&](const Blocks& other) {
-        const double other_s = total(units, other);
-        if (other_s < best_s) {
+    // More blocks pay only where F bends upwards or transfers are worth hiding; few sizes tell which. Where twice as
+    // many take longer, still more do.
+    constexpr int kDoublings = 4;
+    auto consider = [&](Blocks other, int sizes) {
+        double last_s = std::numeric_limits<double>::infinity();
+        for (int i = 0; i < sizes; ++i, other.count *= 2) {
+            const double other_s = total(units, other);
+            if (other_s >= last_s) break;
+            last_s = other_s;
+            if (other_s >= best_s) continue;
             best = other;
             best_s = other_s;
         }
     };
-    // More blocks pay only where F bends upwards or transfers are worth hiding; few sizes tell which.
-    constexpr int kDoublings = 4;
-    const double fewest = best.count;
-    for (int i = 1; i <= kDoublings; ++i) consider({fewest * std::exp2(i), false, memory_});
+    if (const Blocks twice{2 * best.count, false, memory_}; total(units, twice) < best_s) consider(twice, kDoublings);
     if (own_memory_) {
         const double half = memory_ / 2;
-        const double fewest_overlapped = std::max(follows_ ? 1.0 : 2.0, std::ceil(units / half * kCeil));
-        for (int i = 0; i <= kDoublings; ++i) consider({fewest_overlapped * std::exp2(i), true, half});
+        consider({std::max(follows_ ? 1.0 : 2.0, std::ceil(units / half * kCeil)), true, half}, kDoublings + 1);
     }
     return best;
 }

@@ -40,10 +40,10 @@ class PipelineTime final : public ShareTime {
     double end_of(const BlockInFlight& block, double free_s, double now_s) const;
 
     /// A block is in flight, so that the transfer into the next one is hidden.
-    void follow(bool follows) { follows_ = follows; }
+    void follow(bool follows) { follows_ = follows, asked_units_ = -1; }
 
     /// A block in flight takes longer than it should: so, for the time being, do all.
-    void slow_down(double factor) { slowdown_ *= factor; }
+    void slow_down(double factor) { slowdown_ *= factor, asked_units_ = -1; }
 
     /// Makes E smooth for a solver: the number of blocks stays what is best for `units`.
     void fix_blocks(double units) { fixed_ = units > 0 ? blocks(units) : Blocks{}, is_fixed_ = units > 0; }
@@ -51,6 +51,7 @@ class PipelineTime final : public ShareTime {
 
   private:
     double total(double units, const Blocks& blocks) const;
+    Blocks best_blocks(double units) const;
 
     const FittedCurve* kernel_ = nullptr;
     double guessed_fixed_s_ = 0, guessed_slope_s_ = 0;
@@ -61,6 +62,8 @@ class PipelineTime final : public ShareTime {
     double slowdown_ = 1;
     bool is_fixed_ = false;
     Blocks fixed_;
+    mutable double asked_units_ = -1;  ///< answer_ is for these: a solver asks for a time and its derivative in turn
+    mutable Blocks answer_;
 };
 
 }  // namespace apportion

@@ -29,6 +29,7 @@ class NothingGiven final : public Progress {
 
 void PlbHecPlan::begin(const LoadDescription& load) {
     load_ = load;
+    plan_ = {};
     outdate();
     solver_.reset_statistics();
     last_end_s_.assign(load.processors.size(), 0);
@@ -99,6 +100,7 @@ void PlbHecPlan::pose(double now_s, const Progress& progress) {
     times_.reserve(load_.processors.size());
     problem_.processors.clear();
     problem_.units = static_cast<double>(progress.remaining());
+    problem_.expected_finish_s = plan_.finish_s;
     for (int p = 0; p < count; ++p) times_.push_back(time_of(p, now_s, progress.in_flight(p)));
     guess_unknown(now_s, progress);
     for (int p = 0; p < count; ++p) {
@@ -115,12 +117,20 @@ void PlbHecPlan::pose(double now_s, const Progress& progress) {
 }
 
 void PlbHecPlan::make(double now_s, const Progress& progress) {
-    const std::pair asked{now_s, progress.remaining()};
-    if (planned_ == asked) return;
+    if (planned_at_s_ == now_s) return;
     pose(now_s, progress);
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
-    planned_ = asked;
+    planned_at_s_ = now_s;
+}
+
+void PlbHecPlan::gave(int processor, Units units) {
+    if (units <= 0) return;
+    PipelineTime& time = times_[index(processor)];
+    double& share = plan_.shares_units[index(processor)];
+    share = std::max(0.0, share - static_cast<double>(units));
+    problem_.processors[index(processor)].busy_until_s += time.seconds(static_cast<double>(units));
+    time.follow(true);
 }
 
 void PlbHecPlan::make_for_all() {

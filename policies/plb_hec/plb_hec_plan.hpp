@@ -11,7 +11,6 @@
 
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
@@ -31,16 +30,17 @@ class PlbHecPlan {
 
     void begin(const LoadDescription& load);
     /// Something is known that was not when the last plan was made.
-    void outdate() { planned_.reset(); }
+    void outdate() { planned_at_s_.reset(); }
     void block_ended(int processor, double end_s) { last_end_s_[index(processor)] = end_s, outdate(); }
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
     /// End of the processor's last block; 0: it has had none.
     double last_end_s(int processor) const { return last_end_s_[index(processor)]; }
 
-    /// The equal-finish plan for everything not handed out, by bisection. It stays as long as nothing happens: all that
-    /// have nothing to do are asked in turn.
+    /// The equal-finish plan for everything not handed out, by bisection. It holds for all that are asked at one
+    /// moment: what one of them is given is taken off its share.
     void make(double now_s, const Progress& progress);
+    void gave(int processor, Units units);
     /// That of the whole load, before it begins.
     void make_for_all();
     /// The same plan, solved by IPOPT.
@@ -83,7 +83,7 @@ class PlbHecPlan {
     EqualFinishProblem problem_;
     EqualFinishPlan plan_;
     EqualFinishIpopt solver_;
-    std::optional<std::pair<double, Units>> planned_;  ///< plan_ is that of this moment, with so many units left
+    std::optional<double> planned_at_s_;  ///< plan_ is that of this moment
 };
 
 }  // namespace apportion

@@ -119,34 +119,32 @@ EqualFinishPlan Solver::solve() {
     }
     high = std::min(high, alone);
     std::vector<double> current(problem_.processors.size());
-    double slope = 0;
-    const double at_high = shares(high, current, slope);
-    at_high_ = current;
-    double sum = at_high, t = high;
-    // Newton on T from the late side, bisection where it fails; brackets of T bracket the shares as well.
-    for (int step = 0; step < kMostSteps && high - low > kTolerance * 1e-2 * high; ++step) {
-        double next = slope > 0 ? t - (sum - n) / slope : low;
-        if (!(next > low && next < high) || step % 8 == 7) next = (low + high) / 2;
-        t = next;
+    double slope = 0, sum = 0, t = 0;
+    const auto narrow = [&](double finish_s) {
+        t = finish_s;
         sum = shares(t, current, slope);
-        if (sum >= n) {
-            high = t;
-            at_high_ = current;
-        } else {
-            low = t;
-            at_low_ = current;
-        }
-        if (std::abs(sum - n) <= kTolerance * n) break;
+        (sum >= n ? high : low) = t;
+        (sum >= n ? at_high_ : at_low_) = current;
+    };
+    const double expected_s = problem_.expected_finish_s;
+    narrow(expected_s > low && expected_s < high ? expected_s : high);
+    // Newton on T, bisection where it fails; brackets of T bracket the shares as well.
+    const auto found = [&] { return std::abs(sum - n) <= kTolerance * n; };
+    for (int step = 0; step < kMostSteps && !found() && high - low > kTolerance * 1e-2 * high; ++step) {
+        const double next = slope > 0 ? t - (sum - n) / slope : low;
+        narrow(next > low && next < high && step % 8 != 7 ? next : (low + high) / 2);
     }
     // Exactly n, also where a share jumps between the two ends of the bracket.
-    double sum_low = 0, sum_high = 0;
-    for (std::size_t g = 0; g < current.size(); ++g) {
-        sum_low += at_low_[g] * problem_.processors[g].count;
-        sum_high += at_high_[g] * problem_.processors[g].count;
-    }
-    if (std::abs(sum - n) <= kTolerance * n) {
+    if (found()) {
         for (std::size_t g = 0; g < current.size(); ++g) plan_.shares_units[g] = current[g] * (n / sum);
     } else {
+        if (at_high_.empty()) narrow(high);
+        if (at_high_.empty()) at_high_ = current;
+        double sum_low = 0, sum_high = 0;
+        for (std::size_t g = 0; g < current.size(); ++g) {
+            sum_low += at_low_[g] * problem_.processors[g].count;
+            sum_high += at_high_[g] * problem_.processors[g].count;
+        }
         const double part = sum_high > sum_low ? std::clamp((n - sum_low) / (sum_high - sum_low), 0.0, 1.0) : 1;
         for (std::size_t g = 0; g < current.size(); ++g)
             plan_.shares_units[g] = at_low_[g] + part * (at_high_[g] - at_low_[g]);

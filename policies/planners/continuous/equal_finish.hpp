@@ -48,6 +48,7 @@ struct EqualFinishProcessor {
 struct EqualFinishProblem {
     double units = 0;
     std::vector<EqualFinishProcessor> processors;
+    double expected_finish_s = 0;  ///< where T is sought first, for speed alone; 0: nothing is expected
 };
 
 struct EqualFinishPlan {

@@ -103,6 +103,21 @@ TEST_CASE("bounds hold, and too tight ones are reported") {
     CHECK(sum_of(problem, plan) == Approx(900));
 }
 
+TEST_CASE("what finish is expected makes no difference to the plan") {
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        RandomProblem random = random_problem(seed, 1 + seed % 9);
+        const EqualFinishPlan plan = equal_finish(random.problem);
+        for (const double part : {1e-6, 0.3, 0.99, 1.0, 1 + 1e-9, 1.01, 3.0, 1e6}) {
+            random.problem.expected_finish_s = part * plan.finish_s;
+            const EqualFinishPlan other = equal_finish(random.problem);
+            CHECK(other.finish_s == Approx(plan.finish_s).epsilon(1e-7));
+            CHECK(sum_of(random.problem, other) == Approx(random.problem.units).epsilon(1e-9));
+            for (std::size_t g = 0; g < plan.shares_units.size(); ++g)
+                CHECK(std::abs(other.shares_units[g] - plan.shares_units[g]) <= 1e-6 * random.problem.units);
+        }
+    }
+}
+
 TEST_CASE("identical processors may be one entry") {
     PowerTime core(0, 2e-2), device(1, 1e-3);
     EqualFinishProblem grouped{10000, {{&device}, {&core, 0, 1e9, 9}}};
