@@ -300,6 +300,10 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::v
                           std::vector<Block>& out) {
     constexpr double kRounding = 1 + 1e-9;
     const Units spare = not_shared_out(late), granularity = load_.granularity;
+    const auto has_time = [&](int p) {
+        return lane(p).idle() && recovery_->whole(p).within(late_s) >= std::min(spare, granularity);
+    };
+    if (std::ranges::none_of(able, has_time)) return;
     std::vector<Recovery::Free> free;
     for (const int p : able) free.push_back({p, free_in_s(p, now_s)});
     const double seconds = std::min(late_s, recovery_->together_s(free, spare) * kRounding);

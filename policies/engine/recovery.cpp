@@ -54,6 +54,7 @@ void Recovery::finished(int processor, Units units, double kernel_s, double tota
     const auto p = static_cast<std::size_t>(processor);
     if (!measured_[p]) kernel_[p] = Pace();
     measured_[p] = true;
+    last_asked_.reset();
     kernel_[p].add(units, kernel_s);
     whole_[p].add(units, total_s);
 }
@@ -72,14 +73,19 @@ double Recovery::late_by_after_s(int processor, Units units, double late_s) cons
     return should_run_s(processor, units) + late_s;
 }
 
+/// What all that have finished a block would need together.
+double Recovery::all_measured_s(Units units) const {
+    if (last_asked_ && last_asked_->first == units) return last_asked_->second;
+    std::vector<Free> others;
+    for (int other = 0; other < static_cast<int>(kernel_.size()); ++other)
+        if (measured(other)) others.push_back({other});
+    last_asked_ = {units, together_s(others, units)};
+    return last_asked_->second;
+}
+
 double Recovery::stalled_after_s(int processor, Units units) const {
     double seconds = should_run_s(processor, units);
-    if (!measured(processor)) {
-        std::vector<Free> others;
-        for (int other = 0; other < static_cast<int>(kernel_.size()); ++other)
-            if (measured(other)) others.push_back({other});
-        seconds = together_s(others, units);
-    }
+    if (!measured(processor)) seconds = all_measured_s(units);
     return factor_ * std::max(kShortestStall_s, seconds);
 }
 
@@ -94,7 +100,7 @@ double Recovery::together_s(const std::vector<Free>& processors, Units units) co
     for (const Free& p : processors) enough_s = std::min(enough_s, p.in_s + whole(p.processor).at_most_s(units));
     if (!(enough_s > 0) || std::isinf(enough_s)) return enough_s;
     double few_s = 0;
-    constexpr int kHalvings = 40;
+    constexpr int kHalvings = 20;
     for (int k = 0; k < kHalvings; ++k) {
         const double middle_s = (few_s + enough_s) / 2;
         (done(middle_s) >= static_cast<double>(units) ? enough_s : few_s) = middle_s;

@@ -29,6 +29,8 @@
 #pragma once
 
 #include <deque>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -102,9 +104,13 @@ class Recovery {
     static constexpr double kLate = 2;
     static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
+    double all_measured_s(Units units) const;
+
     double factor_;
     std::vector<Pace> kernel_, whole_;
     std::vector<bool> measured_;
+    mutable std::optional<std::pair<Units, double>>
+        last_asked_;  ///< all_measured_s: asked for all first blocks in turn
 };
 
 }  // namespace apportion
