@@ -8,8 +8,8 @@
 // What runs learnt may be out of date, and is measured at few sizes: plb-hec, which begins with it as well, finds out
 // at less cost than a plan. So learnt times need no rehearsal.
 //
-// A load that runs again keeps its policy. plb-hec decides block by block, so that its virtual run costs milliseconds:
-// short loads for which there is a plan are spared.
+// A load that runs again keeps its policy. Plans and virtual runs cost milliseconds each, too much for a short load: it
+// gets the plan that is exact for the profile, if there is one.
 //
 // Good for: loads whose kernel was profiled on this machine. Where every block has high fixed costs the guard sees a
 // processor that has become slower only at the end of its first block.
@@ -26,8 +26,8 @@ namespace apportion {
 namespace {
 
 constexpr const char* kAdaptive = "plb-hec";
-constexpr const char* kUnplanned = "equal";  // needs no record
-constexpr double kShort_s = 0.1;
+constexpr const char* kExact = "hpopta";
+constexpr double kShort_s = 1;  // a hundred times what it takes to choose for some ten processors
 
 /// n / sum of the largest recorded speeds.
 double shortest_makespan(const LoadDescription& load, const std::vector<PiecewiseLinear>& functions) {
@@ -94,17 +94,19 @@ void Auto::choose(const LoadDescription& load) {
     }
     policy_ = adaptive.make();
     double best_s = std::numeric_limits<double>::infinity();
-    for (const PolicyEntry& entry : registered_policies()) {
-        if (!entry.rehearsed_by_auto) continue;
+    const auto rehearse = [&](const PolicyEntry& entry) {
         GuardedPolicy rehearsed(entry.make(), adaptive, functions);
         const double seconds = virtual_makespan(load, rehearsed, functions);
         predictions_.push_back({entry.name, seconds});
-        if (seconds >= best_s) continue;
+        if (seconds >= best_s) return;
         best_s = seconds;
         chosen_ = entry.name;
-    }
-    const bool planned = chosen_ != kAdaptive && chosen_ != kUnplanned;
-    if (!planned || shortest_makespan(load, functions) >= kShort_s) {
+    };
+    if (shortest_makespan(load, functions) < kShort_s) rehearse(*find_policy(kExact));
+    if (chosen_ != kExact) {
+        predictions_.clear();
+        for (const PolicyEntry& entry : registered_policies())
+            if (entry.rehearsed_by_auto) rehearse(entry);
         const double seconds = virtual_makespan(load, *adaptive.make(), functions);
         predictions_.push_back({kAdaptive, seconds});
         if (seconds <= best_s) chosen_ = kAdaptive;
