@@ -106,6 +106,10 @@ const EnvironmentVariable kVariables[] = {
     {"APPORTION_FFT_PLANNING", "FFTW's effort for plans, in all and for single workers",
      "estimate | measure | patient | unaligned[,worker=...]", "measure", check_fft_planning},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},
+    {"APPORTION_CHARGE_PLANNING",
+     "1: on a simulated machine, what decisions take on this one is a part of the run; times are not the same twice "
+     "then",
+     "0 | 1", "0", check_switch},
     {"APPORTION_PLATFORM_SEED", "seed of the simulated noise", "integer >= 1", "the platform file's", check_positive},
 };
 
@@ -154,6 +158,7 @@ std::string report_file_option() { return value_of("APPORTION_REPORT"); }
 std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
 bool learn_option() { return value_of("APPORTION_LEARN") != "0"; }
 bool trace_option() { return value_of("APPORTION_TRACE") == "1"; }
+bool charge_planning_option() { return value_of("APPORTION_CHARGE_PLANNING") == "1"; }
 double stall_factor_option() {
     constexpr double kDefault = 50;
     return stall_factor(value_of("APPORTION_STALL_FACTOR")).value_or(kDefault);

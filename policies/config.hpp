@@ -34,6 +34,7 @@ std::string profiles_option();         ///< empty: the user's folder
 std::string report_file_option();      ///< empty: none
 bool learn_option();                   ///< what runs learn is kept, and used
 bool trace_option();
+bool charge_planning_option();
 double stall_factor_option();        ///< 0: never
 std::string platform_file_option();  ///< empty: none
 

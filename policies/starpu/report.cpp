@@ -173,6 +173,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
                 {"rebalances", policy.rebalances},
                 {"discarded_samples", policy.discarded_samples},
                 {"probing_seconds", policy.probing_seconds},
+                {"planning_seconds", run.planning_s},
                 {"lost_processors", lost_json(run)},
                 {"late_blocks", late_json(run)},
                 {"policy_stalls", run.policy_stalls},

@@ -64,6 +64,7 @@ struct RunRecord {
     std::vector<BlockRecord> blocks;  ///< in the order they were handed out
     std::vector<LostProcessor> lost;
     std::vector<LateBlock> late;
+    double planning_s = 0;  ///< what all decisions on blocks took, under the run's lock
     int policy_stalls = 0;
     std::string note;  ///< what is to be known of the run itself
     std::string error;

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <set>
 
 #include "policies/config.hpp"
@@ -19,6 +20,12 @@ namespace {
 
 // Blocks per worker under StarPU's own schedulers when nobody says: enough to balance by, few enough to be efficient.
 constexpr Units kEqualBlocksPerWorker = 4;
+
+#ifdef STARPU_SIMGRID
+constexpr bool kSimulated = true;
+#else
+constexpr bool kSimulated = false;
+#endif
 
 }  // namespace
 
@@ -37,8 +44,16 @@ Run::Run(const LoadSetup& setup, const LoadDescription& description, const State
       description_(description),
       state_(state),
       begin_us_(starpu_timing_now()),
+      charge_planning_(kSimulated && charge_planning_option()),
       uses_left_(setup.uses.size() + 1),
       record_(std::move(record)) {}
+
+/// Where time is simulated, the thread's: nothing stands still while other programs have the CPU.
+double Run::decision_clock_s() {
+    timespec time{};
+    clock_gettime(kSimulated ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 double Run::now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
@@ -115,14 +130,19 @@ void Run::start(Locked& on) {
         if (state_.recovery) state_.recovery->finished(late.processor, late.units, late.busy_s, late.busy_s);
         state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
     }
-    flow_ = std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
+    flow_ = decided(
+        [&] {
+            return std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
+        },
+        on);
     const std::vector<int> busy = state_.stragglers->processors();
     const std::set<int> left_out(busy.begin(), busy.end());
     for (const int p : left_out)
         if (left_out.size() < setup_.workers.size())
             lose(p, "it still computes units of an earlier submission that were given up", on);
-    go_on(flow_->ask_all(now_s()), on);
-    for (const UnitRange range : std::exchange(early_, {})) go_on(flow_->add(range, now_s()), on);
+    go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
+    for (const UnitRange range : std::exchange(early_, {}))
+        go_on(decided([&] { return flow_->add(range, now_s()); }, on), on);
 }
 
 Run::Answer Run::add(UnitRange range) {
@@ -134,7 +154,7 @@ Run::Answer Run::add(UnitRange range) {
         if (uses_left_ > 0)
             early_.push_back(range);
         else if (flow_)
-            go_on(flow_->add(range, now_s()), on);
+            go_on(decided([&] { return flow_->add(range, now_s()); }, on), on);
         else
             start_blocks(equal_blocks(range, on), on);
     });

@@ -121,6 +121,10 @@ class Run final : public std::enable_shared_from_this<Run> {
     void complete();
 
     double now_s() const;
+    static double decision_clock_s();
+    /// What `decide` answers: what the policy and the flow take is counted, and of simulated time where that is asked.
+    template <class Decide>
+    auto decided(Decide&& decide, Locked& on);
 
     // A block's life, in order.
     void start(Locked& on);
@@ -188,6 +192,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     bool data_hang_ = false;    ///< nobody waits any more for what is on its way to main memory
     double stood_still_s_ = 0;  ///< the program, in all
     const double begin_us_;
+    const bool charge_planning_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
     std::atomic<bool> watch_failed_ = false;
     std::size_t uses_left_ = 0;
@@ -216,6 +221,16 @@ void Run::locked(Change&& change) noexcept {
         check_complete(on);
     }
     make_calls(on);
+}
+
+template <class Decide>
+auto Run::decided(Decide&& decide, Locked&) {
+    const double begin_s = decision_clock_s();
+    auto answer = decide();
+    const double seconds = decision_clock_s() - begin_s;
+    record_.planning_s += seconds;
+    if (charge_planning_) starpu_sleep(static_cast<float>(seconds));
+    return answer;
 }
 
 }  // namespace apportion

@@ -250,8 +250,10 @@ void Run::next_blocks(RunningBlock& running, Locked& on) {
     try {
         const BlockRecord record = record_of(running.block.id, on);
         tell_begins(on);
-        const auto next = flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
-        go_on(next, on);
+        const auto finished = [&] {
+            return flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
+        };
+        go_on(decided(finished, on), on);
     } catch (const std::exception& error) {
         fail(-EIO, error.what(), on);  // the block itself is computed, and goes its way
     }

@@ -68,7 +68,7 @@ void Run::give_back(RunningBlock& running, Locked& on) {
              on);
         return;
     }
-    go_on(flow_->ask_all(now_s()), on);
+    go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {
@@ -166,7 +166,7 @@ void Run::look(double overslept_s) noexcept {
         flow_->stood_still(overslept_s);
         stood_still_s_ += overslept_s;
         if (now_s() >= data_hang_at_s(on)) give_up_data(on);
-        go_on(flow_->look(now_s(), error_ != 0), on);
+        go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
     });
 }
 

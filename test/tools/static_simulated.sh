@@ -36,6 +36,17 @@ error = report["makespan_seconds"] / plan["predicted_end_seconds"] - 1
 print(policy, "makespan", report["makespan_seconds"], "planned", plan["predicted_end_seconds"], "in", report["solver"]["seconds"], "s")
 assert -0.001 < error < 0.25, error  # links that devices share are not planned for' $policy "$file" || fail "$policy"
 done
+
+# What decisions take is counted, and a part of simulated time where that is asked.
+run plb-hec >"$folder/free"
+APPORTION_CHARGE_PLANNING=1 run plb-hec >"$folder/charged"
+python3 -c '
+import json, sys
+free, charged = (json.load(open(file))["report"] for file in sys.argv[1:])
+assert 0 < free["planning_seconds"] and 0 < charged["planning_seconds"]
+assert free["makespan_seconds"] != charged["makespan_seconds"], free["makespan_seconds"]
+assert sum(p["units"] for p in charged["processors"]) == 16384' "$folder/free" "$folder/charged" || fail "planning is not charged"
+
 status=0
 said=$(run imbalance 2>&1) || status=$?
 [ $status -ne 0 ] && [[ $said == *"imbalance needs identical processors"* ]] || fail "imbalance says $said"

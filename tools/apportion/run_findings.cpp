@@ -17,6 +17,8 @@ using Json = nlohmann::json;
 constexpr double kDrift = 0.1;     ///< of a plan's end; PLB-HeC's threshold for a new one
 constexpr double kUsableR2 = 0.7;  ///< PLB-HeC's, of a fit
 constexpr double kMuchOfMakespan = 0.1;
+constexpr double kMuchPlanning_percent = 1;
+constexpr double kLittlePlanning_s = 50e-6;
 constexpr double kShortBlock_s = 200e-6;  ///< ten times what a block costs the engine and StarPU
 
 class Facts {
@@ -28,6 +30,7 @@ class Facts {
         losses();
         late_blocks();
         stalls();
+        planning();
         drift();
         spikes();
         link();
@@ -78,6 +81,16 @@ class Facts {
                 fmt::format("the policy gave no processor a block {} times although units remained: a defect of the "
                             "policy, please report it",
                             stalls));
+    }
+
+    /// Of a simulated run they are no part, unless that was asked for.
+    void planning() {
+        const double planning_s = report_.value("planning_seconds", 0.0);
+        if (planning_s > kLittlePlanning_s && percent(planning_s) > kMuchPlanning_percent)
+            say(fmt::format(
+                "decisions took {}, as much as {:.2g} % of the makespan: blocks are too many or the load is "
+                "too short for this policy",
+                seconds_text(planning_s), percent(planning_s)));
     }
 
     /// The last plan's makespan and what came of it.
