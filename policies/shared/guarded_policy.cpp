@@ -26,11 +26,20 @@ GuardedPolicy::GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry&
 
 void GuardedPolicy::begin(const LoadDescription& load) {
     load_ = load;
+    choose();
     lanes_.assign(load.processors.size(), {});
     finished_.clear();
-    (fallback_ ? fallback_ : planned_)->begin(load);
+    policy().begin(load);
+    if (fell_back_) return;
     const auto distributions = planned_->report().distributions;
     planned_s_ = distributions.empty() ? 0 : distributions.back().predicted_end_s;
+}
+
+/// By which of the two the run goes that begins.
+void GuardedPolicy::choose() {
+    (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = end_s_;
+    end_s_ = 0;
+    fell_back_first_ = fell_back_ = fallback_ && (fallback_run_s_ <= 0 || fallback_run_s_ <= planned_run_s_);
 }
 
 /// Whether so many more seconds of a processor with a block of `block_s` are a price for knowing.
@@ -62,7 +71,7 @@ bool GuardedPolicy::can_wait(std::size_t processor, Units units) const {
 }
 
 Units GuardedPolicy::next_block(int processor, double now_s, const Progress& progress) {
-    if (fallback_) return fallback_->next_block(processor, now_s, progress);
+    if (fell_back_) return fallback_->next_block(processor, now_s, progress);
     const auto p = static_cast<std::size_t>(processor);
     Lane& lane = lanes_[p];
     if (lane.owed == 0) {
@@ -87,7 +96,8 @@ bool GuardedPolicy::contradicted() const {
 }
 
 void GuardedPolicy::block_finished(const FinishedBlock& block) {
-    if (fallback_) {
+    end_s_ = std::max(end_s_, block.end_s);
+    if (fell_back_) {
         fallback_->block_finished(block);
         return;
     }
@@ -98,7 +108,7 @@ void GuardedPolicy::block_finished(const FinishedBlock& block) {
         functions_[static_cast<std::size_t>(block.processor)].seconds(static_cast<double>(block.units));
     const double ratio = block.busy_s / recorded_s;
     const bool wrong = std::max(ratio, 1 / ratio) > kClearFactor;
-    const bool late = !lane.cut && planned_s_ > 0 && block.busy_s - recorded_s > kLate * planned_s_;
+    const bool late = wrong && !lane.cut && planned_s_ > 0 && block.busy_s - recorded_s > kLate * planned_s_;
     lane.wrong = late ? kContradiction : wrong ? lane.wrong + 1 : 0;
     lane.right = !wrong;
     if (contradicted()) fall_back();
@@ -125,9 +135,12 @@ void GuardedPolicy::teach_record(Policy& policy) const {
 }
 
 void GuardedPolicy::fall_back() {
-    fallback_ = adaptive_.make();
+    fell_back_ = true;
     load_.learnt.clear();  // it is what was wrong, or no better
-    teach_record(*fallback_);
+    if (!fallback_) {
+        fallback_ = adaptive_.make();
+        teach_record(*fallback_);
+    }
     fallback_->begin(load_);
     for (std::size_t p = 0; p < lanes_.size(); ++p)
         if (lanes_[p].lost) fallback_->processor_lost(static_cast<int>(p));
@@ -136,23 +149,23 @@ void GuardedPolicy::fall_back() {
 }
 
 void GuardedPolicy::block_returned(int processor, Units units, double seconds) {
-    (fallback_ ? fallback_ : planned_)->block_returned(processor, units, seconds);
+    policy().block_returned(processor, units, seconds);
 }
 
 void GuardedPolicy::late_block_ended(int processor, Units units, double busy_s) {
-    (fallback_ ? fallback_ : planned_)->late_block_ended(processor, units, busy_s);
+    policy().late_block_ended(processor, units, busy_s);
 }
 
 void GuardedPolicy::processor_lost(int processor) {
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     lane.owed = 0;
     lane.lost = true;
-    (fallback_ ? fallback_ : planned_)->processor_lost(processor);
+    policy().processor_lost(processor);
 }
 
 PolicyReport GuardedPolicy::report() const {
-    PolicyReport report = (fallback_ ? fallback_ : planned_)->report();
-    if (fallback_) report.note = "the recorded times were wrong; " + std::string(adaptive_.name) + " took over";
+    PolicyReport report = policy().report();
+    if (fell_back_) report.note = "the recorded times were wrong; " + std::string(adaptive_.name) + " took over";
     return report;
 }
 

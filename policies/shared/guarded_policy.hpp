@@ -7,7 +7,8 @@
 // of what is recorded of the processors that nothing is held against.
 //
 // One wrong part may be a spike: a second, smaller part is tried. The same processor wrong twice, two of them, or a
-// block that delays the end are a reason.
+// whole block that is wrong and delays the end are a reason. When the load runs again, the adaptive policy has a run of
+// its own; from then on the load goes by whichever took less. So what was noise costs one run.
 #pragma once
 
 #include <vector>
@@ -29,11 +30,11 @@ class GuardedPolicy final : public Policy {
     void block_returned(int processor, Units units, double seconds) override;
     void late_block_ended(int processor, Units units, double busy_s) override;
     void processor_lost(int processor) override;
-    std::vector<OwnedUnits> repeated() const override { return (fallback_ ? *fallback_ : *planned_).repeated(); }
-    void units_added(Units units) override { (fallback_ ? *fallback_ : *planned_).units_added(units); }
+    std::vector<OwnedUnits> repeated() const override { return policy().repeated(); }
+    void units_added(Units units) override { policy().units_added(units); }
     PolicyReport report() const override;
 
-    bool fell_back() const { return fallback_ != nullptr; }
+    bool fell_back() const { return fell_back_; }
 
   private:
     struct Lane {
@@ -44,6 +45,8 @@ class GuardedPolicy final : public Policy {
         bool cut = false;    ///< what is in flight is a part of such a block
         bool lost = false;
     };
+    Policy& policy() const { return fell_back_ ? *fallback_ : *planned_; }
+    void choose();
     bool affordable(double seconds, double block_s) const;
     Units part_to_check(std::size_t processor, Units units) const;
     bool can_wait(std::size_t processor, Units units) const;
@@ -55,6 +58,11 @@ class GuardedPolicy final : public Policy {
     const PolicyEntry& adaptive_;
     std::vector<PiecewiseLinear> functions_;
     std::unique_ptr<Policy> fallback_;
+    bool fell_back_ = false;        ///< in this run
+    bool fell_back_first_ = false;  ///< ... before its first block
+    double end_s_ = 0;              ///< of this run
+    double planned_run_s_ = 0;      ///< the last run that began with the plan
+    double fallback_run_s_ = 0;     ///< ... without it; 0: there was none
     LoadDescription load_;
     std::vector<Lane> lanes_;
     double planned_s_ = 0;                 ///< makespan, by the planned policy

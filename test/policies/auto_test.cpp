@@ -101,6 +101,34 @@ TEST_CASE("a guarded policy does not take a spike for a wrong record") {
     CHECK_FALSE(policy.fell_back());
 }
 
+TEST_CASE("a load that runs again goes by its plan or without it, whichever took less") {
+    const std::vector<double> speeds = {4000, 1000};
+    const FakePlatform right = plain_platform(speeds, 1e-3), wrong = slowed(right, 0, 3);
+    const LoadDescription load = right.load(100'000);
+    const auto guarded = [&] {
+        return GuardedPolicy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    };
+    // What contradicted the record was over after one run.
+    GuardedPolicy disturbed = guarded();
+    run(wrong, disturbed, load);
+    CHECK(disturbed.fell_back());
+    run(slowed(wrong, 1, 3), disturbed, load);  // the adaptive policy's own run: it took longer
+    CHECK(disturbed.fell_back());
+    const FakeRun planned = run(right, disturbed, load);
+    CHECK_FALSE(disturbed.fell_back());
+    CHECK(planned.units_of(0) == 80'000);
+    // The record is wrong for good: without it the load takes less than with the part of the first run that was
+    // planned.
+    GuardedPolicy misled = guarded();
+    const double first_s = run(wrong, misled, load).makespan_s;
+    for (int i = 0; i < 4; ++i) {
+        const FakeRun result = run(wrong, misled, load);
+        CHECK(result.done);
+        CHECK(result.makespan_s <= 1.02 * first_s);
+    }
+    CHECK(misled.fell_back());
+}
+
 TEST_CASE("a guarded policy does not cut blocks whose fixed costs are high") {
     const FakePlatform platform = plain_platform({1000, 1000}, 5);
     const LoadDescription load = platform.load(20'000);
