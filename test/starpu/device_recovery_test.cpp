@@ -57,7 +57,7 @@ void learn(Work& work, apportion_load* load) {
 }
 
 /// Runs until the device has stalled, which it does only if it gets a block at all.
-Json run_until_stalled(Work& work, apportion_load* load, int worker, double stall_s) {
+Json run_until_stalled(Work& work, apportion_load* load, int worker, double stall_s = Work::kUntilReleased) {
     work.stalls = {.worker = worker};
     work.stall_s = stall_s;
     for (int k = 0; k < 20; ++k) {
@@ -68,8 +68,10 @@ Json run_until_stalled(Work& work, apportion_load* load, int worker, double stal
     return {};
 }
 
+/// And for what is done with their results.
 void wait_for_the_stalled(Work& work) {
-    while (work.stalled > 0) starpu_sleep(0.02f);
+    work.release();
+    work.wait_for_the_stalled();
     starpu_sleep(0.1f);
 }
 
@@ -81,10 +83,9 @@ TEST_CASE("a device that stalls is lost, others compute its units, and what it s
     {
         const Load load = create(work);
         learn(work, load.get());
-        const Json report = run_until_stalled(work, load.get(), worker, 5);
+        const Json report = run_until_stalled(work, load.get(), worker);
         INFO(report.dump());
         CHECK(work.stalled == 1);
-        CHECK(report.at("makespan_seconds").get<double>() < 4);
         REQUIRE(report.at("lost_processors").size() == 1);
         CHECK(report.at("lost_processors")[0].at("units_given_back").get<int>() > 0);
         REQUIRE(report.at("late_blocks").size() >= 1);
@@ -122,7 +123,7 @@ TEST_CASE("results that a lost device has in its memory never reach the applicat
     Work work;
     const Load load = create(work);
     learn(work, load.get());
-    run_until_stalled(work, load.get(), worker, 1.5);
+    run_until_stalled(work, load.get(), worker);
     for (double& value : work.y) value = -1;
     wait_for_the_stalled(work);
     // Another load fills the device: what is left there of the first one would be written home now.

@@ -21,8 +21,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr double kHangs_s = 6;  // several times as long as a block must run to stall
-
 struct Destroy {
     void operator()(apportion_load* load) const { apportion_load_destroy(load); }
 };
@@ -64,10 +62,10 @@ void check_that_it_recovers(Work& work, apportion_load* load, const char* words)
     CHECK(std::string(apportion_error()).find(words) != std::string::npos);
     CHECK(work.stalled == 1);
     CHECK(apportion_load_submit(load) == -EBUSY);
-    work.stalls = {};
+    work.release();
     int status = -EBUSY;
     while (status == -EBUSY) {
-        starpu_sleep(0.05f);
+        work.wait_for_the_stalled();  // StarPU hears of the task's end a little later
         status = run(work, load);
     }
     INFO(apportion_error());
@@ -87,7 +85,6 @@ TEST_CASE("who waits for results that a hung device has kept does not hide that 
     REQUIRE(run(work, load.get()) == 0);  // the device has computed everything
     work.fails = {};
     work.stalls = {.worker = worker};
-    work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
     check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
 }
@@ -98,7 +95,6 @@ TEST_CASE("results that a lost device has kept, and the next submission reads, a
     work.keep = APPORTION_KEEP;
     const Load load = create(work, 70);
     work.stalls = {.worker = worker, .block = 1};
-    work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == 0);  // the core has computed its second block again
     CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
     work.computes_z = true;
@@ -114,7 +110,6 @@ TEST_CASE("a hung block that reads kept results ends the load, and the next subm
     REQUIRE(run(work, load.get()) == 0);
     work.computes_z = true;
     work.stalls = {.worker = worker};
-    work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
     check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
 }
@@ -125,9 +120,9 @@ TEST_CASE("a hung block is given up although all others had nothing to do from t
     const Load load = create(work, kUnits);
     REQUIRE(run(work, load.get()) == 0);
     work.stalls = {.worker = worker};
-    work.stall_s = kHangs_s;
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.stalled == 1);
     CHECK(work.wrong() == 0);
     CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
+    work.release();
 }

@@ -14,6 +14,7 @@ namespace apportion::test {
 
 constexpr int kUnits = 3000;
 constexpr double kSecondsPerUnit = 2e-5;
+constexpr double kLook_s = 0.02;  ///< between two looks whether something has happened
 
 struct Sabotage {
     int worker = -1;  ///< -1: none; kAll: every one
@@ -32,9 +33,11 @@ struct Work {
     Sabotage fails, stalls;
     int failing_part = 0;
     bool fails_in_epilogue = false;
-    double stall_s = 0;
-    std::atomic<int> refused = 0;  ///< calls of apportion_block_failed that were
-    std::atomic<int> stalled = 0;  ///< tasks that stall now
+    static constexpr double kUntilReleased = 60;  ///< seconds at most, so that a test that fails ends
+    double stall_s = kUntilReleased;
+    std::atomic<bool> released = false;  ///< what stalls goes on
+    std::atomic<int> refused = 0;        ///< calls of apportion_block_failed that were
+    std::atomic<int> stalled = 0;        ///< tasks that stall now
     double slowdown_of_0 = 1;
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
@@ -67,7 +70,8 @@ struct Work {
         const bool stalls = work.stalls.hits(worker, block) && part.part == 0;
         if (stalls) {
             ++work.stalled;
-            starpu_sleep(static_cast<float>(work.stall_s));
+            for (double slept_s = 0; slept_s < work.stall_s && !work.released; slept_s += kLook_s)
+                starpu_sleep(static_cast<float>(kLook_s));
         }
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         starpu_sleep(static_cast<float>(kSecondsPerUnit * units * (worker == 0 ? work.slowdown_of_0 : 1)));
@@ -130,6 +134,16 @@ struct Work {
         o.parts = parts;
         o.granularity = parts;
         return o;
+    }
+
+    /// Later blocks do not stall; what stalls goes on.
+    void release() {
+        stalls = {};
+        released = true;
+    }
+    void wait_for_the_stalled() const {
+        do starpu_sleep(static_cast<float>(kLook_s));
+        while (stalled > 0);
     }
 
     void forget_results() {
