@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,8 +87,8 @@ void write_profile(const std::string& file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    double seconds = 10;
-    std::uint64_t seed = 1, rounds = ~std::uint64_t{0};
+    std::optional<double> seconds;
+    std::uint64_t seed = 1, rounds = 0;
     for (int k = 1; k + 1 < argc; k += 2) {
         const std::string_view option = argv[k];
         if (option == "--seconds")
@@ -109,10 +110,15 @@ int main(int argc, char** argv) {
     const std::string profile =
         std::string(temporary ? temporary : "/tmp") + "/stress-" + std::to_string(getpid()) + ".csv";
     write_profile(profile);
+    if (rounds == 0) {
+        rounds = ~std::uint64_t{0};
+        if (!seconds) seconds = 10;
+    }
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t done = 0;
     for (; done < rounds && !failed; ++done) {
-        if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) break;
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+        if (seconds && passed.count() > *seconds) break;
         std::printf("seed %llu\n", static_cast<unsigned long long>(seed + done));
         std::fflush(stdout);
         round_of(seed + done);
