@@ -153,6 +153,18 @@ bool each_unit_once(const NodesRun& run) {
     return std::ranges::all_of(run.times, [](int times) { return times == 1; });
 }
 
+/// Grants of 20 units to two nodes under equal.
+struct EqualNodes {
+    EqualNodes() {
+        load.units = 20;
+        for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
+        grants.emplace(load, *policy, nullptr);
+    }
+    LoadDescription load;
+    std::unique_ptr<Policy> policy = find_policy("equal")->make();
+    std::optional<Grants> grants;
+};
+
 }  // namespace
 
 TEST_CASE("each unit is computed on one node and its result fetched once, under every policy that needs no profile") {
@@ -233,11 +245,8 @@ TEST_CASE("results that wait for node 0 to be done with the same units are fetch
 }
 
 TEST_CASE("when nothing is computed any more, it is known which node's results are awaited") {
-    LoadDescription load;
-    load.units = 20;
-    for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
-    const auto policy = find_policy("equal")->make();
-    Grants grants(load, *policy, nullptr);
+    EqualNodes nodes;
+    Grants& grants = *nodes.grants;
     CHECK(grants.begin(0).size() == 2);
     grants.arrived(0, 0.1);
     CHECK(grants.awaited_node() == -1);  // node 0 computes
@@ -255,11 +264,8 @@ TEST_CASE("when nothing is computed any more, it is known which node's results a
 }
 
 TEST_CASE("a node that does not take in its input is awaited when the others are done") {
-    LoadDescription load;
-    load.units = 20;
-    for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
-    const auto policy = find_policy("equal")->make();
-    Grants grants(load, *policy, nullptr);
+    EqualNodes nodes;
+    Grants& grants = *nodes.grants;
     CHECK(grants.begin(0).size() == 2);
     grants.arrived(0, 0.1);
     CHECK(grants.awaited_node() == -1);
