@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/hpopta/hpopta_published.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -239,13 +237,8 @@ Plan plan_hpopta_published(const PlanProblem& problem, PublishedTrace& trace) {
     if (!plan.failure.empty()) return plan;
     const double cells = static_cast<double>(problem.processors.size()) *
                          (static_cast<double>(problem.units) / static_cast<double>(problem.granularity));
-    if (cells > kMostCells) {
-        plan.failure = fmt::format(
-            "hpopta-published would need a memory of {:.0f} million cells for {} units; use hpopta or a coarser "
-            "granularity",
-            cells / 1e6, problem.units);
-        return plan;
-    }
+    plan.failure = why_too_large("hpopta", cells, kMostCells, problem.units);
+    if (!plan.failure.empty()) return plan;
     trace = {};
     PublishedSearch search(discrete.processors(), problem.units, problem.granularity, trace);
     plan.shares = search.run();

@@ -78,13 +78,8 @@ Plan plan_popta_published(const PlanProblem& problem) {
     if (!plan.failure.empty()) return plan;
     const Units granules = problem.units / problem.granularity;
     const double cells = static_cast<double>(problem.processors.size() + 1) * (static_cast<double>(granules) + 1);
-    if (cells > kMostCells) {
-        plan.failure = fmt::format(
-            "popta-published would need a memory of {:.0f} million cells for {} units; use popta or a "
-            "coarser granularity",
-            cells / 1e6, problem.units);
-        return plan;
-    }
+    plan.failure = why_too_large("popta", cells, kMostCells, problem.units);
+    if (!plan.failure.empty()) return plan;
     plan.shares = smallest_makespan(discrete.processors()[0], problem.processors.size(), granules, problem.granularity);
     if (plan.shares.empty())
         plan.failure = discrete.why_unreachable(problem.units);
