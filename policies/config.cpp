@@ -51,6 +51,9 @@ std::string check_positive(const std::string& value) {
 std::string check_offset(const std::string& value) {
     return whole_number(value, 0) ? "" : "it must be a whole number of units, at least 0";
 }
+std::string check_network(const std::string& value) {
+    return value == "parallel" || value == "serial" ? "" : "it must be parallel or serial";
+}
 std::string check_switch(const std::string& value) { return value == "0" || value == "1" ? "" : "it must be 0 or 1"; }
 std::string check_stall_factor(const std::string& value) {
     return stall_factor(value) ? "" : "it must be 0 (off) or a number of at least 1";
@@ -91,6 +94,10 @@ const EnvironmentVariable kVariables[] = {
      "imbalance: units by which the shares of odd processors exceed equal ones, and those of even ones fall short of "
      "them",
      "integer >= 0", "from the profile, or tried", check_offset},
+    {"APPORTION_NETWORK",
+     "ilp and min-min plan for links that carry data at the same time (parallel), or one after the other and not while "
+     "processors compute (serial)",
+     "parallel | serial", "parallel", check_network},
     {"APPORTION_PROFILES", "recorded profiles: a folder of them, or one file", "folder | file name",
      "~/.local/share/apportion/profiles", check_nothing},
     {"APPORTION_LEARN", "1: what runs learn about kernels is kept for later processes", "0 | 1", "1", check_switch},
@@ -154,6 +161,7 @@ std::optional<std::string> nodes_option() {
 std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
 std::optional<Units> offset_option() { return whole_number(value_of("APPORTION_OFFSET"), 0); }
+bool serial_network_option() { return value_of("APPORTION_NETWORK") == "serial"; }
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }
 std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
 bool learn_option() { return value_of("APPORTION_LEARN") != "0"; }

@@ -2,6 +2,7 @@
 //
 // The policies that cut a load once, by recorded times of its kernel (static_policy.hpp): a planner each. Beyond the
 // papers, they plan with times of whole shares, transfers and blocks included (recorded_plan.hpp, assignment_plan.hpp).
+#include "policies/config.hpp"
 #include "policies/shared/assignment_plan.hpp"
 #include "policies/shared/static_policy.hpp"
 
@@ -14,6 +15,10 @@ using PlanWith = Plan(const RecordedProblem& problem, const char* planner);
 template <PlanWith plan, const char* planner>
 std::unique_ptr<Policy> make_planned() {
     return std::make_unique<StaticPolicy>([](const RecordedProblem& problem) { return plan(problem, planner); });
+}
+
+Plan plan_packets(const RecordedProblem& problem, const char* planner) {
+    return plan_assignment(problem, planner, serial_network_option() ? Network::kSerial : Network::kParallel);
 }
 
 // Planners' names, as in planners/planner_table.cpp.
@@ -69,12 +74,13 @@ const PolicyEntry hpopta_policy{.name = "hpopta",
 
 /// The optimal assignment of equal packets of data to nodes and their units, with transfers and start-up (Boinski,
 /// Czarnul, The Computer Journal 2021, section 3; planners/assignment/ilp.hpp, by the problem's structure rather than a
-/// solver).
+/// solver). Links carry data at the same time, as StarPU's do and as equation 3 is printed; over a serial network
+/// (APPORTION_NETWORK=serial) the plan is the one that the paper's results are of.
 extern const PolicyEntry ilp_policy;
 const PolicyEntry ilp_policy{
     .name = "ilp",
     .description = "optimal assignment by recorded costs of a unit, its transfers and start-up",
-    .make = make_planned<plan_assignment, kIlp>,
+    .make = make_planned<plan_packets, kIlp>,
     .reads_profile = true,
     .rehearsed_by_auto = true};
 
@@ -84,7 +90,7 @@ extern const PolicyEntry min_min_policy;
 const PolicyEntry min_min_policy{
     .name = "min-min",
     .description = "each unit to the processor that would finish it first, by recorded costs",
-    .make = make_planned<plan_assignment, kMinMin>,
+    .make = make_planned<plan_packets, kMinMin>,
     .reads_profile = true,
     .rehearsed_by_auto = true};
 

@@ -7,6 +7,7 @@
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
+#include "test/published/gdansk.hpp"
 
 using namespace apportion;
 using namespace apportion::test;
@@ -177,4 +178,35 @@ TEST_CASE("without a profile a static policy refuses the load with the sentence 
         const auto policy = find_policy(name)->make();
         CHECK_THROWS_WITH(run(platform, *policy, load), load.recorded.problem);
     }
+}
+
+TEST_CASE("over a serial network ilp plans the published optimal distributions, over a parallel one others") {
+    using namespace published::gdansk;
+    int others = 0;
+    for (const Size& size : kSizes) {
+        FakePlatform platform = plain_platform(std::vector<double>(kUnits, 1));
+        for (std::size_t j = 0; j < kUnits; ++j)
+            platform.workers[j].seconds = [c = size.c_s[j]](double packets) { return c * packets; };
+        for (const Column& column : size.columns) {
+            LoadDescription load = platform.load(column.packets);
+            load.links.clear();
+            for (std::size_t j = 0; j < kUnits; ++j) {
+                load.processors[j].own_memory = true;
+                const std::size_t node = kNodeOfUnit[j];
+                load.links.push_back({2 * kStartupS[node], (size.input_bytes + size.result_bytes) / kBytesPerS[node]});
+            }
+            INFO(size.unknowns << " unknowns, " << column.packets << " packets");
+            const std::vector<double> published(column.distribution.begin(), column.distribution.end());
+            const auto shares = [&](const char* network) {
+                setenv("APPORTION_NETWORK", network, 1);
+                const auto policy = find_policy("ilp")->make();
+                policy->begin(load);
+                unsetenv("APPORTION_NETWORK");
+                return policy->report().distributions.at(0).shares_units;
+            };
+            CHECK(shares("serial") == published);
+            others += shares("parallel") != published;
+        }
+    }
+    CHECK(others > 0);
 }
