@@ -19,6 +19,7 @@ namespace apportion {
 namespace {
 
 constexpr std::string_view kPrefix = "APPORTION_";
+constexpr std::string_view kPublished = "published";  // of APPORTION_OFFSET
 
 std::string value_of(const char* name) {
     const char* value = std::getenv(name);
@@ -49,7 +50,9 @@ std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number from 1 to 2^63 - 1";
 }
 std::string check_offset(const std::string& value) {
-    return whole_number(value, 0) ? "" : "it must be a whole number of units, at least 0";
+    return value == kPublished || whole_number(value, 0)
+               ? ""
+               : "it must be a whole number of units, at least 0, or published";
 }
 std::string check_network(const std::string& value) {
     return value == "parallel" || value == "serial" ? "" : "it must be parallel or serial";
@@ -92,8 +95,8 @@ const EnvironmentVariable kVariables[] = {
      check_positive},
     {"APPORTION_OFFSET",
      "imbalance: units by which the shares of odd processors exceed equal ones, and those of even ones fall short of "
-     "them",
-     "integer >= 0", "from the profile, or tried", check_offset},
+     "them; published: they are tried as in its paper",
+     "integer >= 0 | published", "from the profile, or tried", check_offset},
     {"APPORTION_NETWORK",
      "ilp and min-min plan for links that carry data at the same time (parallel), or one after the other and not while "
      "processors compute (serial)",
@@ -161,6 +164,7 @@ std::optional<std::string> nodes_option() {
 std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
 std::optional<Units> offset_option() { return whole_number(value_of("APPORTION_OFFSET"), 0); }
+bool offset_as_published() { return value_of("APPORTION_OFFSET") == kPublished; }
 bool serial_network_option() { return value_of("APPORTION_NETWORK") == "serial"; }
 std::string report_file_option() { return value_of("APPORTION_REPORT"); }
 std::string profiles_option() { return value_of("APPORTION_PROFILES"); }

@@ -30,6 +30,7 @@ std::optional<std::string> nodes_option();  ///< the outer policy
 std::optional<Units> initial_block_option();
 std::optional<Units> blocks_option();
 std::optional<Units> offset_option();  ///< of imbalance
+bool offset_as_published();            ///< tried as in the paper
 bool serial_network_option();          ///< of ilp and min-min
 std::string profiles_option();         ///< empty: the user's folder
 std::string report_file_option();      ///< empty: none

@@ -4,10 +4,10 @@
 // ones get less, by the offset that Algorithm 1 finds (Lastovetsky, Szustak, Wyrzykowski, EULAG, section 4;
 // planners/imbalance.hpp). Pays where a larger size can take less time.
 //
-// A given offset (APPORTION_OFFSET) is used as it is, as in the paper's tables of all offsets.
-// Else, with a recorded profile (learnt times are too few, and never fall), the offsets are those of the planned steps
-// (recorded_plan.hpp). Without one, a load that is submitted again adapts itself (section 5.6; offset_search.hpp).
-// Beyond the paper: unlike processors are refused.
+// A given offset (APPORTION_OFFSET) is used as it is, as in the paper's tables of all offsets; "published" tries
+// offsets as the paper does, whatever is recorded. Else, with a recorded profile (learnt times are too few, and never
+// fall), the offsets are those of the planned steps (recorded_plan.hpp). Without one, a load that is submitted again
+// adapts itself (section 5.6; offset_search.hpp). Beyond the paper: unlike processors are refused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,7 +87,8 @@ class Imbalance final : public Policy {
                     "StarPU use alike ones only (STARPU_NCPU, STARPU_NCUDA)",
                     load.processors.front().name, processor.name));
         given_ = given_offset(load);
-        recorded_ = !given_ && load.recorded.processors.size() == load.processors.size() && !load.recorded.learnt;
+        recorded_ = !given_ && !offset_as_published() && load.recorded.processors.size() == load.processors.size() &&
+                    !load.recorded.learnt;
         if (!recorded_ && !given_) {
             const Units before = search_.offset();
             search_.begin(load, ended_well_);
@@ -154,7 +155,7 @@ class Imbalance final : public Policy {
     }
 
     StaticPolicy static_{[this](const RecordedProblem& problem) { return plan(problem); }};
-    OffsetSearch search_;
+    OffsetSearch search_{offset_as_published()};
     std::optional<Units> given_{};  ///< offset
     bool recorded_ = false;
     bool first_plan_ = false;  ///< of this run

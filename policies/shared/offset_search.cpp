@@ -13,6 +13,7 @@ namespace apportion {
 namespace {
 
 constexpr Units kStepsOfShare = 30;
+constexpr Units kPublishedStep = 4;     // frames, in the paper's Fig. 10 and its tables of both domains
 constexpr int kMostTries = 20;          // runs with unequal shares that search
 constexpr double kDrop = 1.05;          // of the time, that ends the search
 constexpr int kEqualRuns = 3;           // before it begins
@@ -48,11 +49,12 @@ double OffsetSearch::Times::typical_s() const {
 
 void OffsetSearch::reset(const LoadDescription& load) {
     const auto processors = static_cast<Units>(load.processors.size());
-    *this = {};
+    *this = OffsetSearch(as_published_);
     units_ = load.units;
     granularity_ = load.granularity;
     balanced_ = units_ / granularity_ / processors * granularity_;
     step_ = std::max<Units>(1, balanced_ / granularity_ / kStepsOfShare) * granularity_;
+    if (as_published_) step_ = (kPublishedStep + granularity_ - 1) / granularity_ * granularity_;
     phase_ = processors > 1 ? Phase::searching : Phase::keeping;
 }
 
@@ -63,13 +65,13 @@ void OffsetSearch::begin(const LoadDescription& load, bool ended) {
         learn();
         switch (phase_) {
             case Phase::searching:
-                search();
+                as_published_ ? search_as_published() : search();
                 break;
             case Phase::comparing:
                 compare();
                 break;
             case Phase::keeping:
-                keep();
+                if (!as_published_) keep();
                 break;
         }
     }
@@ -153,6 +155,15 @@ void OffsetSearch::search() {
         choose();
 }
 
+/// Every offset once.
+void OffsetSearch::search_as_published() {
+    double best_s = INFINITY;
+    for (const auto& [offset, times] : makespans_) best_s = std::min(best_s, times.typical_s());
+    const bool slow = typical_s(offset_) > kDrop * best_s;
+    if (slow || std::ssize(makespans_) >= kMostTries || offset_ + step_ > balanced_) return choose();
+    offset_ += step_;
+}
+
 void OffsetSearch::choose() {
     PlanProblem problem;
     problem.units = balanced_ * static_cast<Units>(shares_.size());
@@ -165,10 +176,12 @@ void OffsetSearch::choose() {
     problem.processors.assign(shares_.size(), times);
     const Plan plan = run_planner(*find_planner("imbalance"), problem);
     found_ = plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
-    if (found_ == 0)
+    if (found_ == 0 || as_published_) {
         phase_ = Phase::keeping;
-    else
+        offset_ = found_;
+    } else {
         begin_comparison(std::max(lost_s(), 0.0));
+    }
 }
 
 /// With times of its own: the machine may have changed.
@@ -217,15 +230,16 @@ double OffsetSearch::predicted_s() const {
 }
 
 std::string OffsetSearch::note() const {
+    const char* const how = as_published_ ? "tried as published" : "no profile";
     switch (phase_) {
         case Phase::searching:
-            return fmt::format("no profile: searching, offset {} of {} units", offset_, balanced_);
+            return fmt::format("{}: searching, offset {} of {} units", how, offset_, balanced_);
         case Phase::comparing:
-            return fmt::format("no profile: comparing offset {} of {} units with equal shares", found_, balanced_);
+            return fmt::format("{}: comparing offset {} of {} units with equal shares", how, found_, balanced_);
         case Phase::keeping:
             break;
     }
-    return fmt::format("no profile: offset {} of {} units found by trying", offset_, balanced_);
+    return fmt::format("{}: offset {} of {} units found by trying", how, offset_, balanced_);
 }
 
 }  // namespace apportion

@@ -18,6 +18,9 @@
 // shares in turn, and kept if its typical run is 1 % faster than all of those, or after nine of each if typical and
 // least times are; later it is compared once after 16, 32, 64, ... runs. If it uses up the budget, all is compared
 // anew.
+//
+// As published there is nothing of that: the first run warms up, each offset is tried in one run, in steps of 4 units,
+// and what Algorithm 1 chooses is kept.
 #pragma once
 
 #include <map>
@@ -32,6 +35,8 @@ namespace apportion {
 /// an equal share.
 class OffsetSearch {
   public:
+    explicit OffsetSearch(bool as_published = false) : as_published_(as_published) {}
+
     /// A run begins. `ended`: the one before can be learnt from. Same load as before: units, granularity, processors.
     void begin(const LoadDescription& load, bool ended);
     void add(const FinishedBlock& block);
@@ -63,6 +68,7 @@ class OffsetSearch {
     void reset(const LoadDescription& load);
     void learn();
     void search();
+    void search_as_published();
     void choose();
     void begin_comparison(double lost_before_s);
     void compare();
@@ -76,6 +82,7 @@ class OffsetSearch {
     double lost_s() const;
     bool affordable(double loss_s) const { return lost_s() + loss_s <= budget_s(); }
 
+    bool as_published_;
     Units units_ = -1, granularity_ = 0, balanced_ = 0, step_ = 1, offset_ = 0;
     std::vector<Share> shares_;  ///< of this run
     int runs_ = 0, runs_expected_ = 0;

@@ -117,6 +117,25 @@ TEST_CASE("imbalance takes an offset that is given, and refuses one that is larg
     CHECK(policy->report().note == "the offset 9 was given");
 }
 
+TEST_CASE("as published, imbalance tries steps of 4 units until one is slow, and keeps what Algorithm 1 chooses") {
+    FakePlatform platform = plain_platform({1, 1, 1, 1});
+    for (FakeWorker& worker : platform.workers) {
+        worker.kind = 0;
+        worker.seconds = [](double x) { return x / (x == 128 ? 110 : 100); };
+    }
+    const LoadDescription profiled = platform.load(480);
+    setenv("APPORTION_OFFSET", "published", 1);
+    const auto policy = find_policy("imbalance")->make();
+    std::vector<double> larger;
+    for (LoadDescription load = profiled; load.run <= 8; ++load.run) {
+        CHECK(run(platform, *policy, load).done);
+        larger.push_back(policy->report().distributions.at(0).shares_units.at(1));
+    }
+    unsetenv("APPORTION_OFFSET");
+    CHECK(larger == std::vector<double>{120, 120, 124, 128, 132, 128, 128, 128});
+    CHECK(policy->report().note == "tried as published: offset 8 of 120 units found by trying");
+}
+
 TEST_CASE("imbalance without a profile finds its offset over the first submissions and keeps it") {
     FakePlatform platform = plain_platform({100, 100, 100, 100});
     for (FakeWorker& worker : platform.workers) {
