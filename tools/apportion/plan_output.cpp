@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/io/shown.hpp"
-#include "policies/planners/matrix_columns.hpp"
+#include "policies/planners/matrix_squares.hpp"
 
 namespace apportion {
 
@@ -34,6 +34,11 @@ std::string quality(const PlanSubject& subject, const Plan& plan) {
     return fmt::format("at most {:.3g} % above the optimum", 100 * (plan.makespan_s / plan.lower_bound_s - 1));
 }
 
+MatrixSquares arranged(const PlanSubject& subject, const Plan& plan) {
+    if (subject.squares) return arrange_with_squares(plan.shares, subject.matrix_side);
+    return {arrange_in_columns(plan.shares, subject.matrix_side), 0, {}};
+}
+
 nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
     nlohmann::ordered_json json = {{"algorithm", plan.algorithm},
                                    {"units", subject.units},
@@ -47,10 +52,11 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
     if (subject.matrix_side > 0) {
-        const MatrixColumns matrix = arrange_in_columns(plan.shares, subject.matrix_side);
-        json["half_perimeters"] = matrix.half_perimeters;
+        const MatrixSquares found = arranged(subject, plan);
+        json["half_perimeters"] = found.matrix.half_perimeters;
+        for (const std::size_t i : found.squares) json["shares"][i]["inside"] = subject.processors[found.largest];
         for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-            const Rectangle& r = matrix.rectangles[i];
+            const Rectangle& r = found.matrix.rectangles[i];
             json["shares"][i].update(nlohmann::ordered_json{{"first_row", r.first_row},
                                                             {"first_column", r.first_column},
                                                             {"rows", r.rows},
@@ -62,16 +68,19 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
 
 /// The rectangles of a matrix, a line each.
 std::string rectangle_table(const PlanSubject& subject, const Plan& plan, std::size_t width) {
-    const MatrixColumns matrix = arrange_in_columns(plan.shares, subject.matrix_side);
+    const MatrixSquares found = arranged(subject, plan);
     std::string out = fmt::format("\n{:<{}}  {:>9}  {:>12}  {:>9}  {:>9}\n", "rectangle", width, "first row",
                                   "first column", "rows", "columns");
     for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-        const Rectangle& r = matrix.rectangles[i];
+        const Rectangle& r = found.matrix.rectangles[i];
         out += fmt::format("{:<{}}  {:>9}  {:>12}  {:>9}  {:>9}\n", shown(subject.processors[i]), width, r.first_row,
                            r.first_column, r.rows, r.columns);
     }
+    for (const std::size_t i : found.squares)
+        out += fmt::format("{} is cut out of {}\n", shown(subject.processors[i]),
+                           shown(subject.processors[found.largest]));
     return out + fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}\n",
-                             matrix.half_perimeters, plan.shares.size(),
+                             found.matrix.half_perimeters, plan.shares.size(),
                              (std::ssize(plan.shares) + 1) * subject.matrix_side);
 }
 
