@@ -127,6 +127,31 @@ def show_coefficients(rows):
                            "ratio": "ours / published"})
 
 
+def fission_instance(runs, configuration):
+    """That of 1024 unknowns with the units of Table 7 or 8, whose column of one iteration has the seconds of 1300."""
+    data = json.loads(instance(1024).read_text(encoding="utf-8"))
+    units = {(row["node"], row["device"]): row for row in published("units") if row["configuration"] == configuration}
+    data["pus"] = [unit for unit in data["pus"] if (unit["node"], unit["device"]) in units]
+    own = [units[unit["node"], unit["device"]] for unit in data["pus"]]
+    data["compute_s"] = [float(row["calculation_s"]) for row in own]
+    data["c_s"] = [float(row["calculation_s"]) + float(row["deinitialization_s"]) for row in own]
+    return runs.text_file("fission.json", json.dumps(data))
+
+
+def fission(runs, case):
+    """Fig. 2, which prints no numbers."""
+    seconds = {name: runs.plan("--instance", file, "--units", case["packets"])["makespan_seconds"] for name, file in {
+        "fission_s": instance(1024), "no_fission_s": fission_instance(runs, "GPUs and CPUs without fission"),
+        "gpus_s": fission_instance(runs, "GPUs")}.items()}
+    return [case | seconds | {"gpus_percent": 100 * (seconds["gpus_s"] / seconds["fission_s"] - 1),
+                              "no_fission_percent": 100 * (seconds["no_fission_s"] / seconds["fission_s"] - 1)}]
+
+
+def show_fission(rows):
+    return markdown(rows, {"packets": "packets", "fission_s": "CPUs and GPUs, fission [s]", "no_fission_s": "without fission [s]",
+                           "no_fission_percent": "longer, %", "gpus_s": "GPUs only [s]", "gpus_percent": "longer, %"})
+
+
 # Without the largest ones, for which lp_solve can use up every limit.
 LIMITS = [case for case in cases_of("time-limits", "unknowns", "packets", "limit_s") if case["unknowns"] < 2048 or case["packets"] < 1024]
 PAIRS = list(dict.fromkeys(row["pair"] for row in published("profiling")))
@@ -136,5 +161,7 @@ TABLES = [
     Table("configurations", cases_of("configurations", "unknowns", "packets", "configuration"), configurations,
           show_configurations, sampled=lambda case: case["configuration"] != "Optimal"),
     Table("time-limits", LIMITS, time_limits, show_time_limits, exact=False),
+    Table("fission", [{"packets": packets} for packets in (64, 128, 256, 512, 768, 1024, 1536, 2048)], fission, show_fission,
+          sampled=lambda case: case["packets"] == 512),
     Table("coefficients", [{"pair": pair} for pair in PAIRS], coefficients, show_coefficients, sampled=lambda case: True),
 ]
