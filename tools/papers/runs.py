@@ -13,6 +13,7 @@ from simulated_machines import Failed, output_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT_S = 1800
+SHARED = {"config", "planned", "policy"}  # files beside those of single policies
 
 
 @functools.cache
@@ -41,20 +42,34 @@ class Runs:
         nowhere = {"XDG_DATA_HOME": str(self.kept / "no-profiles")}
         return own | nowhere | {"STARPU_SILENT": "1", "APPORTION_LEARN": "0"} | variables
 
-    def fingerprint(self, words):
+    @functools.cache
+    def objects(self, policy):
+        """Object files of the programs, without those of the policies that a run under this one does not use; under auto,
+        or where a run's policy is not told, of all."""
+        files = [file for flavour in ("real", "simgrid") for part in ("models", "policies", "codelets", "tools")
+                 for file in sorted((self.build / flavour / part).rglob("*.o")) if "mpi" not in file.parts]
+        if policy in (None, "auto"):
+            return files
+        others = {file.stem for file in (TOP / "policies").glob("*.cpp")} - {policy.replace("-", "_")} - SHARED
+        # A file of policies/plb_hec/ is compiled to plb_hec_plb_hec_*.cpp.o, beside plb_hec.cpp.o.
+        return [file for file in files if file.parent.name != "libapportion_core.a.p" or
+                not any(file.name == other + ".cpp.o" or file.name.startswith(f"{other}_{other}_") for other in others)]
+
+    def fingerprint(self, words, policy):
         """Of everything but the arguments that decides what a simulated run or a planner prints."""
-        programs = [self.apportion]
         apps = [self.build / "simgrid/apps" / str(word).rsplit("/", 1)[-1] for word in words]
-        if any(str(word) == "--platform" for word in words) or any(app.is_file() for app in apps):
-            programs += [app for app in apps if app.is_file()]
-            programs += sorted((self.build / "simgrid/policies/starpu").glob("libapportion.so"))
-            programs += sorted((TOP / "codelets/simulated/platforms").rglob("*.toml"))
+        simulated = any(str(word) == "--platform" for word in words) or any(app.is_file() for app in apps)
+        programs = [app for app in apps if app.is_file()]
+        if simulated:
+            programs += self.objects(policy) + sorted((TOP / "codelets/simulated/platforms").rglob("*.toml"))
+        else:
+            programs += [self.apportion]
         files = [word for word in words if os.path.isfile(str(word)) and not str(word).startswith(str(self.build))]
         return [hash_of(file) for file in programs + files]
 
     def key(self, words, variables):
         shown = [str(word).replace(str(self.kept), "").replace(str(self.build), "").replace(str(TOP), "") for word in words]
-        described = json.dumps([shown, sorted(variables.items()), self.fingerprint(words)])
+        described = json.dumps([shown, sorted(variables.items()), self.fingerprint(words, variables.get("STARPU_SCHED"))])
         return hashlib.sha256(described.encode()).hexdigest()[:40]
 
     def text(self, *words, again=False, **variables):
