@@ -9,8 +9,9 @@ namespace apportion {
 
 namespace {
 
-/// Smaller differences of exact times are those of rounding.
-constexpr double kRounding = 1e-9;
+/// Smaller differences of exact times do not show in the four digits that are printed: they are microseconds in which a
+/// scheduler submits its tasks, or rounding.
+constexpr double kNotShown = 1e-4;
 
 double quantile(const std::vector<double>& sorted, double q) {
     const double at = q * static_cast<double>(sorted.size() - 1);
@@ -68,7 +69,7 @@ std::vector<double> Order::ratios(std::size_t b, std::size_t a) const {
 bool Order::faster(std::size_t a, std::size_t b) const {
     const std::vector<double> found = ratios(b, a);
     if (found.empty()) return false;
-    if (exact_) return median(found) > 1 + kRounding;
+    if (exact_) return median(found) > 1 + kNotShown;
     const auto wins = static_cast<int>(std::ranges::count_if(found, [](double r) { return r > 1; }));
     const auto losses = static_cast<int>(std::ranges::count_if(found, [](double r) { return r < 1; }));
     return wins > losses && log_evidence(wins, losses) >= log_threshold_;
