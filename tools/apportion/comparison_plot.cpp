@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWidth = 1600;
 constexpr int kTitle = 60, kHeading = 70, kAxis = 60;  ///< heights in pixels
-constexpr int kBarRow = 30, kTimeRow = 22;
+constexpr int kBarRow = 30, kTimeRow = 22, kKeyRow = 18;
 constexpr int kLongestTimeline = 6000;
 
 constexpr const char* kBarColour = "#4477aa";
@@ -45,7 +45,9 @@ class Picture {
             drawn = ranked_;
         else if (!timeline.empty())
             drawn = {timeline};
-        const int bars = kHeading + kBarRow * static_cast<int>(ranked_.size()) + kAxis;
+        // The title of the bars, then a line for each thing that is drawn of them.
+        const int heading = kHeading - kKeyRow + kKeyRow * static_cast<int>(drawn_of_makespans());
+        const int bars = heading + kBarRow * static_cast<int>(ranked_.size()) + kAxis;
         const int rows = rows_of(comparison_.best_of(drawn.front()));
         int time_row = kTimeRow;
         const int timelines = static_cast<int>(drawn.size());
@@ -54,9 +56,9 @@ class Picture {
         const std::string title = gnuplot_text(comparison_title(comparison_));
         script_ =
             fmt::format("set multiplot\nset label 1 {} at screen 0.5,{} center font ',16'\n", title, y(kTitle / 2));
-        const int top = kTitle + kHeading, bottom = top + kBarRow * static_cast<int>(ranked_.size());
-        makespans(top, bottom);
-        shares(top, bottom);
+        const int top = kTitle + heading, bottom = top + kBarRow * static_cast<int>(ranked_.size());
+        makespans(top, bottom, heading);
+        shares(top, bottom, heading);
         int at = bottom + kAxis;
         for (const std::string& policy : drawn) {
             timeline_of_policy(policy, at + kHeading, at + kHeading + time_row * rows);
@@ -69,14 +71,15 @@ class Picture {
   private:
     double y(int pixels) const { return 1 - static_cast<double>(pixels) / height_; }
 
-    void begin_panel(double left, double right, int top, int bottom, const std::string& title) {
+    /// `heading`: pixels above `top` for its title and its key.
+    void begin_panel(double left, double right, int top, int bottom, int heading, const std::string& title) {
         script_ += fmt::format(
             "{}set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen {}\nset bmargin at screen {}\n"
             "set border 1 lc rgb '#606060'\nset tics nomirror out scale 0.5 textcolor rgb '#202020'\n"
             "set label 2 {} at screen {},{} left font ',14'\nset style fill solid noborder\n"
             "set grid xtics lc rgb '#e4e4e4' lt 1\n",
             first_panel_ ? "" : "reset\nset encoding utf8\n", left, right, y(top), y(bottom), gnuplot_text(title), left,
-            y(top - kHeading + 18));
+            y(top - heading + 18));
         first_panel_ = false;
         script_ += fmt::format(
             "set key at screen {},{} left center horizontal maxrows 1 Left reverse samplen 1.5 width 1 "
@@ -84,23 +87,34 @@ class Picture {
             left, y(top - 18));
     }
 
-    void makespans(int top, int bottom) {
-        const bool bounded = std::isfinite(comparison_.lower_bound_s);
-        begin_panel(0.15, 0.6, top, bottom, "Makespan");
+    bool bounded() const { return std::isfinite(comparison_.lower_bound_s); }
+    bool any_default() const {
+        return std::ranges::any_of(ranked_, [this](const std::string& policy) {
+            return &comparison_.default_of(policy) != &comparison_.best_of(policy);
+        });
+    }
+    bool has_intervals() const { return comparison_.rounds > 1; }
+    std::size_t drawn_of_makespans() const {
+        return std::size_t{1} + (any_default() ? 1 : 0) + (has_intervals() ? 1 : 0) + (bounded() ? 1 : 0);
+    }
+
+    void makespans(int top, int bottom, int heading) {
+        begin_panel(0.15, 0.6, top, bottom, heading, "Makespan");
+        script_ +=
+            fmt::format("set key at screen 0.15,{} left top vertical maxrows {} Left reverse samplen 1.5 font ',10'\n",
+                        y(top - heading + kHeading / 2), drawn_of_makespans());
         std::string bars, tics;
         double longest = 0;
-        bool any_default = false;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
             const Configuration& best = comparison_.best_of(ranked_[i]);
             const Configuration& first = comparison_.default_of(ranked_[i]);
             const Interval interval = median_interval(best.seconds());
             const bool has_default = &first != &best;
-            any_default = any_default || has_default;
             longest = std::max({longest, interval.high, has_default ? first.median_s() : 0.0});
             bars += fmt::format("{} {} {} {} {} \"{}\"\n", i, best.median_s(), interval.low, interval.high,
                                 has_default ? fmt::format("{}", first.median_s()) : "NaN",
-                                bounded ? fmt::format("{:.2f}", best.median_s() / comparison_.lower_bound_s)
-                                        : fmt::format("{:.3g} s", best.median_s()));
+                                bounded() ? fmt::format("{:.2f}", best.median_s() / comparison_.lower_bound_s)
+                                          : fmt::format("{:.3g} s", best.median_s()));
             tics += fmt::format("{}{} {}", i ? ", " : "",
                                 gnuplot_text(fmt::format("{}, {} blocks", ranked_[i], best.blocks())), i);
         }
@@ -110,21 +124,21 @@ class Picture {
             "$bars << EOD\n{}EOD\nset ytics ({}) scale 0\nset yrange [{}:-0.5]\nset xrange [0:{}]\n"
             "set xlabel 'seconds'\n",
             bars, tics, last, longest * 1.1);
-        if (any_default)
+        if (any_default())
             script_ += fmt::format(
                 "plot $bars using ($5/2):1:(0):5:($1-0.4):($1+0.4) with boxxyerror fc rgb '{}' title "
                 "'default number of equal blocks', ",
                 kDefaultColour);
         else
             script_ += "plot ";
-        script_ +=
-            fmt::format("$bars using ($2/2):1:(0):2:($1-{0}):($1+{0}) with boxxyerror fc rgb '{1}' title '{2}'",
-                        any_default ? 0.22 : 0.36, kBarColour, any_default ? "best number, or own blocks" : "median");
-        if (comparison_.rounds > 1)
+        script_ += fmt::format("$bars using ($2/2):1:(0):2:($1-{0}):($1+{0}) with boxxyerror fc rgb '{1}' title '{2}'",
+                               any_default() ? 0.22 : 0.36, kBarColour,
+                               any_default() ? "best number, or own blocks" : "median");
+        if (has_intervals())
             script_ +=
                 ", $bars using 2:1:3:4 with xerrorbars pt 0 lw 1.5 lc rgb '#202020' title 'interval of the median'";
         script_ += ", $bars using 4:1:6 with labels left offset 0.7,0 font ',10' notitle";
-        if (bounded)
+        if (bounded())
             script_ += fmt::format(
                 ", $bound using 1:2 with lines dt 2 lw 2 lc rgb '{}' title '{} lower bound, bars in "
                 "multiples of it'",
@@ -132,8 +146,8 @@ class Picture {
         script_ += "\n";
     }
 
-    void shares(int top, int bottom) {
-        begin_panel(0.63, 0.84, top, bottom, "Share of the units");
+    void shares(int top, int bottom, int heading) {
+        begin_panel(0.63, 0.84, top, bottom, heading, "Share of the units");
         std::string boxes;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
             const nlohmann::json& report = comparison_.best_of(ranked_[i]).median_run().report;
@@ -148,7 +162,7 @@ class Picture {
             "$shares << EOD\n{}EOD\nunset ytics\nset yrange [{}:-0.5]\nset xrange [0:100]\nset xlabel 'percent'\n"
             "set style fill solid border rgb 'white'\n"
             "set key at screen 0.85,{} left top vertical maxrows 30 Left reverse samplen 1.5 spacing 0.9 font ',9'\n",
-            boxes, static_cast<double>(ranked_.size()) - 0.5, y(top - kHeading + 40));
+            boxes, static_cast<double>(ranked_.size()) - 0.5, y(top - heading + 40));
         script_ += "plot $shares using ($2+$3)/2:1:2:3:($1-0.36):($1+0.36):4 with boxxyerror fc rgb variable notitle";
         for (std::size_t g = 0; g < groups_.size(); ++g)
             script_ +=
@@ -178,7 +192,7 @@ class Picture {
                 ++rows;
             }
         const auto& loads = c.median_run().loads;
-        begin_panel(0.15, 0.98, top, bottom,
+        begin_panel(0.15, 0.98, top, bottom, kHeading,
                     fmt::format("{} over time: {} blocks{}, {:.1f} % idle", policy, c.blocks(),
                                 loads.size() > 1 ? fmt::format(" of {} loads", loads.size()) : "", c.idle_percent()));
         std::string blocks;
