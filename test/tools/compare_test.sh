@@ -116,6 +116,8 @@ print(heights)
 assert all(below - above >= 13 for above, below in zip(heights, heights[1:])), heights
 assert heights[-1] - heights[-2] >= 24, heights
 END
+shows "processors that a policy lost are one line" "equal lost CPU 1 at 0.5 s: it died; 3 units given back; then 2 more of its processors" \
+    env FAKE=losing "$apportion" compare --app fake --size 64 --policies equal --repeat 1
 if compare --policies plb-hec,prio --plot q.png >/dev/null 2>&1 || ls q.png* >/dev/null 2>&1; then
     fail "a failing run leaves no picture"
 fi

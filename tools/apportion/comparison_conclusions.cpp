@@ -114,14 +114,18 @@ class Conclusions {
         if (const std::string text = describe_choice(report); !text.empty()) say(text + ".");
     }
 
-    /// A line for every processor that a policy's (first) median run went on without.
+    /// A line for every policy whose (first) median run went on without a processor: the first one, and how many more.
     void tell_losses() {
         for (const std::string& policy : policies_) {
             const nlohmann::json& report = comparison_.default_of(policy).median_run().report;
-            for (const auto& lost : report.value("lost_processors", nlohmann::json::array()))
-                say(fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy, lost.value("name", ""),
-                                lost.value("at_seconds", 0.0), lost.value("reason", ""),
-                                lost.value("units_given_back", std::int64_t{0})));
+            const auto all = report.value("lost_processors", nlohmann::json::array());
+            if (all.empty()) continue;
+            const nlohmann::json& lost = all.front();
+            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy,
+                                           lost.value("name", ""), lost.value("at_seconds", 0.0),
+                                           lost.value("reason", ""), lost.value("units_given_back", std::int64_t{0}));
+            if (all.size() > 1) text += fmt::format("; then {} more of its processors", all.size() - 1);
+            say(text);
         }
     }
 
