@@ -80,7 +80,9 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     }
     if (chosen_by_user && std::ranges::any_of(policies_, needs_profile))
         throw UserError(
-            fmt::format("{} needs a profile: {}", *std::ranges::find_if(policies_, needs_profile), problem));
+            fmt::format("{} needs a profile, and none could be made: {}; leave it out of --policies, or record one by "
+                        "`apportion profile`",
+                        *std::ranges::find_if(policies_, needs_profile), problem));
     std::string left_out;
     for (const std::string& policy : policies_)
         if (needs_profile(policy)) left_out += (left_out.empty() ? "" : ", ") + policy;
