@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# learning.sh APPORTION HELLO_BLOCKS: what runs of an own program learn is kept for its next process: the advice that is
+# learning.sh APPORTION HELLO_BLOCKS SLOW_SHARES: what runs of an own program learn is kept for its next process: the advice that is
 # printed without a profile can be followed, damage and what cannot be written cost a sentence, processes may run at once,
 # and `apportion profile` lists, shows and forgets it.
 set -euo pipefail
-apportion=$(realpath "$1") hello=$(realpath "$2")
+apportion=$(realpath "$1") hello=$(realpath "$2") slow_shares=$(realpath "$3")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -154,6 +154,8 @@ rm "$recorded"
 "$apportion" compare --policies hpopta,equal --repeat 1 -- "$hello" >out 2>said || fail "compare makes no profile: $(cat said)"
 grep -q ' hpopta ' out && grep -q 'no usable profile is recorded, so the static' said || fail "compare: $(cat out said)"
 [ ! -e "$recorded" ] || fail "compare keeps the profile that it made"
+# Blocks of one size that contradict all others, as on a machine that is busy for a while, do not have the last word.
+"$apportion" profile --repeat 1 --out slow.csv -- "$slow_shares" >out 2>said || fail "contradicting runs: $(cat said)"
 refused "./none cannot be run" -- ./none
 refused "runs of the load 'hello' report nothing that they learnt" -- env APPORTION_LEARN=0 "$hello"
 refused "name what to measure: -- PROGRAM" --repeat 2

@@ -19,8 +19,9 @@ namespace apportion {
 
 namespace {
 
-/// Probes of growing sizes; sizes that fall from a share to a unit; a whole share at once.
-constexpr const char* kPolicies[] = {"plb-hec", "gss", "equal"};
+/// A whole share at once; probes of growing sizes; sizes that fall from a share to a unit. What is learnt last may
+/// replace all before it, so a policy of one size does not end the list.
+constexpr const char* kPolicies[] = {"equal", "plb-hec", "gss"};
 
 std::string words_of(const ProgramCommand& command) {
     std::string text;
