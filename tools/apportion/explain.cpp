@@ -69,15 +69,16 @@ int explain_command(const ExplainOptions& options) {
     if (loads.empty())
         throw UserError(fmt::format("--load {}: {} has no such load{}; it has {}", options.load, options.file,
                                     did_you_mean(options.load, names), fmt::join(names, ", ")));
+    std::vector<const nlohmann::json*> runs;  // before anything is printed: one may not be there
+    for (const LoadRuns* load : loads) runs.push_back(&chosen_run(*load, options));
     if (options.json) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
-        for (const LoadRuns* load : loads) list.push_back(explanation_json(chosen_run(*load, options)));
+        for (const nlohmann::json* run : runs) list.push_back(explanation_json(*run));
         std::cout << list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
         return 0;
     }
     if (reports.size() > 1) std::cout << overview(all) << '\n';
-    for (const LoadRuns* load : loads)
-        std::cout << (load == loads.front() ? "" : "\n") << explanation_text(chosen_run(*load, options));
+    for (const nlohmann::json* run : runs) std::cout << (run == runs.front() ? "" : "\n") << explanation_text(*run);
     return 0;
 }
 

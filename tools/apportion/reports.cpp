@@ -63,12 +63,25 @@ void require(const Json& object, const Field (&fields)[N], const std::string& wh
     }
 }
 
+/// Of numbers that are counts and times.
+template <std::size_t N>
+void require_not_negative(const Json& object, const Field (&fields)[N], const std::string& where,
+                          const std::string& what) {
+    for (const Field& field : fields)
+        if (const Json& value = object[field.name]; value.is_number() && value.get<double>() < 0)
+            throw UserError(fmt::format("{}: \"{}\" of {} is {}, but nothing of it is negative; was the file changed?",
+                                        where, field.name, what, value.dump()));
+}
+
 void require_report(const Json& report, const std::string& where) {
     require(report, kOfRun, where, "the report");
-    if (report["units"] < 0 || report["granularity"] < 1)
-        throw UserError(fmt::format("{}: the report has a negative number of units, or no granularity", where));
+    require_not_negative(report, kOfRun, where, "the report");
+    if (report["granularity"] < 1) throw UserError(fmt::format("{}: the report has no granularity", where));
     if (report["processors"].empty()) throw UserError(fmt::format("{}: the report has no processors", where));
-    for (const Json& processor : report["processors"]) require(processor, kOfProcessor, where, "a processor");
+    for (const Json& processor : report["processors"]) {
+        require(processor, kOfProcessor, where, "a processor");
+        require_not_negative(processor, kOfProcessor, where, "a processor");
+    }
     const auto trace = report.find("trace");
     if (trace == report.end()) return;
     if (!trace->is_array()) throw UserError(fmt::format("{}: \"trace\" of the report is not an array", where));

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "tools/apportion/seconds_text.hpp"
 
@@ -14,8 +16,10 @@ namespace {
 using Json = nlohmann::json;
 
 // What is worth a sentence.
-constexpr double kDrift = 0.1;     ///< of a plan's end; PLB-HeC's threshold for a new one
-constexpr double kUsableR2 = 0.7;  ///< PLB-HeC's, of a fit
+constexpr double kDrift = 0.1;                ///< of a plan's end; PLB-HeC's threshold for a new one
+constexpr const char* kInMainMemory = "CPU";  ///< kind of the processors that compute there
+constexpr double kUsableR2 = 0.7;             ///< PLB-HeC's, of a fit
+constexpr double kUnlike = 1.5;               ///< ratio of times that noise does not explain, as in learnt_times.cpp
 constexpr double kMuchOfMakespan = 0.1;
 constexpr double kMuchPlanning_percent = 1;
 constexpr double kLittlePlanning_s = 50e-6;
@@ -33,6 +37,7 @@ class Facts {
         planning();
         drift();
         spikes();
+        unlike_units();
         link();
         blocks();
         ends_apart();
@@ -113,16 +118,50 @@ class Facts {
                             count("blocks")));
     }
 
+    /// Seconds that a unit of the lower and of the upper half takes, on every processor with blocks of both: their
+    /// speeds do not matter then.
+    void unlike_units() {
+        struct Half {
+            double units = 0, seconds = 0;
+        };
+        std::vector<std::array<Half, 2>> halves(account_.processors.size());
+        const std::int64_t middle = count("units") / 2;
+        for (const Json& block : list("trace")) {
+            if (block.value("given_back", false)) continue;
+            Half& half = halves[block.at("processor").get<std::size_t>()][block.at("first") < middle ? 0 : 1];
+            half.units += block.at("units").get<double>();
+            half.seconds += block.at("end").get<double>() - block.at("start").get<double>();
+        }
+        double least = std::numeric_limits<double>::infinity(), most = 0;
+        for (const auto& [low, high] : halves) {
+            if (low.seconds <= 0 || high.seconds <= 0) continue;
+            const double ratio = high.seconds / high.units / (low.seconds / low.units);
+            least = std::min(least, ratio);
+            most = std::max(most, ratio);
+        }
+        if (most <= 0 || (least < kUnlike && most > 1 / kUnlike)) return;
+        const bool upper = least >= kUnlike;
+        say(fmt::format(
+            "on every processor a unit of the {} half of the load took at least {:.2g} times as long as one "
+            "of the {} half: units are not alike, or the whole machine became {}; the measured bound, "
+            "which supposes that all take as long as the shortest, is too low then",
+            upper ? "upper" : "lower", upper ? least : 1 / most, upper ? "lower" : "upper",
+            upper ? "slower" : "faster"));
+    }
+
     void link() {
         const auto most = std::ranges::max_element(account_.processors, {}, &ProcessorAccount::transfer_s);
         if (percent(most->transfer_s) < 100 * kMuchOfMakespan) return;
+        const char* why = "transfers are not hidden behind computation";
+        if (most->kind == kInMainMemory)
+            why =
+                "it has no link, so other tasks or another load ran on it meanwhile, or the block's data were in use "
+                "elsewhere";
+        else if (most->transfer_s > most->compute_s)
+            why = "its link is saturated, or its blocks are too few to overlap transfers with computation";
         say(fmt::format("{} waited {} for data, {:.0f} % of the makespan and {:.2g} times as long as it computed: {}",
                         most->name, seconds_text(most->transfer_s), percent(most->transfer_s),
-                        most->compute_s > 0 ? most->transfer_s / most->compute_s : 0,
-                        most->transfer_s > most->compute_s
-                            ? "its link is saturated, or its blocks are too few to overlap "
-                              "transfers with computation"
-                            : "transfers are not hidden behind computation"));
+                        most->compute_s > 0 ? most->transfer_s / most->compute_s : 0, why));
     }
 
     void blocks() {
@@ -157,7 +196,7 @@ class Facts {
             const auto model = processor.find("model");
             if (model == processor.end() || !model->is_object() || !model->value("r2", Json()).is_number()) continue;
             if (const double r2 = model->at("r2"); r2 < kUsableR2)
-                say(fmt::format("the model of {} explains only {:.0f} % of its block times' variation (R2 = {:.2f})",
+                say(fmt::format("the model of {} explains only {:.0f} % of its block times' variation (R2 = {:.2g})",
                                 processor.at("name").get<std::string>(), 100 * std::max(r2, 0.0), r2));
         }
     }
