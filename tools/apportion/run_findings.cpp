@@ -134,7 +134,7 @@ class Facts {
         }
         double least = std::numeric_limits<double>::infinity(), most = 0;
         for (const auto& [low, high] : halves) {
-            if (low.seconds <= 0 || high.seconds <= 0) continue;
+            if (std::min({low.seconds, high.seconds, low.units, high.units}) <= 0) continue;
             const double ratio = high.seconds / high.units / (low.seconds / low.units);
             least = std::min(least, ratio);
             most = std::max(most, ratio);
