@@ -49,7 +49,10 @@ export XDG_DATA_HOME=$folder/data APPORTION_LEARN=1
 planned() { nodes -np 2 env APPORTION_NODES=hpopta STARPU_SCHED="$1" "$matmul" --size 400 --json >"$folder/out" 2>"$folder/err"; }
 ! planned plb-hec || fail "hpopta has a plan without a profile"
 grep -q 'run the program once with STARPU_SCHED=plb-hec, which learns it' "$folder/err" || fail "no advice: $(cat "$folder/err")"
-nodes -np 2 "$matmul" --size 400 >"$folder/out" || fail "learning: $(cat "$folder/out")"
+for again in 1 2 3; do # on a busy machine one run of some milliseconds can tell too little of a core
+    nodes -np 2 env STARPU_SCHED=plb-hec "$matmul" --size 400 >"$folder/out" || fail "learning, run $again: $(cat "$folder/out")"
+    ! planned plb-hec || break
+done
 for inner in plb-hec hpopta; do
     planned $inner || fail "hpopta with what was learnt, inside $inner: $(cat "$folder/err")"
 done
