@@ -347,6 +347,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
     };
     try {
         nodes = &Nodes::here();
+        nodes->require_same("program", cli.get_name() + " " APPORTION_VERSION);
         std::string command_line;
         for (int k = 1; k < argc; ++k) command_line += (k > 1 ? " " : "") + std::string(argv[k]);
         nodes->require_same("command line", command_line);

@@ -31,10 +31,14 @@ std::string agreed_sentence;  ///< the last error that all ranks know
 
 std::string agreed_on() { return agreed_sentence = apportion_mpi_error(); }
 
+void check(int status) {
+    if (status != 0) throw std::runtime_error(agreed_on());
+}
+
 class OverNodes final : public NodesLoad {
   public:
     OverNodes(Workload& workload, unsigned runs) {
-        for (const auto& range : shared_memory(workload)) apportion_mpi_share(range.data(), range.size());
+        for (const auto& range : shared_memory(workload)) check(apportion_mpi_share(range.data(), range.size()));
         std::vector<apportion_mpi_array> arrays;
         std::string problem;
         try {
@@ -64,9 +68,6 @@ class OverNodes final : public NodesLoad {
     }
 
   private:
-    static void check(int status) {
-        if (status != 0) throw std::runtime_error(agreed_on());
-    }
     apportion_mpi_load* load_ = nullptr;
 };
 
@@ -107,7 +108,7 @@ class Together final : public Nodes {
         });
     }
 
-    void share(void* data, std::size_t bytes) override { apportion_mpi_share(data, bytes); }
+    void share(void* data, std::size_t bytes) override { check(apportion_mpi_share(data, bytes)); }
 
     void start() override {
         if (const int status = apportion_mpi_init(nullptr)) throw Error(-status, agreed_on());

@@ -63,8 +63,8 @@ int apportion_mpi_nodes(void);
  *  apportion_mpi_init, as soon as MPI runs; starts MPI if need be. */
 int apportion_mpi_agree(const char* problem);
 
-/** Copies `bytes` bytes, as many as one likes, from rank 0 to all others: what all units share. Not of data that StarPU
- *  uses meanwhile. May be called before apportion_mpi_init like apportion_mpi_agree. */
+/** Copies `bytes` bytes, any number that is the same on all ranks, from rank 0 to all others: what all units share. Not
+ *  of data that StarPU uses meanwhile. May be called before apportion_mpi_init like apportion_mpi_agree. */
 int apportion_mpi_share(void* data, size_t bytes);
 
 /** A load over all nodes. `options` are those of the node's part, with all units; they, and `arrays`, must be the same

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "models/io/shown.hpp"
@@ -64,19 +65,27 @@ void start(starpu_conf* conf) {
         conf = &own;
     }
     if (world.size() > 1) leave_core(*conf);
-    const int status = apportion_init(conf);
-    const std::string sentence = agreed_sentence(world, status == 0 ? "" : apportion_error());
-    if (!sentence.empty()) {
+    // Rank 0 lists the schedulers for all.
+    const char* const scheduler = std::getenv("STARPU_SCHED");
+    const bool listed = world.rank() > 0 && scheduler && std::string_view(scheduler) == "help";
+    const int status = listed ? -ECANCELED : apportion_init(conf);
+    const std::string problem = status == 0 ? ""
+                                : listed    ? "STARPU_SCHED=help is not for this rank alone"
+                                            : apportion_error();
+    int of_home = status;
+    world.share(&of_home, sizeof of_home);
+    if (const std::string sentence = agreed_sentence(world, problem); !sentence.empty()) {
         if (status == 0) apportion_shutdown();
-        throw ApiError(status == 0 ? EIO : -status, sentence);
+        const bool only_listed = of_home == -ECANCELED;
+        throw ApiError(only_listed ? ECANCELED : status == 0 || listed ? EIO : -status, sentence);
     }
     post = std::make_unique<Post>(world.of_grants());
     if (world.size() == 1) return;
     starpu_mpi_runs = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
     if (starpu_mpi_runs) starpu_mpi_comm_register(world.of_grants());
-    if (const std::string problem = agreed_sentence(world, starpu_mpi_runs ? "" : "starpu_mpi_init_comm failed");
-        !problem.empty())
-        throw ApiError(EIO, problem);
+    if (const std::string sentence = agreed_sentence(world, starpu_mpi_runs ? "" : "starpu_mpi_init_comm failed");
+        !sentence.empty())
+        throw ApiError(EIO, sentence);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/mpi/world.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 
@@ -69,6 +72,13 @@ std::string World::agreed_problem(const std::string& problem) const {
 
 void World::share(void* data, std::size_t bytes) const {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // counts are ints
+    const std::uint64_t mine[] = {bytes, ~std::uint64_t{bytes}};
+    std::uint64_t most[] = {0, 0};
+    check(MPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, common_), "MPI_Allreduce");
+    if (const std::uint64_t least = ~most[1]; least != most[0])
+        throw ApiError(EINVAL, fmt::format("apportion_mpi_share: {} bytes on one rank and {} on another; all must give "
+                                           "the same number",
+                                           least, most[0]));
     auto* at = static_cast<char*>(data);
     for (std::size_t done = 0; done < bytes; done += kMost)
         check(MPI_Bcast(at + done, static_cast<int>(std::min(kMost, bytes - done)), MPI_BYTE, 0, common_), "MPI_Bcast");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -56,6 +57,7 @@ void compute(void* buffers[], void*) {
 }
 
 int fill(starpu_task* task, apportion_block* block, void*) {
+    if (apportion_mpi_rank() == work.rank && work.what == "unfilled") return -EINVAL;
     if (work.rows) {
         task->handles[0] = apportion_block_matrix(block, STARPU_R, &work.x[block->first], work.units, block->units,
                                                   kColumns, sizeof(double));
@@ -131,6 +133,9 @@ int main(int argc, char** argv) {
     work.rows = work.what == "rows";
     const bool here = apportion_mpi_rank() == work.rank;
     if (here && work.what == "differs") ++work.units;
+    double shared[] = {1, 2};
+    if (apportion_mpi_share(shared, sizeof(double) * (here && work.what == "shares more" ? 2 : 1)) != 0)
+        return complain();
     work.x.assign(std::max<std::size_t>(1, work.units) * kColumns, 0);
     work.y.assign(work.x.size(), 0);
     if (apportion_mpi_rank() == 0)

@@ -22,6 +22,8 @@ matmul=$apps/matmul
 refused 'give --size' -np 3 "$matmul"
 refused 'size 12,x' -np 3 "$matmul" --size 12,x
 refused 'rank 1 .*the command line is' -np 1 "$matmul" --size 100 : -np 2 "$matmul" --size 100 --type double
+refused 'rank 1 .*the program is .grn .*, and .matmul .* on rank 0' -np 1 "$matmul" --size 100 : -np 1 "$apps/grn" --size 100
+refused 'rank 1 .*STARPU_SCHED=help is not for this rank alone' -np 1 "$matmul" --size 100 : -np 1 env STARPU_SCHED=help "$matmul" --size 100
 refused 'rank 1 .*STARPU_SCHED=nonsense' -np 1 "$matmul" --size 100 : -np 1 env STARPU_SCHED=nonsense "$matmul" --size 100 : -np 1 "$matmul" --size 100
 refused 'APPORTION_NODES' -np 3 env APPORTION_NODES=nonsense "$matmul" --size 100
 refused 'rank 2 .*APPORTION_BLOCK is unknown' -np 2 "$matmul" --size 100 : -np 1 env APPORTION_BLOCK=3 "$matmul" --size 100
@@ -30,6 +32,10 @@ refused 'missing.npy' -np 3 "$matmul" --a "$folder/missing.npy" --b "$folder/mis
 refused 'no folder' -np 2 "$matmul" --size 100 --out "$folder/none/c.npy"
 refused 'mpdata runs on one node' -np 2 "$apps/mpdata" --size 16 --steps 2
 refused 'recorded' -np 2 env APPORTION_NODES=hpopta APPORTION_PROFILES="$folder" "$matmul" --size 100
+
+# The list of policies is no error, and comes once.
+said=$(nodes -np 2 env STARPU_SCHED=help "$matmul" --size 100 2>&1) || fail "STARPU_SCHED=help: status $?: $said"
+[ "$(grep -c '^  plb-hec ' <<<"$said")" = 1 ] || fail "the list of policies: $said"
 
 # Files that only rank 0 sees are enough.
 mkdir "$folder/here" "$folder/elsewhere"

@@ -27,6 +27,7 @@ right 0 -np 3 "$axpy" 400 letter
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
+for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=$inner "$axpy" 2000 unfilled 1; done
 
 # words of the sentence, then arguments of mpirun
 refused() {
@@ -38,6 +39,7 @@ refused() {
 }
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
 refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
+refused 'apportion_mpi_share: 8 bytes on one rank and 16 on another' -np 3 "$axpy" 500 'shares more' 1
 refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0
 # A node that stops altogether: others compute what it had, and the job ends with its name.
 refused 'apportion: node 1 .* has not answered for 3 s: it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$axpy" 500 hangs 1
