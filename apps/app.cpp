@@ -211,15 +211,37 @@ void run_to_end(Load& load, const Workload& workload) {
 
 nlohmann::ordered_json report_of(const Load& load) { return nlohmann::ordered_json::parse(load.report()); }
 
+namespace {
+
+void add(nlohmann::ordered_json& to, const nlohmann::ordered_json& from, const char* key) {
+    if (from.at(key).is_number_integer())
+        to[key] = to.at(key).get<std::int64_t>() + from.at(key).get<std::int64_t>();
+    else
+        to[key] = to.at(key).get<double>() + from.at(key).get<double>();
+}
+
+/// What reports of loads over nodes have besides: the bytes that moved, and each node's own report.
+void merge_nodes(nlohmann::ordered_json& merged, const std::vector<nlohmann::ordered_json>& reports) {
+    if (!merged.contains("nodes")) return;
+    for (std::size_t r = 1; r < reports.size(); ++r)
+        for (const char* key : {"bytes", "least_bytes"}) add(merged.at("network"), reports[r].at("network"), key);
+    auto& nodes = merged.at("nodes");
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+        std::vector<nlohmann::ordered_json> its;
+        for (const auto& report : reports)
+            if (node < report.at("nodes").size()) its.push_back(report.at("nodes")[node]);
+        const auto known = [](const nlohmann::ordered_json& report) { return report.contains("processors"); };
+        if (its.size() < reports.size() || !std::ranges::all_of(its, known)) continue;
+        nodes[node] = merged_report(its);
+        nodes[node].erase("parts");
+    }
+}
+
+}  // namespace
+
 nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& reports) {
     nlohmann::ordered_json merged = reports.front();
     auto& processors = merged.at("processors");
-    const auto add = [](nlohmann::ordered_json& to, const nlohmann::ordered_json& from, const char* key) {
-        if (from.at(key).is_number_integer())
-            to[key] = to.at(key).get<std::int64_t>() + from.at(key).get<std::int64_t>();
-        else
-            to[key] = to.at(key).get<double>() + from.at(key).get<double>();
-    };
     for (std::size_t r = 1; r < reports.size(); ++r) {
         for (const char* key : {"units", "blocks", "makespan_seconds"}) add(merged, reports[r], key);
         for (std::size_t p = 0; p < processors.size(); ++p)
@@ -234,6 +256,7 @@ nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& 
         idle += processor["idle_percent"].get<double>() / static_cast<double>(processors.size());
     }
     merged["idle_percent"] = idle;
+    merge_nodes(merged, reports);
     if (reports.size() > 1) merged["parts"] = reports;
     return merged;
 }
