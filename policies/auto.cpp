@@ -5,11 +5,9 @@
 // without any, plb-hec, which needs none. A policy that plans from the record is guarded
 // (policies/shared/guarded_policy.hpp): when blocks take clearly other times than recorded, plb-hec gets what is left.
 //
-// What runs learnt may be out of date, and is measured at few sizes: plb-hec, which begins with it as well, finds out
-// at less cost than a plan. So learnt times need no rehearsal.
-//
 // A load that runs again keeps its policy. Plans and virtual runs cost milliseconds each, too much for a short load: it
-// gets the plan that is exact for the profile, if there is one.
+// gets the plan that is exact for the profile, if there is one. So does one whose times were learnt by runs, at few
+// sizes: a rehearsal would tell no more than the plan.
 //
 // Good for: loads whose kernel was profiled on this machine. Where every block has high fixed costs the guard sees a
 // processor that has become slower only at the end of its first block.
@@ -87,7 +85,7 @@ void Auto::choose(const LoadDescription& load) {
     problem_ = load.recorded.problem;
     chosen_ = kAdaptive;
     const std::vector<PiecewiseLinear> functions = recorded_functions(load);
-    if (functions.empty() || load.recorded.learnt) {
+    if (functions.empty()) {
         // Models of an earlier load on the same processors are worth keeping.
         if (!policy_ || dynamic_cast<GuardedPolicy*>(policy_.get())) policy_ = adaptive.make();
         return;
@@ -102,7 +100,7 @@ void Auto::choose(const LoadDescription& load) {
         best_s = seconds;
         chosen_ = entry.name;
     };
-    if (shortest_makespan(load, functions) < kShort_s) rehearse(*find_policy(kExact));
+    if (load.recorded.learnt || shortest_makespan(load, functions) < kShort_s) rehearse(*find_policy(kExact));
     if (chosen_ != kExact) {
         predictions_.clear();
         for (const PolicyEntry& entry : registered_policies())

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kPartOfShare = 0.125;
 constexpr double kOtherSize = 1.25;
+constexpr double kNeverWorthIt = 1000;  // times as long as the whole load takes the fastest: no plan uses that
 
 using Points = std::vector<ProfilePoint>;
 
@@ -48,10 +49,15 @@ void make_monotone(Points& points) {
         for (std::size_t k = 0; k < level.count; ++k) (point++)->seconds = level.seconds;
 }
 
-/// Per processor whose times it is planned with.
+bool of_one_size(const Points& points) {
+    return static_cast<double>(points.back().units) < kOtherSize * static_cast<double>(points.front().units);
+}
+
+/// Per processor what it is planned with.
 struct Choice {
-    std::vector<const Points*> times;
-    std::string lacks;  ///< of the first processor with which there is no planning; empty: of none
+    std::vector<const Points*> times;  ///< its own, or those of one of its kind
+    std::vector<std::string> lacks;    ///< what these lack; empty: nothing
+    double highest_speed = 0;          ///< of all
 };
 
 Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
@@ -69,35 +75,47 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
 
     const auto lacks = [&](std::size_t p, const Points& points) -> std::string {
         if (points.empty()) return "no block";
-        const auto smallest = static_cast<double>(points.front().units);
         const auto largest = static_cast<double>(points.back().units);
         const double share = static_cast<double>(load.units) * speeds[p] / all;
         const double block = std::min(share, static_cast<double>(load.processors[p].memory_units));
         if (!load.open && largest < std::floor(kPartOfShare * block))
             return fmt::format("no block of {:.0f} units or more", std::floor(kPartOfShare * block));
-        if (largest < kOtherSize * smallest && largest < share) return "blocks of one size only";
+        if (of_one_size(points) && largest < share) return "blocks of one size only";
         return {};
     };
     Choice choice;
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         const Points* chosen = &learnt[p].points;
-        const std::string own_lacks = lacks(p, *chosen);
-        for (std::size_t other = 0; other < learnt.size() && !own_lacks.empty(); ++other)
+        std::string its_lacks = lacks(p, *chosen);
+        for (std::size_t other = 0; other < learnt.size() && !its_lacks.empty(); ++other)
             if (of_one_kind(other, p) && lacks(p, learnt[other].points).empty()) {
                 chosen = &learnt[other].points;
-                break;
+                its_lacks.clear();
             }
-        if (choice.lacks.empty() && !own_lacks.empty() && chosen == &learnt[p].points)
-            choice.lacks = fmt::format("{} ran {}", load.processors[p].name, own_lacks);
         choice.times.push_back(chosen);
+        choice.lacks.push_back(std::move(its_lacks));
+        choice.highest_speed = std::max(choice.highest_speed, highest_speed(*chosen));
     }
     return choice;
+}
+
+/// Those of a processor of which too little is known, so that no plan expects more of it than was seen: smaller blocks
+/// than those of its one size take as long, and what ran nothing gets nothing.
+void complete(Points& points, const LoadDescription& load, double highest_speed) {
+    if (points.empty())
+        points.push_back({load.granularity, kNeverWorthIt * static_cast<double>(load.units) / highest_speed});
+    else if (of_one_size(points) && points.front().units > load.granularity)
+        points.insert(points.begin(), {load.granularity, points.front().seconds});
 }
 
 }  // namespace
 
 std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
-    return choose(learnt, load).lacks;
+    const Choice choice = choose(learnt, load);
+    const auto sparse = std::ranges::find_if(choice.lacks, [](const std::string& lacks) { return !lacks.empty(); });
+    if (sparse == choice.lacks.end()) return {};
+    const auto p = static_cast<std::size_t>(sparse - choice.lacks.begin());
+    return fmt::format("{} ran {}", load.processors[p].name, *sparse);
 }
 
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
@@ -107,6 +125,7 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
     const Choice choice = choose(learnt, load);
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         Points points = *choice.times[p];
+        if (!choice.lacks[p].empty()) complete(points, load, choice.highest_speed);
         make_monotone(points);
         for (const ProfilePoint& point : points) sizes.push_back(point.units);
         times.processors.push_back({load.processors[p].name, std::move(points)});
@@ -125,7 +144,9 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
 
 void take_learnt(LoadDescription& load, const std::string& file) {
     if (load.learnt.empty()) return;
-    if (const std::string too_sparse = why_too_sparse(load.learnt, load); !too_sparse.empty()) {
+    const std::vector<std::string> lacks = choose(load.learnt, load).lacks;
+    if (std::ranges::none_of(lacks, &std::string::empty)) {
+        const std::string too_sparse = why_too_sparse(load.learnt, load);
         load.recorded.problem += fmt::format(" (what earlier runs learnt is too little to plan from: {})", too_sparse);
         return;
     }

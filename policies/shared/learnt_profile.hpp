@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From what runs learnt to recorded times that static policies plan from.
+// From what runs learnt to recorded times that static policies plan from. They do where there are enough of at least
+// one processor: what runs made no use of, or too little to know it, was hardly worth it. A plan expects no more of
+// such a processor than was seen: at sizes below its only one it is as slow, it gets no larger blocks, and what ran
+// none gets none.
 //
-// Learnt times are *dense enough* for a load when each processor, or else one of its kind, ran
+// Learnt times of a processor are enough when it, or else one of its kind, ran
 //  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is
 //    what it would compute at the highest speeds that were seen of all (but of an open load no block is larger than
 //    what arrives at once: any will do);
@@ -24,10 +27,10 @@ namespace apportion {
 /// Empty, or what is missing: "CPU 3 ran no block of 128 units or more". `learnt`: one per processor of the load.
 std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
 
-/// For times that are dense enough.
+/// For times that are enough of at least one processor.
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
 
-/// What `load` has learnt, from that file, becomes its recorded times; where that is too little to plan from, their
+/// What `load` has learnt, from that file, becomes its recorded times; where it is enough of no processor, their
 /// problem says so as well.
 void take_learnt(LoadDescription& load, const std::string& file);
 

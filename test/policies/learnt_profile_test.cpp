@@ -86,6 +86,32 @@ TEST_CASE("a processor of which too little was learnt is planned with the times 
     CHECK(recorded_from_learnt(load.learnt, load).processors[1].points.back().seconds == 80);
 }
 
+TEST_CASE("processors that runs made no use of do not keep others from being planned") {
+    const FakePlatform platform = plain_platform({1000, 500, 0.01, 10}, 1e-3);
+    LoadDescription load = unknown(platform, 20'000);
+    const std::vector<ProcessorProfile> used{{"", {{1000, 1.001}, {8000, 8.001}}}, {"", {{500, 1.001}, {4000, 8.001}}}};
+    load.learnt = {used[0], used[1], {}, {"", {{20, 2.001}}}};
+    for (std::size_t p = 0; p < 4; ++p) load.learnt[p].name = load.processors[p].name, load.processors[p].kind = int(p);
+    take_learnt(load, "file");
+    REQUIRE(load.recorded.problem.empty());
+    const std::vector<ProfilePoint>& one_size = load.recorded.processors.at(3).points;
+    CHECK(one_size.front().units == 1);
+    CHECK(one_size.front().seconds == 2.001);  // a smaller block may take as long
+    CHECK(one_size.back().units == 20);
+    for (const char* name : {"hpopta", "fpm", "fpm-akima", "cpm", "ilp", "min-min"}) {
+        INFO(name);
+        const auto policy = find_policy(name)->make();
+        const FakeRun result = run(platform, *policy, load);
+        CHECK(result.done);
+        CHECK(result.units_of(2) == 0);
+        CHECK(result.makespan_s < 1.1 * 20'000 / 1510);
+    }
+    load.learnt = {{}, {}, {}, load.learnt[3]};
+    load.recorded = {};
+    take_learnt(load, "file");
+    CHECK_FALSE(load.recorded.problem.empty());  // nobody ran enough
+}
+
 TEST_CASE("of an open load, whose blocks are no larger than what arrives, blocks of any two sizes are enough") {
     LoadDescription load = two_kinds();
     load.learnt = {{"slow", {{5, 5.0}, {7, 7.0}}}, {"fast", {{20, 2.3}, {40, 4.4}}}};
