@@ -104,17 +104,17 @@ once --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture i
 [ "$(head -c 4 p.png | tail -c 3)" = PNG ] || fail "the picture is a PNG file"
 once --policies plb-hec,greedy --timeline all --plot p.svg >/dev/null && grep -q '<svg' p.svg || fail "a picture is SVG"
 once --policies plb-hec,greedy --timeline greedy --plot p.pdf >/dev/null && [ "$(head -c 4 p.pdf)" = %PDF ] || fail "a picture is PDF"
-# Heights of texts in the picture: the title of the bars, a line for each thing drawn of them, then the first bar's name.
+# Places of texts in the picture: the title of the bars, a line for each thing drawn of them, the first bar's name.
 compare --policies dmda,plb-hec --repeat 2 --plot q.svg >/dev/null || fail "a picture of two rounds is drawn"
 python3 - <<'END' || fail "in a picture no line of the key lies on another one, on the title or on a bar"
 import re
-texts = ["Makespan", "default number of equal blocks", "best number, or own blocks", "interval of the median",
-         "measured lower bound, bars in multiples of it", "dmda, 16 blocks"]
 svg = open("q.svg").read()
-heights = [float(re.search(r"translate\([\d.]+,([\d.]+)\)[^<]*<text><tspan[^>]*>" + text, svg)[1]) for text in texts]
-print(heights)
-assert all(below - above >= 13 for above, below in zip(heights, heights[1:])), heights
-assert heights[-1] - heights[-2] >= 24, heights
+title, *key, bar = [
+    tuple(map(float, re.search(r"translate\(([\d.]+),([\d.]+)\)[^<]*<text>(?:<tspan[^>]*>)?" + text, svg).groups()))
+    for text in ("Makespan", "default number of equal blocks", "best number, or own blocks", "interval of the median",
+                 "measured lower bound, bars in multiples of it", "dmda, 16 blocks")]
+assert all(title[1] + 18 <= y <= bar[1] - 24 for _, y in key), (title, key, bar)
+assert all(abs(a[1] - b[1]) >= 13 or abs(a[0] - b[0]) >= 300 for a in key for b in key if a is not b), key
 END
 shows "processors that a policy lost are one line" "equal lost CPU 1 at 0.5 s: it died; 3 units given back; then 2 more of its processors" \
     env FAKE=losing "$apportion" compare --app fake --size 64 --policies equal --repeat 1

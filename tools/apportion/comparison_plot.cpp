@@ -100,9 +100,9 @@ class Picture {
 
     void makespans(int top, int bottom, int heading) {
         begin_panel(0.15, 0.6, top, bottom, heading, "Makespan");
-        script_ +=
-            fmt::format("set key at screen 0.15,{} left top vertical maxrows {} Left reverse samplen 1.5 font ',10'\n",
-                        y(top - heading + kHeading / 2), drawn_of_makespans());
+        script_ += fmt::format(
+            "set key at screen 0.15,{} left top vertical maxcols 1 maxrows {} Left reverse samplen 1.5 font ',10'\n",
+            y(top - heading + kHeading / 2), drawn_of_makespans());
         std::string bars, tics;
         double longest = 0;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
