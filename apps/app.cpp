@@ -225,13 +225,17 @@ void merge_nodes(nlohmann::ordered_json& merged, const std::vector<nlohmann::ord
     if (!merged.contains("nodes")) return;
     for (std::size_t r = 1; r < reports.size(); ++r)
         for (const char* key : {"bytes", "least_bytes"}) add(merged.at("network"), reports[r].at("network"), key);
+    // A load that lost a node has none of these reports; then those of the others are not of all units either.
+    const auto complete = [](const nlohmann::ordered_json& report) {
+        const auto known = [](const nlohmann::ordered_json& its) { return its.contains("processors"); };
+        return report.at("nodes").size() == report.at("processors").size() &&
+               std::ranges::all_of(report.at("nodes"), known);
+    };
     auto& nodes = merged.at("nodes");
+    if (!std::ranges::all_of(reports, complete)) nodes = nlohmann::ordered_json::array();
     for (std::size_t node = 0; node < nodes.size(); ++node) {
         std::vector<nlohmann::ordered_json> its;
-        for (const auto& report : reports)
-            if (node < report.at("nodes").size()) its.push_back(report.at("nodes")[node]);
-        const auto known = [](const nlohmann::ordered_json& report) { return report.contains("processors"); };
-        if (its.size() < reports.size() || !std::ranges::all_of(its, known)) continue;
+        for (const auto& report : reports) its.push_back(report.at("nodes")[node]);
         nodes[node] = merged_report(its);
         nodes[node].erase("parts");
     }
@@ -244,6 +248,7 @@ nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& 
     auto& processors = merged.at("processors");
     for (std::size_t r = 1; r < reports.size(); ++r) {
         for (const char* key : {"units", "blocks", "makespan_seconds"}) add(merged, reports[r], key);
+        for (const auto& lost : reports[r].at("lost_processors")) merged.at("lost_processors").push_back(lost);
         for (std::size_t p = 0; p < processors.size(); ++p)
             for (const char* key : {"units", "blocks", "compute_seconds", "transfer_wait_seconds", "return_seconds"})
                 add(processors[p], reports[r].at("processors")[p], key);
