@@ -170,6 +170,19 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("plb-hec plans again for units that arrive at the same moment as others") {
+    const FakePlatform platform = plain_platform({1000, 3000, 10000}, 1e-4);
+    const auto policy = find_policy("plb-hec")->make();
+    run_open(platform, *policy, platform.load(20000),
+             {{0, {0, 20000}}});  // another load, whose blocks are not repeated
+    const OpenRun result = run_open(platform, *policy, platform.load(14000), {{0, {0, 1}}, {0, {1, 13999}}});
+    REQUIRE(result.done);
+    // The others need not wait until the one to which the first unit was given is done with it.
+    CHECK(result.blocks.at(0).units == 1);
+    CHECK(result.blocks.at(1).processor != result.blocks.at(0).processor);
+    CHECK(result.blocks.at(2).processor != result.blocks.at(0).processor);
+}
+
 TEST_CASE("equal shares out what arrives") {
     const FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
     const auto policy = find_policy("equal")->make();
