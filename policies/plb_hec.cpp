@@ -103,8 +103,6 @@ class PlbHecImproved final : public Policy {
         }
     }
 
-    void units_added(Units) override { plan_.outdate(); }
-
     void block_returned(int processor, Units units, double seconds) override {
         models_.add_return(processor, units, seconds);
         plan_.outdate();

@@ -50,8 +50,8 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
             if (point.out_s > 0) entry.out.add(units, point.out_s);
         }
         if (entry.samples.empty()) continue;
-        entry.pooled = std::ranges::all_of(entry.samples,
-                                           [&](const BlockTime& sample) { return agrees_with_kind(entry, sample); });
+        entry.pooled = std::ranges::all_of(
+            entry.samples, [&](const BlockTime& sample) { return agrees_with_kind(entry, sample).value_or(true); });
         if (entry.pooled) {
             last_of_kind[entry.processor.kind] = &entry;
         } else if (entry.samples.size() == 1) {
@@ -82,8 +82,8 @@ bool PlbHecModels::deviates(const FittedCurve& curve, const BlockTime& sample) c
            deviation(sample.seconds, curve.seconds(sample.units)) > std::max(kAgreement, 3 * curve.relative_error());
 }
 
-/// Whether one of the kind needed about as long for about as many units, or none had about as many.
-bool PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
+/// Whether one of the kind needed about as long for about as many units; nothing: none had about as many.
+std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
     constexpr double kSimilarSize = 1.25;
     bool comparable = false;
     for (const Entry& other : entries_) {
@@ -94,13 +94,17 @@ bool PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample)
             if (deviation(sample.seconds / sample.units, theirs.seconds / theirs.units) <= kAgreement) return true;
         }
     }
-    return !comparable;
+    return comparable ? std::optional(false) : std::nullopt;
 }
 
-/// Whether a block says something else than those before it, or a first block than those of its kind.
+/// Whether a block says something else than those before it, or a first block than those of its kind. Where the kind
+/// has no such size, only what confirms a suspicion is strange.
 bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
     constexpr std::size_t kFewest = 2;  // a model of less cannot tell a spike
-    if (entry.samples.empty()) return !agrees_with_kind(entry, sample);
+    if (entry.samples.empty()) {
+        if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;
+        return entry.suspect && deviation(sample.seconds, curve.seconds(sample.units)) > kAgreement;
+    }
     return entry.samples.size() >= kFewest && deviates(curve, sample);
 }
 

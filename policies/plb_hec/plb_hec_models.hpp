@@ -74,7 +74,7 @@ class PlbHecModels {
     const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
     void restore(const std::vector<ProcessorProfile>& learnt);
     void add_transfer(Entry& entry, const FinishedBlock& block);
-    bool agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
+    std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     bool deviates(const FittedCurve& curve, const BlockTime& sample) const;
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;

@@ -117,15 +117,17 @@ void PlbHecPlan::pose(double now_s, const Progress& progress) {
 }
 
 void PlbHecPlan::make(double now_s, const Progress& progress) {
-    if (planned_at_s_ == now_s) return;
+    if (planned_at_s_ == now_s && progress.remaining() <= left_) return;
     pose(now_s, progress);
     plan_ = equal_finish(problem_);
     leave_out_idlers(now_s);
     planned_at_s_ = now_s;
+    left_ = progress.remaining();
 }
 
 void PlbHecPlan::gave(int processor, Units units) {
     if (units <= 0) return;
+    left_ -= units;
     PipelineTime& time = times_[index(processor)];
     double& share = plan_.shares_units[index(processor)];
     share = std::max(0.0, share - static_cast<double>(units));

@@ -84,6 +84,7 @@ class PlbHecPlan {
     EqualFinishPlan plan_;
     EqualFinishIpopt solver_;
     std::optional<double> planned_at_s_;  ///< plan_ is that of this moment
+    Units left_ = 0;                      ///< units of it that nobody was given
 };
 
 }  // namespace apportion

@@ -300,6 +300,20 @@ TEST_CASE("a first block that was slow by chance does not part a core from its k
     CHECK(later.curve_of_kind(1) == later.curve(0));
 }
 
+TEST_CASE("a core that earlier processes saw to be slow is not thought fast by a block of another size") {
+    FakePlatform platform = plain_platform({1000, 1000, 50}, 1e-4);
+    for (FakeWorker& worker : platform.workers) worker.kind = 0;
+    LoadDescription load = platform.load(20'000);
+    load.recorded = {};
+    const auto knows_nothing = find_policy("plb-hec")->make(), knows = find_policy("plb-hec")->make();
+    const double nothing_s = run(platform, *knows_nothing, load).makespan_s;
+    load.learnt.resize(3);
+    for (std::size_t p = 0; p < 3; ++p) load.learnt[p].name = load.processors[p].name;
+    for (std::size_t p = 0; p < 2; ++p) load.learnt[p].points = {{100, 0.1001}, {5000, 5.0001}};
+    load.learnt[2].points = {{100, 2.0001}};
+    CHECK(run(platform, *knows, load).makespan_s <= 1.05 * nothing_s);
+}
+
 TEST_CASE("one slow block is a spike, two in a row are a change") {
     PlbHecModels models;
     models.begin(load_of({{"core 0", 0}}));
@@ -327,11 +341,12 @@ TEST_CASE("a first block that was slow is set aside once the others agree withou
 
 TEST_CASE("plb-hec plans once for all processors that are asked at one moment") {
     struct Asked final : Progress {
-        Units remaining() const override { return 1; }
+        Units remaining() const override { return left; }
         std::span<const BlockInFlight> in_flight(int) const override {
             return ++calls, std::span<const BlockInFlight>{};
         }
         Units room(int) const override { return kNoLimit; }
+        Units left = 1000000;
         mutable int calls = 0;
     };
     constexpr int kProcessors = 200;
@@ -346,7 +361,11 @@ TEST_CASE("plb-hec plans once for all processors that are asked at one moment") 
                 {.processor = p, .units = units, .end_s = 1, .busy_s = 1e-3 * static_cast<double>(units)});
     Asked asked;
     int given = 0;
-    for (int p = 0; p < kProcessors; ++p) given += policy->next_block(p, 2, asked) > 0;
+    for (int p = 0; p < kProcessors; ++p) {
+        const Units units = policy->next_block(p, 2, asked);
+        asked.left -= units;
+        given += units > 0;
+    }
     CHECK(given > 0);
     CHECK(asked.calls < 20 * kProcessors);
 }
