@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kPartOfShare = 0.125;
 constexpr double kOtherSize = 1.25;
+constexpr double kAlike = 1.5;
 constexpr double kNeverWorthIt = 1000;  // times as long as the whole load takes the fastest: no plan uses that
 
 using Points = std::vector<ProfilePoint>;
@@ -53,6 +54,14 @@ bool of_one_size(const Points& points) {
     return static_cast<double>(points.back().units) < kOtherSize * static_cast<double>(points.front().units);
 }
 
+/// Whether what little one ran took about as long as others of its kind need.
+bool agree(const Points& few, const Points& of_kind) {
+    return std::ranges::all_of(few, [&](const ProfilePoint& point) {
+        const double ratio = point.seconds / interpolated_seconds(of_kind, static_cast<double>(point.units));
+        return std::max(ratio, 1 / ratio) <= kAlike;
+    });
+}
+
 /// Per processor what it is planned with.
 struct Choice {
     std::vector<const Points*> times;  ///< its own, or those of one of its kind
@@ -88,24 +97,19 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
         const Points* chosen = &learnt[p].points;
         std::string its_lacks = lacks(p, *chosen);
         for (std::size_t other = 0; other < learnt.size() && !its_lacks.empty(); ++other)
-            if (of_one_kind(other, p) && lacks(p, learnt[other].points).empty()) {
+            if (of_one_kind(other, p) && lacks(p, learnt[other].points).empty() &&
+                agree(learnt[p].points, learnt[other].points)) {
                 chosen = &learnt[other].points;
                 its_lacks.clear();
             }
+        // Whatever one of its kind ran is more than nothing.
+        for (std::size_t other = 0; other < learnt.size() && chosen->empty(); ++other)
+            if (of_one_kind(other, p)) chosen = &learnt[other].points;
         choice.times.push_back(chosen);
         choice.lacks.push_back(std::move(its_lacks));
         choice.highest_speed = std::max(choice.highest_speed, highest_speed(*chosen));
     }
     return choice;
-}
-
-/// Those of a processor of which too little is known, so that no plan expects more of it than was seen: smaller blocks
-/// than those of its one size take as long, and what ran nothing gets nothing.
-void complete(Points& points, const LoadDescription& load, double highest_speed) {
-    if (points.empty())
-        points.push_back({load.granularity, kNeverWorthIt * static_cast<double>(load.units) / highest_speed});
-    else if (of_one_size(points) && points.front().units > load.granularity)
-        points.insert(points.begin(), {load.granularity, points.front().seconds});
 }
 
 }  // namespace
@@ -125,7 +129,9 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
     const Choice choice = choose(learnt, load);
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         Points points = *choice.times[p];
-        if (!choice.lacks[p].empty()) complete(points, load, choice.highest_speed);
+        if (points.empty())
+            points.push_back(
+                {load.granularity, kNeverWorthIt * static_cast<double>(load.units) / choice.highest_speed});
         make_monotone(points);
         for (const ProfilePoint& point : points) sizes.push_back(point.units);
         times.processors.push_back({load.processors[p].name, std::move(points)});

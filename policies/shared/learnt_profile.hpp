@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // From what runs learnt to recorded times that static policies plan from. They do where there are enough of at least
-// one processor: what runs made no use of, or too little to know it, was hardly worth it. A plan expects no more of
-// such a processor than was seen: at sizes below its only one it is as slow, it gets no larger blocks, and what ran
-// none gets none.
+// one processor: what runs made no use of, or too little to know it, was hardly worth it. Such a processor gets no
+// larger blocks than it ran, and none if nothing of its kind ran.
 //
-// Learnt times of a processor are enough when it, or else one of its kind, ran
+// Learnt times of a processor are enough when it, or else one of its kind that it does not contradict, ran
 //  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is
 //    what it would compute at the highest speeds that were seen of all (but of an open load no block is larger than
 //    what arrives at once: any will do);

@@ -173,8 +173,9 @@ void apportion_load::make_run() {
     description_.run = ++runs_;
     description_.data_stay = !previous_blocks_.empty();
     if (recovery_ && runs_ == 1)
-        recovery_->recorded(description_.recorded.processors.empty() ? description_.learnt
-                                                                     : description_.recorded.processors);
+        recovery_->recorded(description_.recorded.processors.empty() || description_.recorded.learnt
+                                ? description_.learnt  // each one's own
+                                : description_.recorded.processors);
     const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
                                       stragglers_};
     run_ = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
