@@ -25,8 +25,8 @@ GuardedPolicy::GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry&
     : planned_(std::move(planned)), adaptive_(adaptive), functions_(functions) {}
 
 void GuardedPolicy::begin(const LoadDescription& load) {
-    load_ = load;
     choose();
+    load_ = load;
     lanes_.assign(load.processors.size(), {});
     finished_.clear();
     policy().begin(load);
@@ -37,8 +37,9 @@ void GuardedPolicy::begin(const LoadDescription& load) {
 
 /// By which of the two the run goes that begins.
 void GuardedPolicy::choose() {
-    (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = end_s_;
+    if (finished_units_ == load_.units) (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = end_s_;
     end_s_ = 0;
+    finished_units_ = 0;
     fell_back_first_ = fell_back_ = fallback_ && (fallback_run_s_ <= 0 || fallback_run_s_ <= planned_run_s_);
 }
 
@@ -97,6 +98,7 @@ bool GuardedPolicy::contradicted() const {
 
 void GuardedPolicy::block_finished(const FinishedBlock& block) {
     end_s_ = std::max(end_s_, block.end_s);
+    finished_units_ += block.units;
     if (fell_back_) {
         fallback_->block_finished(block);
         return;
@@ -136,11 +138,9 @@ void GuardedPolicy::teach_record(Policy& policy) const {
 
 void GuardedPolicy::fall_back() {
     fell_back_ = true;
-    load_.learnt.clear();  // it is what was wrong, or no better
-    if (!fallback_) {
-        fallback_ = adaptive_.make();
-        teach_record(*fallback_);
-    }
+    load_.learnt.clear();          // it is what was wrong, or no better
+    fallback_ = adaptive_.make();  // one of an earlier run would repeat all of that in what is left of this one
+    teach_record(*fallback_);
     fallback_->begin(load_);
     for (std::size_t p = 0; p < lanes_.size(); ++p)
         if (lanes_[p].lost) fallback_->processor_lost(static_cast<int>(p));

@@ -61,6 +61,7 @@ class GuardedPolicy final : public Policy {
     bool fell_back_ = false;        ///< in this run
     bool fell_back_first_ = false;  ///< ... before its first block
     double end_s_ = 0;              ///< of this run
+    Units finished_units_ = 0;      ///< ... of all of its load, unless it failed
     double planned_run_s_ = 0;      ///< the last run that began with the plan
     double fallback_run_s_ = 0;     ///< ... without it; 0: there was none
     LoadDescription load_;
