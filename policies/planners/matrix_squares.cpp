@@ -63,6 +63,7 @@ MatrixSquares arrange_with_squares(std::span<const Units> areas, Units side) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::erase_if(order, [&](std::size_t p) { return areas[p] == 0; });
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return areas[a] > areas[b]; });
+    if (order.empty()) return {};
     MatrixSquares best = *with_squares(areas, order, 0, side);
     for (std::size_t count = 1; count < order.size(); ++count) {
         std::optional<MatrixSquares> found = with_squares(areas, order, count, side);
