@@ -98,9 +98,6 @@ void run_to_end(Load& load, const Workload& workload);
 
 nlohmann::ordered_json report_of(const Load& load);
 
-/// One report for loads that ran one after the other.
-nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& reports);
-
 /// Seconds of the peer, while StarPU's workers sleep.
 double time_peer(const Peer& peer);
 

@@ -50,6 +50,15 @@ TEST_CASE("fft2d --json prints one object for both passes together") {
     const json& report = object.at("report");
     CHECK(report.at("units") == 40 + 24);
     CHECK(report.at("parts").size() == 2);
+    for (const char* key : {"makespan_seconds", "planning_seconds"}) {
+        INFO(key);
+        CHECK(report.at(key).get<double>() ==
+              Approx(report.at("parts")[0].at(key).get<double>() + report.at("parts")[1].at(key).get<double>()));
+    }
+    for (const char* key : {"lost_processors", "late_blocks"}) {
+        INFO(key);
+        CHECK(report.at(key).size() == report.at("parts")[0].at(key).size() + report.at("parts")[1].at(key).size());
+    }
     std::int64_t units = 0, blocks = 0;
     double busy_s = 0;
     for (const json& processor : report.at("processors")) {
