@@ -63,7 +63,7 @@ void PartialModel::rebuild() {
         const auto count = static_cast<double>(end - first);
         points.push_back({sum.units / count, sum.seconds / count});
     }
-    function_ = PiecewiseLinear::through(points, PiecewiseLinear::Shape::kRestricted);
+    function_ = PiecewiseLinear::through(points, PiecewiseLinear::Shape::restricted);
 }
 
 }  // namespace apportion

@@ -47,7 +47,7 @@ PiecewiseLinear::PiecewiseLinear(std::vector<SpeedPoint> points) : points_(std::
 std::optional<PiecewiseLinear> PiecewiseLinear::through(std::span<const BlockTime> samples, Shape shape) {
     std::vector<SpeedPoint> points = speed_points(samples);
     if (points.empty()) return std::nullopt;
-    if (shape == Shape::kRestricted) points = restrict_shape(points);
+    if (shape == Shape::restricted) points = restrict_shape(points);
     return PiecewiseLinear(std::move(points));
 }
 

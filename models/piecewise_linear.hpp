@@ -17,7 +17,7 @@ namespace apportion {
 
 class PiecewiseLinear final : public SpeedFunction {
   public:
-    enum class Shape { kAsMeasured, kRestricted };
+    enum class Shape { as_measured, restricted };
 
     /// Nothing without a valid sample. O(m) for m sorted samples.
     static std::optional<PiecewiseLinear> through(std::span<const BlockTime> samples, Shape shape);

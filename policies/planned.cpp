@@ -18,7 +18,7 @@ std::unique_ptr<Policy> make_planned() {
 }
 
 Plan plan_packets(const RecordedProblem& problem, const char* planner) {
-    return plan_assignment(problem, planner, serial_network_option() ? Network::kSerial : Network::kParallel);
+    return plan_assignment(problem, planner, serial_network_option() ? Network::serial : Network::parallel);
 }
 
 // Planners' names, as in planners/planner_table.cpp.

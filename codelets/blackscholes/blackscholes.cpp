@@ -80,9 +80,9 @@ double uniform(std::uint64_t seed, std::uint64_t i, std::uint64_t draw) {
 
 template <class T>
 void fill(BlackScholesProblem& p) {
-    const auto column = [&](OptionColumn c) { return static_cast<T*>(p.options.at(0, c)); };
+    const auto column = [&](std::size_t c) { return static_cast<T*>(p.options.at(0, c)); };
     for (std::size_t i = 0; i < p.options.rows(); ++i) {
-        const auto between = [&](OptionColumn draw, double low, double high) {
+        const auto between = [&](std::size_t draw, double low, double high) {
             return low + (high - low) * uniform(p.parameters.seed, i, draw);
         };
         const double spot = between(kSpot, 50, 150);

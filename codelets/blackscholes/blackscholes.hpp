@@ -18,7 +18,7 @@
 namespace apportion {
 
 /// Columns of BlackScholesProblem::options.
-enum OptionColumn { kSpot, kSignedStrike, kRate, kVolatility, kExpiry, kOptionColumns };
+inline constexpr std::size_t kSpot = 0, kSignedStrike = 1, kRate = 2, kVolatility = 3, kExpiry = 4, kOptionColumns = 5;
 
 struct BlackScholesProblem {
     Matrix options;  ///< n x 5: spot, strike (negative for a put), rate, volatility, expiry, see OptionTerms

@@ -40,7 +40,7 @@ void set_element(Matrix& matrix, std::size_t i, std::size_t j, double value) {
 }
 
 Option option_at(const BlackScholesProblem& p, std::size_t i) {
-    const auto value = [&](OptionColumn c) { return element(p.options, i, c); };
+    const auto value = [&](std::size_t c) { return element(p.options, i, c); };
     const double strike = value(kSignedStrike);
     return {value(kSpot), std::abs(strike), value(kRate), value(kVolatility), value(kExpiry), strike < 0 ? -1.0 : 1.0};
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, kOptionColumns + 1> kNames = {"spot",       "strike", "rate",
                                                                      "volatility", "expiry", "type"};
-constexpr int kType = kOptionColumns;
+constexpr std::size_t kType = kOptionColumns;
 
 /// Column of the file for each of kNames.
 using Positions = std::array<std::size_t, kNames.size()>;
@@ -45,10 +45,10 @@ Positions read_header(TextFile& file) {
 void check(const TextFile& file, const std::array<double, kOptionColumns>& o) {
     // What float and double can both compute without overflow, and sooner a slip than an option.
     constexpr double kLeastPrice = 1e-9, kMostPrice = 1e12, kMostDeviation = 5, kMostGrowth = 50;
-    for (const OptionColumn c : {kSpot, kSignedStrike})
+    for (const std::size_t c : {kSpot, kSignedStrike})
         if (o[c] < kLeastPrice || o[c] > kMostPrice)
             file.fail(fmt::format("{} is {}; it must be within {} ... {}", kNames[c], o[c], kLeastPrice, kMostPrice));
-    for (const OptionColumn c : {kVolatility, kExpiry})
+    for (const std::size_t c : {kVolatility, kExpiry})
         if (o[c] < 0) file.fail(fmt::format("{} is {}; it must not be negative", kNames[c], o[c]));
     if (o[kVolatility] * std::sqrt(o[kExpiry]) > kMostDeviation)
         file.fail(fmt::format("volatility {} over {} years exceeds {} standard deviations; 20 % a year is 0.2",
@@ -63,7 +63,7 @@ std::array<double, kOptionColumns> read_option(const TextFile& file, const Posit
         file.fail(file.line().empty() ? "the line is empty"
                                       : fmt::format("there are {} fields instead of {}", fields.size(), kNames.size()));
     std::array<double, kOptionColumns> option;
-    for (int c = 0; c < kOptionColumns; ++c) option[c] = file.value(fields[positions[c]], kNames[c]);
+    for (std::size_t c = 0; c < kOptionColumns; ++c) option[c] = file.value(fields[positions[c]], kNames[c]);
     check(file, option);
     const std::string_view type = fields[positions[kType]];
     if (type != "call" && type != "put") file.fail(fmt::format("type {} is neither call nor put", in_quotes(type)));

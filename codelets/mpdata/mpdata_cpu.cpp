@@ -134,12 +134,13 @@ class TimeStep {
     }
 
   private:
-    enum Direction { X, Y, Z };
+    static constexpr std::ptrdiff_t kX = 0, kY = 1, kZ = 2;  ///< directions
 
     std::ptrdiff_t row(int j) const { return static_cast<std::ptrdiff_t>(j + 1) * g_.row() + 1; }
     const double* psi(int x, int j) const { return psi_ + x * static_cast<std::ptrdiff_t>(g_.plane()) + row(j); }
-    const double* c(Direction d, int x, int j) const {
-        return courant_ + (3 * static_cast<std::ptrdiff_t>(x) + d) * static_cast<std::ptrdiff_t>(g_.plane()) + row(j);
+    const double* c(std::ptrdiff_t direction, int x, int j) const {
+        return courant_ + (3 * static_cast<std::ptrdiff_t>(x) + direction) * static_cast<std::ptrdiff_t>(g_.plane()) +
+               row(j);
     }
     Cells psi_cells(int x, int j) const {
         return {psi(x, j), psi(x - 1, j), psi(x + 1, j), psi(x, j - 1), psi(x, j + 1)};
@@ -151,8 +152,8 @@ class TimeStep {
 
     void upwind_plane(int x) {
         for (int j = 0; j < g_.ny; ++j)
-            upwind_row(g_.nz, psi_cells(x, j), {c(X, x - 1, j), c(X, x, j), c(Y, x, j - 1), c(Y, x, j), c(Z, x, j)},
-                       star_[x] + row(j));
+            upwind_row(g_.nz, psi_cells(x, j),
+                       {c(kX, x - 1, j), c(kX, x, j), c(kY, x, j - 1), c(kY, x, j), c(kZ, x, j)}, star_[x] + row(j));
         mpdata_wrap(g_, star_[x]);
     }
 
@@ -161,11 +162,13 @@ class TimeStep {
         const std::ptrdiff_t r = g_.row();
         for (int j = 0; j < g_.ny; ++j) {
             const double *left = star_[x] + row(j), *right = star_[x + 1] + row(j);
-            const TransverseRows y{c(Y, x, j - 1), c(Y, x, j), c(Y, x + 1, j - 1), c(Y, x + 1, j),
-                                   left - r,       right - r,  left + r,           right + r};
-            const TransverseRows z{c(Z, x, j) - 1, c(Z, x, j), c(Z, x + 1, j) - 1, c(Z, x + 1, j),
-                                   left - 1,       right - 1,  left + 1,           right + 1};
-            antidiffusive_row(g_.nz, {c(X, x, j), left, right, y, z}, vx_[x] + row(j));
+            const TransverseRows y{c(kY, x, j - 1), c(kY, x, j), c(kY, x + 1, j - 1),
+                                   c(kY, x + 1, j), left - r,    right - r,
+                                   left + r,        right + r};
+            const TransverseRows z{c(kZ, x, j) - 1, c(kZ, x, j), c(kZ, x + 1, j) - 1,
+                                   c(kZ, x + 1, j), left - 1,    right - 1,
+                                   left + 1,        right + 1};
+            antidiffusive_row(g_.nz, {c(kX, x, j), left, right, y, z}, vx_[x] + row(j));
         }
         mpdata_wrap(g_, vx_[x]);
     }
@@ -174,16 +177,16 @@ class TimeStep {
         const std::ptrdiff_t r = g_.row();
         for (int j = 0; j < g_.ny; ++j) {
             const double *below = star_[x - 1] + row(j), *here = star_[x] + row(j), *above = star_[x + 1] + row(j);
-            const TransverseRows yx{c(X, x - 1, j), c(X, x, j), c(X, x - 1, j + 1), c(X, x, j + 1), below,
-                                    below + r,      above,      above + r};
-            const TransverseRows yz{c(Z, x, j) - 1, c(Z, x, j),   c(Z, x, j + 1) - 1, c(Z, x, j + 1),
-                                    here - 1,       here + r - 1, here + 1,           here + r + 1};
-            antidiffusive_row(g_.nz, {c(Y, x, j), here, here + r, yx, yz}, vy_[x] + row(j));
-            const TransverseRows zx{c(X, x - 1, j), c(X, x, j), c(X, x - 1, j) + 1, c(X, x, j) + 1, below,
-                                    below + 1,      above,      above + 1};
-            const TransverseRows zy{c(Y, x, j - 1), c(Y, x, j),   c(Y, x, j - 1) + 1, c(Y, x, j) + 1,
-                                    here - r,       here - r + 1, here + r,           here + r + 1};
-            antidiffusive_row(g_.nz, {c(Z, x, j), here, here + 1, zx, zy}, vz_[x] + row(j));
+            const TransverseRows yx{
+                c(kX, x - 1, j), c(kX, x, j), c(kX, x - 1, j + 1), c(kX, x, j + 1), below, below + r, above, above + r};
+            const TransverseRows yz{c(kZ, x, j) - 1, c(kZ, x, j), c(kZ, x, j + 1) - 1, c(kZ, x, j + 1), here - 1,
+                                    here + r - 1,    here + 1,    here + r + 1};
+            antidiffusive_row(g_.nz, {c(kY, x, j), here, here + r, yx, yz}, vy_[x] + row(j));
+            const TransverseRows zx{
+                c(kX, x - 1, j), c(kX, x, j), c(kX, x - 1, j) + 1, c(kX, x, j) + 1, below, below + 1, above, above + 1};
+            const TransverseRows zy{c(kY, x, j - 1), c(kY, x, j), c(kY, x, j - 1) + 1, c(kY, x, j) + 1, here - r,
+                                    here - r + 1,    here + r,    here + r + 1};
+            antidiffusive_row(g_.nz, {c(kZ, x, j), here, here + 1, zx, zy}, vz_[x] + row(j));
         }
         mpdata_wrap(g_, vy_[x]);
         mpdata_wrap(g_, vz_[x]);

@@ -78,7 +78,7 @@ std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load) {
         std::vector<BlockTime> samples;
         for (const ProfilePoint& point : profile.points)
             samples.push_back({static_cast<double>(point.units), point.seconds});
-        const auto function = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::kAsMeasured);
+        const auto function = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::as_measured);
         if (!function) return {};
         functions.push_back(*function);
     }

@@ -15,7 +15,7 @@ constexpr int kMostRounds = 10;
 /// Seconds of a share's transfers that its kernels do not hide; over a serial network they hide none.
 double transfers_s(const RecordedProblem& problem, std::size_t p, Units share, const ShareRun& run, Network network) {
     const LoadDescription::Link link = problem.load->links.empty() ? LoadDescription::Link{} : problem.load->links[p];
-    if (network == Network::kSerial) return link.seconds_per_unit * static_cast<double>(share);
+    if (network == Network::serial) return link.seconds_per_unit * static_cast<double>(share);
     return std::max(0.0, run.seconds - run.kernel_s - link.latency_s);
 }
 
@@ -50,7 +50,7 @@ DataAssignment assignment_at(const RecordedProblem& problem, std::span<const Uni
 /// By the costs at these shares; in parallel, by their best-time curves.
 double makespan_of(const RecordedProblem& problem, std::span<const Units> shares, std::span<const Units> reference,
                    Network network) {
-    if (network == Network::kSerial) {
+    if (network == Network::serial) {
         std::vector<Units> packets(shares.begin(), shares.end());
         for (Units& share : packets) share /= problem.shares.granularity;
         return makespan(assignment_at(problem, reference, network), packets);

@@ -30,19 +30,19 @@ namespace {
 
 constexpr int kRepetitions = 21;
 
-enum class Clock { kProcessor, kWall };
+enum class Clock { processor, wall };
 
 /// Processor time, so that other programs on the machine do not count; wall time where a limit is to be kept.
 double seconds_of(const std::function<void()>& work, Clock clock) {
     const auto begin = std::chrono::steady_clock::now();
     const std::clock_t begin_ticks = std::clock();
     work();
-    if (clock == Clock::kProcessor) return static_cast<double>(std::clock() - begin_ticks) / CLOCKS_PER_SEC;
+    if (clock == Clock::processor) return static_cast<double>(std::clock() - begin_ticks) / CLOCKS_PER_SEC;
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 bool measure(const std::string& what, double target_ms, const std::function<void()>& work,
-             int repetitions = kRepetitions, Clock clock = Clock::kProcessor) {
+             int repetitions = kRepetitions, Clock clock = Clock::processor) {
     work();  // once to warm up
     std::vector<double> times_ms;
     for (int i = 0; i < repetitions; ++i) times_ms.push_back(1e3 * seconds_of(work, clock));
@@ -94,8 +94,8 @@ DataAssignment flat_problem() {
 
 bool measure_assignments() {
     bool met = true;
-    for (const Network network : {Network::kSerial, Network::kParallel}) {
-        const std::string name = network == Network::kSerial ? "serial" : "parallel";
+    for (const Network network : {Network::serial, Network::parallel}) {
+        const std::string name = network == Network::serial ? "serial" : "parallel";
         for (const gdansk::Size& size : gdansk::kSizes)
             for (const gdansk::Column& column : size.columns) {
                 DataAssignment problem = gdansk_problem(size);
@@ -115,7 +115,7 @@ bool measure_assignments() {
         const double limit_s = 0.5;
         met = measure(
                   "ilp-milp, " + name + ", the same, limit 500 ms", 1e3 * (limit_s + 0.1),
-                  [&] { plan_ilp_milp(problem, {limit_s}); }, 5, Clock::kWall) &&
+                  [&] { plan_ilp_milp(problem, {limit_s}); }, 5, Clock::wall) &&
               met;
     }
     return met;
@@ -160,7 +160,7 @@ bool measure_functional(std::size_t processors) {
     std::deque<CurveTime> curves;
     EqualFinishProblem equations;
     for (std::size_t i = 0; i < processors; ++i) {
-        linear.push_back(PiecewiseLinear::through(continuous.samples(i), PiecewiseLinear::Shape::kRestricted));
+        linear.push_back(PiecewiseLinear::through(continuous.samples(i), PiecewiseLinear::Shape::restricted));
         smooth.push_back(Akima::through(continuous.samples(i)));
         equations.processors.push_back({&curves.emplace_back(*FittedCurve::fit(continuous.samples(i)))});
     }

@@ -28,7 +28,8 @@ void run(Isa isa, const OptionBlock<double>& block, const BlackScholesParameters
     best_blackscholes_kernels(isa).price_double(block, parameters);
 }
 
-/// Options one by one in the order of OptionColumn, and their prices and standard errors.
+/// Options one by one in the order of the columns of BlackScholesProblem::options, and their prices and standard
+/// errors.
 template <class T>
 struct Book {
     std::vector<std::vector<T>> options;

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));
     try {
         DataAssignment problem = read_instance(in, "fuzz");
-        for (const Network network : {Network::kSerial, Network::kParallel})
+        for (const Network network : {Network::serial, Network::parallel})
             for (const Units packets : {0, 1, 37, 1000}) {
                 problem.network = network;
                 problem.packets = packets;

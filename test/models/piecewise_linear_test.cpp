@@ -39,7 +39,7 @@ TEST_CASE("the constant model takes the speed of the measured size nearest to th
 }
 
 TEST_CASE("between measured sizes the speed is interpolated, beyond them it stays") {
-    const auto model = PiecewiseLinear::through(samples_of_speeds({{10, 4}, {20, 8}, {40, 6}}), Shape::kAsMeasured);
+    const auto model = PiecewiseLinear::through(samples_of_speeds({{10, 4}, {20, 8}, {40, 6}}), Shape::as_measured);
     CHECK(model->speed(10) == Approx(4));
     CHECK(model->speed(15) == Approx(6));
     CHECK(model->speed(30) == Approx(7));
@@ -53,10 +53,10 @@ TEST_CASE("between measured sizes the speed is interpolated, beyond them it stay
 
 TEST_CASE("unsorted and repeated samples become one point a size, invalid samples are skipped") {
     const std::vector<BlockTime> samples = {{20, 2}, {10, 1}, {20, 4}, {0, 1}, {5, -1}, {7, 0}};
-    const auto model = PiecewiseLinear::through(samples, Shape::kAsMeasured);
+    const auto model = PiecewiseLinear::through(samples, Shape::as_measured);
     REQUIRE(model->points().size() == 2);
     CHECK(model->seconds(20) == Approx(3));
-    CHECK_FALSE(PiecewiseLinear::through(std::vector<BlockTime>{{0, 1}}, Shape::kAsMeasured));
+    CHECK_FALSE(PiecewiseLinear::through(std::vector<BlockTime>{{0, 1}}, Shape::as_measured));
 }
 
 TEST_CASE("slow outliers are left out of the restricted shape") {
@@ -65,7 +65,7 @@ TEST_CASE("slow outliers are left out of the restricted shape") {
     std::vector<SpeedPoint> with_dips = shape;
     with_dips.insert(with_dips.begin() + 2, {30, 10});
     with_dips.insert(with_dips.begin() + 5, {70, 12});
-    const auto model = PiecewiseLinear::through(samples_of_speeds(with_dips), Shape::kRestricted);
+    const auto model = PiecewiseLinear::through(samples_of_speeds(with_dips), Shape::restricted);
     REQUIRE(model->points().size() == shape.size());
     for (std::size_t k = 0; k < shape.size(); ++k) CHECK(model->points()[k].units == shape[k].units);
     CHECK(model->speed(30) == Approx(35));
@@ -73,7 +73,7 @@ TEST_CASE("slow outliers are left out of the restricted shape") {
 }
 
 TEST_CASE("a first point so slow that more units would take less time is left out") {
-    const auto model = PiecewiseLinear::through(samples_of_speeds({{1, 1}, {2, 10}, {4, 12}}), Shape::kRestricted);
+    const auto model = PiecewiseLinear::through(samples_of_speeds({{1, 1}, {2, 10}, {4, 12}}), Shape::restricted);
     REQUIRE(model->points().size() == 2);
     CHECK(model->points()[0].units == 2);
 }
@@ -81,7 +81,7 @@ TEST_CASE("a first point so slow that more units would take less time is left ou
 TEST_CASE("restricted to the shape, the time increases whatever was measured, and no point is above the function") {
     for (unsigned seed = 0; seed < 200; ++seed) {
         const std::vector<SpeedPoint> points = random_speeds(seed, 1 + static_cast<int>(seed % 40));
-        const auto model = PiecewiseLinear::through(samples_of_speeds(points), Shape::kRestricted);
+        const auto model = PiecewiseLinear::through(samples_of_speeds(points), Shape::restricted);
         double before_s = 0;
         for (double x = 0.25; x < 1.5 * model->range().largest; x += 0.25) {
             const double seconds = model->seconds(x);
@@ -95,7 +95,7 @@ TEST_CASE("restricted to the shape, the time increases whatever was measured, an
 
 TEST_CASE("the inverse gives the largest share in time, of the restricted and of the measured shape") {
     for (unsigned seed = 0; seed < 100; ++seed)
-        for (const Shape shape : {Shape::kRestricted, Shape::kAsMeasured}) {
+        for (const Shape shape : {Shape::restricted, Shape::as_measured}) {
             const auto model = PiecewiseLinear::through(samples_of_speeds(random_speeds(seed, 12)), shape);
             for (const double seconds : {0.01, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0}) {
                 const double units = *model->units_within(seconds);
@@ -108,7 +108,7 @@ TEST_CASE("the inverse gives the largest share in time, of the restricted and of
 }
 
 TEST_CASE("the derivative of the time is that of finite differences") {
-    const auto model = PiecewiseLinear::through(samples_of_speeds(random_speeds(7, 20)), Shape::kAsMeasured);
+    const auto model = PiecewiseLinear::through(samples_of_speeds(random_speeds(7, 20)), Shape::as_measured);
     for (double x = 0.33; x < 250; x += 3.7) {
         const double h = 1e-6;
         CAPTURE(x);

@@ -165,7 +165,7 @@ int plan_instance(PlanOptions options) {
     PlanSubject subject;
     subject.units = problem.packets = options.units;
     problem.granularity = options.granularity;
-    problem.network = options.network == "parallel" ? Network::kParallel : Network::kSerial;
+    problem.network = options.network == "parallel" ? Network::parallel : Network::serial;
     for (const AssignmentUnit& unit : problem.units) subject.processors.push_back(unit.name);
     if (!options.shares.empty())
         return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));

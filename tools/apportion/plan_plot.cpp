@@ -41,7 +41,7 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
         script += fmt::format("{} {} {} {}\n", units, units / point.seconds, low, high);
     }
     script += "EOD\n";
-    const auto linear = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::kRestricted);
+    const auto linear = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::restricted);
     const auto akima = Akima::through(samples);
     const auto curve = FittedCurve::fit(samples);
     const MeasuredRange range = akima->range();

@@ -63,7 +63,7 @@ double makespan(const DataAssignment& problem, std::span<const Units> packets) {
         longest_computing_s = std::max(longest_computing_s, computing_s[i]);
         longest_s = std::max(longest_s, transfer_s + computing_s[i]);
     }
-    return problem.network == Network::kSerial ? network_s + longest_computing_s : longest_s;
+    return problem.network == Network::serial ? network_s + longest_computing_s : longest_s;
 }
 
 void finish_assignment(const DataAssignment& problem, std::vector<Units> packets, double lower_bound_s, Plan& plan) {
@@ -101,7 +101,7 @@ std::vector<Units> in_packets(std::vector<Units> granules, const DataAssignment&
 double relaxed_bound(const DataAssignment& problem) {
     if (problem.packets <= 0) return makespan(problem, std::vector<Units>(problem.units.size(), 0));
     const AssignmentPlatform platform(in_granules(problem));
-    return problem.network == Network::kSerial ? relaxed_serial(platform).bound_s : relaxed_parallel(platform);
+    return problem.network == Network::serial ? relaxed_serial(platform).bound_s : relaxed_parallel(platform);
 }
 
 }  // namespace apportion

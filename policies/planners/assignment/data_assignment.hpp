@@ -18,7 +18,7 @@
 
 namespace apportion {
 
-enum class Network { kSerial, kParallel };
+enum class Network { serial, parallel };
 
 struct AssignmentNode {
     std::string name;
@@ -40,7 +40,7 @@ struct DataAssignment {
     std::vector<AssignmentUnit> units;
     Units packets = 0;      ///< n
     Units granularity = 1;  ///< every d_j is a multiple of it
-    Network network = Network::kSerial;
+    Network network = Network::serial;
 };
 
 /// Empty, or why there is no solution, with the nearest number of packets that can be assigned.

@@ -74,7 +74,7 @@ Plan plan_ilp(const DataAssignment& problem) {
     double lower_bound_s = std::numeric_limits<double>::infinity();  // that is, proven to be optimal
     if (problem.packets > 0) {
         const AssignmentPlatform platform(in_granules(problem));
-        if (problem.network == Network::kSerial) {
+        if (problem.network == Network::serial) {
             const SerialAssignment best = assign_serial(platform, kMostSteps);
             packets = spread(platform, best.of_node);
             if (!best.proven) lower_bound_s = relaxed_bound(problem);

@@ -58,7 +58,7 @@ void Program::add_row(const std::vector<std::pair<int, double>>& entries, int re
 Program::Program(const DataAssignment& problem, Clock::time_point deadline)
     : problem_(problem), deadline_(deadline), lp_(make_lp(0, static_cast<int>(problem.units.size()) + 1)) {
     const int last = static_cast<int>(problem.units.size()) + 1;
-    const bool serial = problem.network == Network::kSerial;
+    const bool serial = problem.network == Network::serial;
     set_verbose(lp_, NEUTRAL);
     set_add_rowmode(lp_, TRUE);
     std::vector<double> objective(static_cast<std::size_t>(last) + 1, 0);

@@ -66,7 +66,7 @@ ContinuousProblem::ContinuousProblem(const PlanProblem& problem) : problem_(prob
         std::vector<BlockTime>& samples = samples_.emplace_back(times.points.size());
         for (std::size_t k = 0; k < samples.size(); ++k)
             samples[k] = {static_cast<double>(times.points[k]), times.seconds[k]};
-        measured_.push_back(PiecewiseLinear::through(samples, PiecewiseLinear::Shape::kAsMeasured));
+        measured_.push_back(PiecewiseLinear::through(samples, PiecewiseLinear::Shape::as_measured));
     }
 }
 

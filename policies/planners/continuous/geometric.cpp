@@ -60,7 +60,7 @@ Plan plan_fpm(const PlanProblem& problem) {
     if (!plan.failure.empty()) return plan;
     std::vector<std::optional<PiecewiseLinear>> models;
     for (std::size_t i = 0; i < continuous.processors(); ++i)
-        models.push_back(PiecewiseLinear::through(continuous.samples(i), PiecewiseLinear::Shape::kRestricted));
+        models.push_back(PiecewiseLinear::through(continuous.samples(i), PiecewiseLinear::Shape::restricted));
     const std::vector<double> limits(continuous.limits().begin(), continuous.limits().end());
     continuous.finish(plan, continuous.round(geometric_partition(models, continuous.units(), limits).shares));
     return plan;

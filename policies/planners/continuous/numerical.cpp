@@ -141,7 +141,7 @@ Plan plan_fpm_akima(const PlanProblem& problem) {
     std::vector<std::optional<PiecewiseLinear>> linear;
     std::vector<std::optional<Akima>> smooth;
     for (std::size_t i = 0; i < continuous.processors(); ++i) {
-        linear.push_back(PiecewiseLinear::through(continuous.samples(i), PiecewiseLinear::Shape::kRestricted));
+        linear.push_back(PiecewiseLinear::through(continuous.samples(i), PiecewiseLinear::Shape::restricted));
         smooth.push_back(Akima::through(continuous.samples(i)));
     }
     const std::vector<double> limits(continuous.limits().begin(), continuous.limits().end());

@@ -64,7 +64,7 @@ DataAssignment random_problem(unsigned seed, std::size_t nodes, std::size_t unit
     std::uniform_int_distribution<int> whole(0, 9);
     DataAssignment problem;
     problem.packets = packets;
-    problem.network = seed % 2 == 0 ? Network::kSerial : Network::kParallel;
+    problem.network = seed % 2 == 0 ? Network::serial : Network::parallel;
     const bool round_numbers = seed % 3 == 0;  // many ties
     for (std::size_t i = 0; i < nodes; ++i) {
         const double link_s = round_numbers ? 0.25 * whole(random) : 2 * uniform(random);
@@ -139,7 +139,7 @@ TEST_CASE("overlapped transfers, as eq. 3 prints them, are faster than the publi
     for (const gdansk::Size& size : gdansk::kSizes) {
         DataAssignment problem = gdansk_problem(size, gdansk::kIterations);
         problem.packets = 2048;
-        problem.network = Network::kParallel;
+        problem.network = Network::parallel;
         const Plan plan = plan_ilp(problem);
         check_assignment(problem, plan);
         CHECK(plan.makespan_s < 0.9 * size.columns.back().time_s);
@@ -262,7 +262,7 @@ TEST_CASE("every assignment planner gives exactly n in multiples of the granular
 
 TEST_CASE("huge numbers of packets are assigned exactly") {
     for (const char* name : {"ilp", "min-min-v1", "min-min-v2", "proportional"})
-        for (const Network network : {Network::kSerial, Network::kParallel}) {
+        for (const Network network : {Network::serial, Network::parallel}) {
             DataAssignment problem = gdansk_problem(gdansk::kSizes[1], gdansk::kIterations);
             problem.network = network;
             problem.packets = 1000000000007;

@@ -102,7 +102,7 @@ TEST_CASE("the geometrical algorithm balances random restricted functions to a u
         for (int i = 0; i < 5; ++i) {
             std::vector<BlockTime> samples;
             for (int k = 1; k <= 30; ++k) samples.push_back({20.0 * k, 20.0 * k / speed(random)});
-            models.push_back(PiecewiseLinear::through(samples, PiecewiseLinear::Shape::kRestricted));
+            models.push_back(PiecewiseLinear::through(samples, PiecewiseLinear::Shape::restricted));
         }
         const std::vector<double> limits(5, 1e9);
         const GeometricPartition partition = geometric_partition(models, 1500, limits);
@@ -131,7 +131,7 @@ TEST_CASE("Newton's method solves the balance equations of smooth, non-monotone 
     std::vector<std::optional<PiecewiseLinear>> linear;
     for (const Seconds& seconds : {wave, ramp, drop}) {
         models.push_back(Akima::through(samples_of(seconds, 2000, 10)));
-        linear.push_back(PiecewiseLinear::through(samples_of(seconds, 2000, 10), PiecewiseLinear::Shape::kRestricted));
+        linear.push_back(PiecewiseLinear::through(samples_of(seconds, 2000, 10), PiecewiseLinear::Shape::restricted));
     }
     const std::vector<double> limits(3, 2000);
     const GeometricPartition start = geometric_partition(linear, 1800, limits);
