@@ -9,7 +9,7 @@
 #include "policies/planners/assignment/min_min.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/numerical.hpp"
-#include "policies/planners/continuous/plb_hec_plan.hpp"
+#include "policies/planners/continuous/plb_hec.hpp"
 #include "policies/planners/continuous/proportional.hpp"
 #include "policies/planners/continuous/smooth_fpm.hpp"
 #include "policies/planners/discrete_problem.hpp"

@@ -8,7 +8,7 @@
 
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/numerical.hpp"
-#include "policies/planners/continuous/plb_hec_plan.hpp"
+#include "policies/planners/continuous/plb_hec.hpp"
 #include "policies/planners/continuous/proportional.hpp"
 #include "test/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/continuous/plb_hec_plan.hpp"
+#include "policies/planners/continuous/plb_hec.hpp"
 
 #include <algorithm>
 
