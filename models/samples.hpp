@@ -2,7 +2,7 @@
 //
 // When a time is measured well enough, and what it is then: a measurement is repeated until the Student-t confidence
 // interval of its mean is within a precision (Khaleghzadeh et al., HPOPTA, section 1: 95 %, 2.5 %; FuPerMod, section
-// 4). Statistics only: whoever measures owns the clock.
+// 4). Statistics only: the caller owns the clock.
 //
 // Beyond the papers: caps on repetitions and on time, and robustness. The first samples are warm-up. A sample far above
 // the median (page faults, clock ramp, another job) is a spike and left out of mean and interval, but only while spikes

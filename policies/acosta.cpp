@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // acosta: synchronised rounds whose loads follow the relative power of the processors until they are balanced (Acosta,
-// Blanco, Almeida 2012, as described by Sant'Ana, Camargo, Cordeiro: PLB-HeC, section II, who compared with it).
+// Blanco, Almeida 2012, as described by Sant'Ana, Camargo, Cordeiro: PLB-HeC, section II, which compares with it).
 //
 // What the paper says: every processor records the time of its last task; when these differ by more than a threshold of
 // the user's, relative powers RP (load over time) and their sum SRP give the next loads; the processors synchronise at
@@ -14,10 +14,10 @@
 // processor.
 //
 // A processor's relative power stays that of its last task, in the next run as well, because the shared vector of the
-// paper keeps it. So a load that runs again begins with the loads that follow from it. Who has too small a part of a
-// granule to do is left out until the run ends; the next one begins with a granule for everybody, so that nobody is
-// left out for what was measured once. A task of less than half of its processor's load, as at the end of a run, tells
-// nothing.
+// paper keeps it. So a load that runs again begins with the loads that follow from it. A processor whose
+// load is too small a part of a granule is left out until the run ends; the next one begins with a granule for all, so
+// that none is left out for what was measured once. A task of less than half of its processor's load, as at the end of
+// a run, tells nothing.
 //
 // Good for: a yardstick. Speeds are those of the size that was run last, so that fixed costs slow the convergence, and
 // every round waits for its slowest processor.
@@ -114,7 +114,7 @@ class Acosta final : public Policy {
         return sum;
     }
 
-    /// By the powers; who has none gets an initial block.
+    /// By the powers; a processor without one gets an initial block.
     void set_loads() {
         const double sum = sum_of_powers();
         const double total = std::min(static_cast<double>(first_) * static_cast<double>(lanes_.size()),

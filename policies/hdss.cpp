@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // hdss: heterogeneous dynamic self-scheduling (Belviranli, Bhuyan, Gupta 2013, as described by Sant'Ana, Camargo,
-// Cordeiro: PLB-HeC, sections II and V, who compared with it).
+// Cordeiro: PLB-HeC, sections II and V, which compares with it).
 //
 // What the paper says: in the adaptive phase each processor gets tasks of several sizes that are no optimal ones, its
 // speeds are fitted by a logarithmic curve, and the fit gives its weight, one number that does not change any more. In
 // the completion phase what remains is divided by these weights, in large blocks first that become smaller.
 //
 // Where it is ambiguous: the sizes are 1, 2, 4 and 8 initial blocks, the same for all processors, but at most 20 % of
-// the load together (PLB-HeC's cap, section III.B); nobody waits between these, and all wait for the last one's weight,
-// which is the idleness that section V.A.c describes; the weight is the fitted speed at the largest size that the
-// processor ran (the logarithm grows without bound beyond); a block of the completion phase is half of the processor's
-// part of what remains (factoring: Hummel et al. 1996), and at least the initial block as long as there is that much. A
-// load that runs again keeps the weights; who has none, because it was lost before, is probed then.
+// the load together (PLB-HeC's cap, section III.B); no processor waits between these, and all wait for the last one's
+// weight, which is the idleness that section V.A.c describes; the weight is the fitted speed at the largest size that
+// the processor ran (the logarithm grows without bound beyond); a block of the completion phase is half of the
+// processor's part of what remains (factoring: Hummel et al. 1996), and at least the initial block as long as there is
+// that much. A load that runs again keeps the weights; a processor without one, because it was lost before, is probed
+// then.
 //
 // Differs from the paper: the speed is that of the task with its transfer to the processor, in units per second.
 #include <fmt/format.h>

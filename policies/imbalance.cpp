@@ -136,7 +136,7 @@ class Imbalance final : public Policy {
         return offset;
     }
 
-    /// Stands in for times that nobody knows: all shares as one block, where memory does not bound it.
+    /// Stands in for times that are not known: all shares as one block, where memory does not bound it.
     static LoadDescription without_profile(const LoadDescription& load) {
         LoadDescription assumed = load;
         assumed.recorded = {};
@@ -159,7 +159,7 @@ class Imbalance final : public Policy {
     std::optional<Units> given_{};  ///< offset
     bool recorded_ = false;
     bool first_plan_ = false;  ///< of this run
-    bool ended_well_ = true;   ///< nobody was lost in the run before
+    bool ended_well_ = true;   ///< no processor was lost in the run before
 };
 
 }  // namespace

@@ -178,7 +178,7 @@ void PlbHecPublished::block_finished(const FinishedBlock& block) {
     ++report_.rebalances;
     reason_ = "rebalance";
     synchronise();
-    // Who noticed gets a new block; it would wait for the others for long (III.D).
+    // The processor that noticed gets a new block; it would wait for the others for long (III.D).
     lane.given_in_round = false;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a policy is: a state machine that answers one question, "how many units next for this processor?", from what it
-// has been told about finished blocks. It knows no StarPU, no threads and no clock: whoever runs it (the load engine,
+// has been told about finished blocks. It knows no StarPU, no threads and no clock: its caller (the load engine,
 // or the fake platform of the tests) tells it the time. To add a policy, derive from Policy in one file NAME.cpp,
 // define `extern const PolicyEntry NAME_policy` there, and add NAME to the list in policies/meson.build.
 #pragma once
@@ -215,7 +215,7 @@ std::span<const PolicyEntry> registered_policies();
 /// The entry of that name, or nullptr.
 const PolicyEntry* find_policy(std::string_view name);
 
-/// Size of a first block when nobody says: a 64th of an equal share, in whole granules.
+/// Size of a first block where none is given: a 64th of an equal share, in whole granules.
 Units default_initial_block(Units units, Units granularity, int processors);
 
 /// `units` rounded to the nearest multiple of the granularity, at least one granule.

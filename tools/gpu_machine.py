@@ -35,7 +35,7 @@ def run(command, environment, limit_s):
         return None, f"no result after {limit_s:.0f} s"
     finally:
         try:
-            os.killpg(child.pid, signal.SIGKILL)  # who is left: children of a program that ended, or all
+            os.killpg(child.pid, signal.SIGKILL)  # what is left: children of a program that ended, or all
         except OSError:
             pass
         try:

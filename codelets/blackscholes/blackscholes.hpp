@@ -40,7 +40,7 @@ BlackScholesProblem random_blackscholes(ElementType type, std::size_t options,
 /// verify() compares closed-form prices with the textbook formula in double precision, errors being relative to spot
 /// plus discounted strike. Monte Carlo prices must lie within kMostDeviations standard errors of the closed form, as
 /// Bernstein's inequality counts them: the payoff of no path exceeds what the largest normal number gives, so that rare
-/// payoffs deceive nobody; and some are simulated again by a sequential loop over the standard library's functions.
+/// payoffs do not mislead; and some are simulated again by a sequential loop over the standard library's functions.
 std::unique_ptr<Workload> make_blackscholes(std::shared_ptr<BlackScholesProblem> problem);
 
 /// Double precision, Monte Carlo with kDefaultPaths paths.

@@ -26,7 +26,7 @@ namespace apportion {
 
 namespace {
 
-/// A nameless file that no child inherits: unlike pipes, three of them need nobody to empty them in turn.
+/// A nameless file that no child inherits: unlike pipes, three of them need not be emptied in turn.
 class TemporaryFile {
   public:
     TemporaryFile() {

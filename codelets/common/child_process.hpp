@@ -36,7 +36,7 @@ class TimedOut : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// end_children() was called: whoever sees this removes what is temporary and ends with `status`.
+/// end_children() was called: the catcher removes what is temporary and ends with `status`.
 class Interrupted : public std::runtime_error {
   public:
     explicit Interrupted(int signal);

@@ -47,7 +47,7 @@ std::string message(cublasStatus_t status, const char* call) {
 template <class Status>
 void throw_unless(bool good, Status status, const char* call) {
     if (good) return;
-    cudaGetLastError();  // forgotten, so that nobody else finds it
+    cudaGetLastError();  // forgotten, so that no later call finds it
     throw DeviceFailure(message(status, call));
 }
 

@@ -28,7 +28,8 @@ void require(cudaError_t status, const char* call);
 void require(cublasStatus_t status, const char* call);
 void require(cufftResult status, const char* call);
 
-/// Whether it succeeded; if not, says so on stderr. For what gives back: nobody can do anything about it then.
+/// Whether it succeeded; if not, says so on stderr. For calls that give resources back,
+/// where nothing can be done about a failure.
 bool succeeded(cudaError_t status, const char* call) noexcept;
 bool succeeded(cublasStatus_t status, const char* call) noexcept;
 bool succeeded(cufftResult status, const char* call) noexcept;

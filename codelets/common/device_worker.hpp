@@ -5,7 +5,7 @@
 // block of a size, which warm_up() runs before a load.
 //
 // Memory is StarPU's, which so counts it. It is taken even where StarPU's own limit (90 % of the device) is reached:
-// StarPU then drops copies that nobody needs.
+// StarPU then drops copies that are not needed.
 #pragma once
 
 #ifdef APPORTION_CUDA

@@ -28,7 +28,7 @@ class WarmUp {
         for (std::size_t w = 0; w < units_.size(); ++w) units_[w] = workers_[w].able ? smallest : 0;
         leave_out_what_does_not_fit();
         set_devices_up();
-        while (anybody(units_)) {
+        while (any_units(units_)) {
             measure_this_size();
             grow();
             leave_out_what_does_not_fit();
@@ -37,11 +37,11 @@ class WarmUp {
     }
 
   private:
-    static bool anybody(const std::vector<std::uint64_t>& units) {
+    static bool any_units(const std::vector<std::uint64_t>& units) {
         return std::ranges::any_of(units, [](std::uint64_t u) { return u > 0; });
     }
 
-    /// Blocks do not overlap: who comes last goes without when there are not units for all.
+    /// Blocks do not overlap: where there are not units for all workers, the last ones go without.
     void leave_out_what_does_not_fit() {
         std::uint64_t left = load_.units;
         for (std::uint64_t& units : units_) {
@@ -54,14 +54,14 @@ class WarmUp {
         std::vector<std::uint64_t> units = units_;
         for (std::size_t w = 0; w < units.size(); ++w)
             if (!workers_[w].sets_up) units[w] = 0;
-        if (anybody(units)) run_(units);
+        if (any_units(units)) run_(units);
     }
 
     void measure_this_size() {
         constexpr double kNever = std::numeric_limits<double>::infinity();
         std::vector<double> fastest(units_.size(), kNever), here_s(units_.size());
         std::vector<std::uint64_t> running = units_;
-        for (int repetition = 0; repetition < kRepetitions && anybody(running); ++repetition) {
+        for (int repetition = 0; repetition < kRepetitions && any_units(running); ++repetition) {
             const std::vector<double> seconds = run_(running);
             for (std::size_t w = 0; w < running.size(); ++w) {
                 if (running[w] == 0) continue;

@@ -54,7 +54,7 @@ unsigned flags_of(FftPlanning planning) {
 
 bool is_timed(FftPlanning planning) { return planning == FftPlanning::measure || planning == FftPlanning::patient; }
 
-/// A larger matrix is written past the caches: it would not be found there by whoever reads it.
+/// A larger matrix is written past the caches: it would not be found there when it is read.
 std::size_t largest_cached_bytes() {
     constexpr std::size_t kUsual = 16 << 20;
     const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);

@@ -43,7 +43,7 @@ class TextFile {
 /// Writes into a temporary file beside `path` that then replaces it. Anything but a regular file is left alone.
 void write_text_file(const std::string& path, const std::function<void(std::FILE*)>& write);
 
-/// Hands what standard output still buffers to the system; whoever printed anything ends with it. Throws when anything
+/// Hands what standard output still buffers to the system; a program that printed ends with it. Throws when anything
 /// printed so far could not be written: a full disk, a closed pipe.
 void flush_standard_output();
 

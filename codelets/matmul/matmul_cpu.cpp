@@ -21,8 +21,8 @@ void gemm(int m, int n, int k, const double* a, int lda, const double* b, int ld
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
 }
 
-/// BLAS adds partial sums up in C itself. Whoever computes the block at the same time, or has done so, must not see
-/// them.
+/// BLAS adds partial sums up in C itself. Another worker that computes the block at the same time, or has done
+/// so, must not see them.
 template <class T>
 void multiply_and_store_once(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
     // At a time: many, because BLAS packs A again in each call, but 2^22 elements (16 or 32 MiB a worker) where that is

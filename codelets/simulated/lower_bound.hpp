@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How soon a load can be computed on a simulated machine at best, whoever distributes it.
+// How soon a load can be computed on a simulated machine at best, however it is distributed.
 //
 // Within T seconds a device computes at most T max_x x / t(x) units, over the sizes x of blocks that fit its memory and
 // that end within T, with the data's way to the device before and the results' way home after: those three follow each

@@ -309,7 +309,7 @@ std::vector<std::string> bundled_platforms() {
 Platform load_platform(const std::string& name_or_path) {
     for (const fs::path& folder : platform_folders()) {
         const fs::path file = folder / (name_or_path + ".toml");
-        std::error_code missing;  // the source tree may be closed to who runs an installed program
+        std::error_code missing;  // the source tree may be closed to users of installed programs
         if (name_or_path.find('/') == std::string::npos && fs::exists(file, missing))
             return PlatformReader().read(file);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Machines that nobody tuned for: platform files drawn by chance, with every kernel of the applications. What may come
-// out is described in one place, the tables of random_platform.cpp, from which random_platform_help() is written.
+// Machines that nothing was tuned for: platform files drawn by chance, with every kernel of the applications. What may
+// come out is described in one place, the tables of random_platform.cpp, from which random_platform_help() is written.
 #pragma once
 
 #include <cstdint>

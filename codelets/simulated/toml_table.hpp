@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Strict reading of one table of a TOML file: typed values with their limits, and an error for every key that nobody
-// asked for. Messages begin with FILE:LINE.
+// Strict reading of one table of a TOML file: typed values with their limits, and an error for every key that was
+// not asked for. Messages begin with FILE:LINE.
 #pragma once
 
 // An assertion of the parser fails for [[@]] and its like, before it tells what is wrong; without, it tells.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The one way in which files are opened to be read, for every layer: regular files only. A pipe would block for ever
-// where nobody writes, and a device such as /dev/zero has no end.
+// where no program writes, and a device such as /dev/zero has no end.
 #pragma once
 
 #include <fstream>

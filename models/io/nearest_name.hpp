@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The name that somebody may have meant who misspelt it.
+// The name that a misspelt one may have meant.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The one way in which files are written, for every layer: into a part beside the file that replaces it when it is
-// whole. An older file stays until then, and a failure leaves nothing behind. The part has a name that nobody can know
+// whole. An older file stays until then, and a failure leaves nothing behind. The part has a name that cannot be known
 // beforehand and is created by this process, so that neither a planted link nor the part of a process that was killed
 // is in the way.
 #pragma once

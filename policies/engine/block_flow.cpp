@@ -89,7 +89,7 @@ void BlockFlow::rescue_from_stall(double now_s, std::vector<Block>& out) {
 }
 
 std::vector<Block> BlockFlow::ask_all(double now_s) {
-    // One block each before anyone's second: the first to be asked must not take what others could start with.
+    // One block each before a second one: the first to be asked must not take what others could start with.
     std::vector<Block> out;
     ask_idle(now_s, out);
     for (int p = 0; p < processors() && remaining() > 0; ++p) ask(p, depth(p), now_s, out);
@@ -233,7 +233,7 @@ double BlockFlow::silent_at_s() const {
     return at_s;
 }
 
-/// Whether somebody has nothing to do, and nobody computes anything but blocks that stall.
+/// Whether a processor has nothing to do, and none computes anything but blocks that stall.
 bool BlockFlow::all_others_wait(double now_s) const {
     return now_s >= silent_at_s() && std::ranges::any_of(lanes_, &Lane::idle);
 }
@@ -261,7 +261,7 @@ bool BlockFlow::all_yield(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
-/// What of a late block nobody computes again yet; 0: also where nobody may.
+/// What of a late block is not computed again yet; 0: also where it may not be.
 Units BlockFlow::not_shared_out(const BlockInFlight& late) const {
     const Flight& flight = flights_.at(late.id);
     if (!flight.yields || flight.again) return 0;
@@ -329,23 +329,23 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
     if (!recovery_) return out;
     give_up_stalled(now_s, ended);
     if (ended) return out;
-    ask_idle(now_s, out);  // the policy may keep units for who is late: now it can tell
+    ask_idle(now_s, out);  // the policy may keep units for a late processor: now it can tell
     compute_again(now_s, out);
     return out;
 }
 
 double BlockFlow::next_look_s(double now_s, bool ended) const {
     if (!recovery_) return kNever_s;
-    bool somebody = ended;         // has a reason to look
-    double smallest_s = kNever_s;  // piece, of who could compute it
+    bool has_reason = ended;       // to look
+    double smallest_s = kNever_s;  // piece, of those that could compute it
     for (int p = 0; p < processors() && !ended; ++p) {
         if (!lane(p).idle()) continue;
-        somebody = true;
+        has_reason = true;
         smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
     }
     double next_s = kNever_s;
-    if (somebody && !ended && remaining() > 0) next_s = now_s + kUntilItBegins_s;  // it may be given something then
-    for (int p = 0; somebody && p < processors(); ++p) {
+    if (has_reason && !ended && remaining() > 0) next_s = now_s + kUntilItBegins_s;  // it may be given something then
+    for (int p = 0; has_reason && p < processors(); ++p) {
         const BlockInFlight* block = running(p);
         if (!block && !lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);
         if (!block) continue;

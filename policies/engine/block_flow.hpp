@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pull-driven flow of a load's blocks: who gets which range of units when. Owns the set of units not handed out and
-// the blocks in flight, asks the policy, cuts its answers to what is left, to the granularity and to the memory of the
-// processor, and carries out the rule of recovery.hpp. The load engine runs it under StarPU, the tests on a fake
-// platform: both see the same rules and the same decisions.
+// The pull-driven flow of a load's blocks: which processor gets which range of units when. Owns the set of units not
+// handed out and the blocks in flight, asks the policy, cuts its answers to what is left, to the granularity and to the
+// memory of the processor, and carries out the rule of recovery.hpp. The load engine runs it under StarPU, the tests on
+// a fake platform: both see the same rules and the same decisions.
 //
 // Law: every unit counts exactly once. It is handed out once, unless its block is given back, and then once more; or
 // its block is late, and then perhaps once more in a piece of it: of the two, one counts.
@@ -30,7 +30,7 @@ struct Block {
     std::int64_t again_of = -1;  ///< of what late block it is a piece, whose results wait for the flow's decision
 };
 
-/// What the flow has decided on blocks, for who runs them.
+/// What the flow has decided on blocks, for its caller, which runs them.
 struct Decisions {
     std::vector<std::int64_t> given_up;  ///< do not count, whether they end or not; their processor gets nothing more
     std::vector<std::int64_t> counted;   ///< pieces, all finished, of a block that was taken over
@@ -58,7 +58,7 @@ class BlockFlow final : public Progress {
     /// the blocks to start now.
     std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s);
 
-    /// Gives the units of a block in flight back, because it was not computed; nobody is asked.
+    /// Gives the units of a block in flight back, because it was not computed; no processor is asked.
     void give_back(std::int64_t id);
 
     /// The processor gets no more blocks; its blocks in flight stay until they finish or are given back.
@@ -71,15 +71,15 @@ class BlockFlow final : public Progress {
     std::vector<Block> add(UnitRange range, double now_s);
 
     /// Looks for late and stalled blocks, and returns the blocks to start now. When the load has ended with an error,
-    /// nobody computes anything again, and blocks that stall are given up.
+    /// nothing is computed again, and blocks that stall are given up.
     std::vector<Block> look(double now_s, bool ended = false);
     /// When to look next, if nothing happens before; infinite: no need.
     double next_look_s(double now_s, bool ended = false) const;
     /// When the processor's running block stalls; infinite: nothing runs.
     double stalls_at_s(int processor) const;
-    /// From when on nobody computes anything but blocks that stall, if nothing happens before.
+    /// From when on nothing is computed but blocks that stall, if nothing happens before.
     double silent_at_s() const;
-    /// Nothing ran for a while (the program was suspended): that counts for nobody.
+    /// Nothing ran for a while (the program was suspended): that makes no block late.
     void stood_still(double seconds);
 
     /// What was decided since this was asked last.
@@ -93,7 +93,7 @@ class BlockFlow final : public Progress {
 
     bool fenced(int processor) const { return lane(processor).fenced; }
     bool anybody_left() const;
-    int stalls() const { return stalls_; }  ///< times a policy gave nobody anything while nothing was in flight
+    int stalls() const { return stalls_; }  ///< times a policy gave no block while none was in flight
 
   private:
     struct Lane {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The units of a load that are in no block, as ranges, and which of them a processor is given. In a load that runs
-// again a range has an owner, the processor that computed it before: who takes its own units again finds their data
-// where they are.
+// again a range has an owner, the processor that computed it before: one that takes its own units again finds their
+// data where they are.
 #pragma once
 
 #include <map>
@@ -31,10 +31,10 @@ class FreeUnits {
     /// The range is free, disjoint from all others that are; it joins neighbours of the same owner. O(log ranges).
     void add(UnitRange range, int owner);
 
-    /// Takes up to `units` units, in one piece: of the processor's own ranges the first, else of those of nobody, else
-    /// of the longest of another processor, from its end, as that one goes on from the beginning. A piece that goes on
-    /// to the load's end may be no multiple of the granularity. count() > 0. O(log ranges) for each range it takes
-    /// from.
+    /// Takes up to `units` units, in one piece: of the processor's own ranges the first, else of those without owner,
+    /// else of the longest of another processor, from its end, as that one goes on from the beginning. A piece that
+    /// goes on to the load's end may be no multiple of the granularity. count() > 0. O(log ranges) for each range it
+    /// takes from.
     UnitRange take(int processor, Units units, Units granularity);
 
   private:
@@ -52,7 +52,7 @@ class FreeUnits {
 
     Pieces pieces_;
     std::vector<std::set<Units>> of_owner_;            ///< first units, by owner + 1
-    std::set<std::pair<Units, Units>> owned_by_size_;  ///< (units, -first) of pieces that somebody owns
+    std::set<std::pair<Units, Units>> owned_by_size_;  ///< (units, -first) of pieces with an owner
     Units count_ = 0;
 };
 

@@ -3,7 +3,7 @@
 // A load over several nodes, as the node where its data live sees it: node 0 grants ranges of units to nodes, each of
 // which computes them by a policy of its own. A grant is a block of an ordinary policy whose processors are nodes, so
 // this is a BlockFlow and what its decisions mean for data: when input is sent, and whose results are fetched. Pure:
-// what nodes report goes in, orders for nodes come out; who carries them is of no concern here.
+// what nodes report goes in, orders for nodes come out; how they get there is of no concern here.
 //
 // A grant's life: compute (its input follows) -> arrived -> computed -> send_results -> home. Results are fetched only
 // when it is decided that they count: of a late grant and those that compute its units again (recovery.hpp), one is

@@ -79,7 +79,7 @@ Plan plan_assignment(const RecordedProblem& problem, const char* planner, Networ
             break;
         }
         for (Units& share : plan.shares) share *= step;
-        std::vector<Units> next = reference;  // who gets nothing is judged by the share it was last judged by
+        std::vector<Units> next = reference;  // without a share: judged by the last one
         for (std::size_t p = 0; p < next.size(); ++p)
             if (plan.shares[p] > 0) next[p] = plan.shares[p];
         const double makespan_s = makespan_of(problem, plan.shares, next, network);

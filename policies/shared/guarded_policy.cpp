@@ -56,7 +56,7 @@ Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
                                          : std::max(kPart * static_cast<double>(units), function.range().smallest);
     const Units part = round_to_granularity(wanted, load_.granularity);
     if (part >= units) return units;
-    if (lane.wrong > 0) return part;  // more of a block that nobody knows the end of would cost more than any part
+    if (lane.wrong > 0) return part;  // more of a block whose end is not known would cost more than any part
     const double whole_s = function.seconds(static_cast<double>(units));
     const double cut_s = function.seconds(static_cast<double>(part)) +
                          function.seconds(static_cast<double>(units - part)) +

@@ -122,7 +122,7 @@ RecordedProblem recorded_problem(const LoadDescription& load, std::span<const Sh
                                  std::vector<bool> lost);
 
 /// Planned shares, with what is missing from the units added, piece by piece, where it ends first. Sum: the units,
-/// rounded up to granules, unless nobody is there.
+/// rounded up to granules, unless no processor is there.
 std::vector<Units> complete_shares(const RecordedProblem& problem, std::vector<Units> shares);
 
 /// How a processor runs a share, and its blocks: at usable sizes if there is a way, across holes otherwise. Where the

@@ -6,7 +6,7 @@
 //
 // Read as in LB4OMP and DLS4LB, the families' libraries of today (github.com/unibas-dmi-hpc): a law that measures
 // begins with a block of the smallest size that the user allows, here the initial block, on a processor without a
-// measurement. No law knows memories: a block that does not fit is cut, and the rest of it is for whoever comes next.
+// measurement. No law knows memories: a block that does not fit is cut, and the rest of it is for the next processor.
 #pragma once
 
 #include <vector>

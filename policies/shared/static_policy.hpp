@@ -4,8 +4,8 @@
 // (recorded_plan.hpp) and hand every processor its share in the blocks that suit it. A policy of this kind is a
 // function from the problem to shares. When a processor is lost, or units come back, what is left is planned again over
 // the processors that are there, each free when its blocks in flight should end; where the profile does not admit that,
-// piece by piece to who should end first. Nothing that a block really took changes a plan: that is what the other
-// policies are for.
+// piece by piece to the processor that should end first. What blocks really take changes no plan: that is what the
+// other policies are for.
 #pragma once
 
 #include <functional>

@@ -61,7 +61,7 @@ void SynchronisedRound::lost(int processor) { lanes_[static_cast<std::size_t>(pr
 
 bool SynchronisedRound::over(const Progress& progress) const {
     const auto busy = [&](int p) { return !lane(p).lost && (!progress.in_flight(p).empty() || left(p, progress) > 0); };
-    // Who was busy when this was asked last mostly still is.
+    // A processor that was busy when this was asked last mostly still is.
     const int count = static_cast<int>(lanes_.size());
     for (int k = 0; k < count; ++k) {
         const int p = (last_busy_ + k) % count;

@@ -13,7 +13,7 @@ namespace apportion {
 class SynchronisedRound {
   public:
     /// `shares` per processor, multiples of the granularity, of what is left of the load; the rest is for later rounds.
-    /// Who was lost in the round before still is: a load begins with a round made anew.
+    /// A processor that was lost in the round before still is: a load begins with a round made anew.
     void begin(const LoadDescription& load, std::vector<Units> shares, Units remaining);
 
     /// The next block of its share; 0: nothing in this round. Units that a lost processor leaves go to those that are

@@ -148,7 +148,7 @@ struct apportion_load_options {
      *  hands them over, `done` tells which are computed, and after apportion_load_close no more come. Blocks keep no
      *  data on devices (APPORTION_KEEP is without effect). */
     int open;
-    apportion_done_func_t done; /**< of an open load, with `arg`; NULL: nobody needs to know */
+    apportion_done_func_t done; /**< of an open load, with `arg`; NULL: not called */
     /** Not 0: runs are not appended to the file that APPORTION_REPORT names, as those of a part of something that is
      *  reported as a whole. */
     int unreported;
@@ -198,14 +198,15 @@ int apportion_load_close(struct apportion_load* load);
  *  Under a policy of Apportion, when all units are handed out and a block on a device takes twice the expected
  *  time, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
- *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for this
- * run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory; it still
- * reads the block's input and argument, so free and change them only after apportion_load_release, after the next
- * submission or after apportion_load_destroy, which wait for the task. Blocks that change data in place, and blocks of
- * CPU workers (except with results_stay), are always waited for. If such a block takes APPORTION_STALL_FACTOR times the
- * expected time, and at least that many times 1.5 s, while all other workers are idle, the load ends with -ETIMEDOUT;
- * the task may then still store its results until the load is released or destroyed. The first such block of a worker
- * has no expected time: it is waited for. */
+ *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
+ *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory;
+ *  it still reads the block's input and argument, so free and change them only after apportion_load_release, after
+ *  the next submission or after apportion_load_destroy, which wait for the task.
+ *
+ *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
+ *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all
+ *  other workers are idle, the load ends with -ETIMEDOUT; the task may then still store its results until the load
+ *  is released or destroyed. The first such block of a worker has no expected time: it is waited for. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and

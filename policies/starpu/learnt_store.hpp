@@ -9,7 +9,7 @@
 // has changed for ninety days are not used. At most 4096 files are kept, those that were changed last; each is bounded
 // by LearntTimes::kMostSizes.
 //
-// Many processes, on many nodes with one folder, may write at once: a file is replaced as a whole. Who writes merges
+// Many processes, on many nodes with one folder, may write at once: a file is replaced as a whole. A writer merges
 // what the file has by then; of two that write at the same moment, one's blocks are lost, which harms nothing.
 #pragma once
 

@@ -21,8 +21,8 @@ const starpu_sched_policy& dmdas() {
     return found;
 }
 
-// Who waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the last run's
-// data were asked for, and dmdas would ask again, which StarPU takes for an error and aborts.
+// A thread that waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the
+// last run's data were asked for, and dmdas would ask again, which StarPU takes for an error and aborts.
 int task_pushed(starpu_task* task) {
     task->prefetched = 0;
     return dmdas().push_task(task);

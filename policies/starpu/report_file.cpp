@@ -26,7 +26,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& path, int error) { refuse(path, error, std::strerror(error)); }
 
-/// A pipe would block until somebody reads it. A device that takes what is written never does.
+/// A pipe would block until it is read. A device that takes what is written never does.
 void refuse_pipe(const std::string& path, const struct stat& status) {
     if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) refuse(path, EINVAL, "it is a pipe");
 }

@@ -7,7 +7,7 @@
 
 namespace apportion {
 
-/// Throws ApiError when the file cannot be appended to, so that nobody runs for long before it turns out. Creates none.
+/// Throws ApiError when the file cannot be appended to, before a long run rather than after it. Creates none.
 void check_report_file(const std::string& path);
 
 /// Appends a line, at once. Throws ApiError when it cannot.

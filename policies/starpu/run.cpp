@@ -18,7 +18,8 @@ namespace apportion {
 
 namespace {
 
-// Blocks per worker under StarPU's own schedulers when nobody says: enough to balance by, few enough to be efficient.
+// Blocks per worker under StarPU's own schedulers where none are asked for: enough to balance by, few enough to be
+// efficient.
 constexpr Units kEqualBlocksPerWorker = 4;
 
 #ifdef STARPU_SIMGRID
@@ -194,7 +195,7 @@ void Run::fail(int error, const std::string& sentence, Locked&) {
     record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
 }
 
-/// After an error nobody decides on pieces any more, and what an exception left half-way goes on nowhere.
+/// After an error nothing is decided on pieces any more, and what an exception left half-way does not go on.
 void Run::drop_what_waits(Locked& on) {
     std::vector<RunningBlock*> waiting;
     for (const auto& [id, running] : blocks_)
@@ -223,7 +224,7 @@ void Run::check_complete(Locked& on) {
         return;
     }
     if (error_ == 0 && flow_ && !flow_->done())
-        fail(-EIO, fmt::format("nobody takes the remaining {} units", flow_->remaining()), on);
+        fail(-EIO, fmt::format("no processor takes the remaining {} units", flow_->remaining()), on);
     if (error_ == 0) bring_application_data_home(on);
     if (returns_left_ > 0) return;
     for (const auto& [id, running] : blocks_) record_of(id, on).given_back = true;

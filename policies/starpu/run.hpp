@@ -5,7 +5,7 @@
 //
 // Under a policy of Apportion the flow is pulled: BlockFlow says which blocks start at the beginning and whenever one
 // finishes; each is bound to its worker. Under StarPU's schedulers all blocks, of equal size, are submitted at once and
-// are bound to nobody. Both share everything else: filling, handles, the way home, errors, the report.
+// are bound to no worker. Both share everything else: filling, handles, the way home, errors, the report.
 //
 // A block's life: BlockFlow hands it out -> kept data that it overlaps go home -> the application fills its tasks ->
 // StarPU runs them -> written data go home (unless kept) -> recorded. The run is complete when the last is.
@@ -15,7 +15,7 @@
 //
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
 //  - running, until its tasks have ended;
-//  - taken over or given up: it does not count, although its tasks still run. Nobody waits for them but the load's
+//  - taken over or given up: it does not count, although its tasks still run. Nothing waits for them but the load's
 //    destruction. Only blocks in a device's own memory: their results are invalidated as the tasks end, so that StarPU
 //    never writes them home. Tasks that have not begun are skipped;
 //  - lost: its codelet says that it could not be computed.
@@ -51,7 +51,7 @@ namespace apportion {
 
 class Run final : public std::enable_shared_from_this<Run> {
   public:
-    /// What a run gets from its load and leaves to it. Nobody else touches it while the run is on.
+    /// What a run gets from its load and leaves to it. Nothing else touches it while the run is on.
     struct State {
         Policy* policy = nullptr;      ///< null under StarPU's schedulers
         Recovery* recovery = nullptr;  ///< null: every block is waited for
@@ -73,7 +73,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     void close();
 
     /// Whether something is still on its way to main memory that the run, which has ended with an error, does not wait
-    /// for: a device hangs. Until it is there, nobody else may touch the load's kept data.
+    /// for: a device hangs. Until it is there, nothing else may touch the load's kept data.
     bool left_data_behind() const;
     void wait_for_data_left_behind();
 
@@ -189,7 +189,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     UnitSet received_;                    ///< ... and these have, and are not done,
     std::vector<UnitRange> early_;        ///< some of them before the run could begin
     int error_ = 0;
-    bool data_hang_ = false;    ///< nobody waits any more for what is on its way to main memory
+    bool data_hang_ = false;    ///< what is on its way to main memory is waited for no longer
     double stood_still_s_ = 0;  ///< the program, in all
     const double begin_us_;
     const bool charge_planning_;

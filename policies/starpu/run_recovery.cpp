@@ -46,7 +46,7 @@ void Run::block_failed(RunningBlock& running, Locked& on) {
         fail(-EIO,
              what + "; other tasks of the block have changed their data in place, so that it cannot be computed again",
              on);
-    // Who computes it again needs the data as they were, which may be on the device alone: first these go home.
+    // To be computed again it needs the data as they were, which may be on the device alone: first these go home.
     const bool needed = running.data.in_place || running.data.earlier_results();
     if (error_ == 0 && needed && running.kept_input) send_home(running, on);
     if (running.returns_left == 0) give_back(running, on);
@@ -117,8 +117,8 @@ void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
     if (computed && running.returns_left == 0) block_done(running, on);
 }
 
-/// Its units are computed by others, or will be, and nobody waits for its tasks. Where nobody else may compute them the
-/// run ends with an error.
+/// Its units are computed by others, or will be, and its tasks are not waited for. Where no other processor may compute
+/// them the run ends with an error.
 void Run::give_up(RunningBlock& running, Locked& on) {
     const int processor = running.block.processor;
     const std::string what =
@@ -129,7 +129,7 @@ void Run::give_up(RunningBlock& running, Locked& on) {
     // What was never filled is nowhere, but perhaps its data of an earlier run.
     if (!running.yields && (running.tasks_left > 0 || running.kept_input || !running.failed.empty()))
         fail(-ETIMEDOUT,
-             fmt::format("{} has {}, and nobody else can compute them, because the codelet {}; a larger "
+             fmt::format("{} has {}, and no other processor can compute them, because the codelet {}; a larger "
                          "APPORTION_STALL_FACTOR waits longer",
                          setup_.worker_of(processor).processor.name, what, why_not_dropped(running, on)),
              on);
@@ -148,7 +148,7 @@ std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
 
 // --- Looking ---
 
-/// What the flow needs to know to tell who is late.
+/// What the flow needs to know to tell which blocks are late.
 void Run::tell_begins(Locked& on) {
     for (const auto& [id, running] : blocks_) {
         if (running->told_begin || running->begun_us < 0 || running->tasks_left == 0) continue;
@@ -182,8 +182,8 @@ std::set<unsigned> Run::awaited_nodes(Locked&) const {
     return nodes;
 }
 
-/// When nobody computes anything and a device stalls whose driver has to send what others wait for; infinite: nobody
-/// waits for such data.
+/// When nothing is computed and a device stalls whose driver has to send what others wait for; infinite: no such data
+/// are waited for.
 double Run::data_hang_at_s(Locked& on) const {
     const std::set<unsigned> nodes = awaited_nodes(on);
     if (!state_.recovery || data_hang_ || nodes.empty()) return std::numeric_limits<double>::infinity();

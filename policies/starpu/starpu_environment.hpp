@@ -7,7 +7,7 @@
 namespace apportion {
 
 /// Throws ApiError, with one sentence, for the first such thing. Before starpu_init(). Where HOME is not set, StarPU is
-/// told the home folder of the user: it would use a folder in /tmp that anybody can make before.
+/// told the home folder of the user: it would use a folder in /tmp that any user can make before.
 void check_starpu_environment();
 
 }  // namespace apportion

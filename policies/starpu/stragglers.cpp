@@ -23,7 +23,7 @@ void Stragglers::forget_results(RunningBlock& block) const {
 void Stragglers::add(std::unique_ptr<RunningBlock> block, std::shared_ptr<Run> run) {
     const Lock lock(mutex_);
     block->phase = RunningBlock::Phase::cancelled;
-    any_ = true;  // before: who submits a task of it now looks behind that
+    any_ = true;  // before: a thread that submits a task of it now looks behind that
     forget_results(*block);
     const RunningBlock* key = block.get();
     const bool measured = setup_.options.parts == 1 && block->begun_us >= 0;

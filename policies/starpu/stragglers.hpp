@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Blocks of a load that were taken over or given up while StarPU still has tasks of them: nobody waits for these but
+// Blocks of a load that were taken over or given up while StarPU still has tasks of them: nothing waits for these but
 // the load's destruction. They keep their runs alive. Any thread may call.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace apportion {
 namespace {
 
 /// SimGrid's condition variables lose their mutex in a timed wait, so a sleeping actor cannot be woken: each moment has
-/// an actor of its own, which are cheap there. Nobody waits for it.
+/// an actor of its own, which are cheap there. Nothing waits for it.
 struct Alarm {
     std::weak_ptr<Watched> whom;
     double at_us = 0;

@@ -8,7 +8,7 @@
 
 namespace apportion {
 
-/// Who can be woken.
+/// What can be woken.
 class Watched {
   public:
     virtual ~Watched() = default;

@@ -21,7 +21,7 @@ namespace apportion {
 
 enum class Choice {
     only,          ///< the policy decides on its blocks itself
-    default_size,  ///< the number of blocks nobody asked for
+    default_size,  ///< the number of blocks where none is asked for
     sweep,         ///< one of the numbers that were tried
 };
 

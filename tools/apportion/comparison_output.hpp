@@ -26,7 +26,7 @@ std::string comparison_table(const Comparison& comparison);
 /// Documented in docs/comparison.md.
 nlohmann::ordered_json comparison_json(const Comparison& comparison);
 
-/// Sentences: who is best and by how much, what cannot be told apart, why the runs ended, what disturbed them.
+/// Sentences: which policy is best and by how much, what cannot be told apart, why the runs ended, what disturbed them.
 std::vector<std::string> conclusions(const Comparison& comparison);
 
 }  // namespace apportion

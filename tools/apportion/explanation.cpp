@@ -48,7 +48,7 @@ std::string title(const Json& report, const RunAccount& account) {
     return text + ".";
 }
 
-/// Who bound the makespan.
+/// Which processor bound the makespan.
 std::string binding_sentence(const RunAccount& account) {
     const ProcessorAccount& p = account.processors[account.binding];
     if (p.units == 0) return "No processor computed anything.";

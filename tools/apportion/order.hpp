@@ -24,7 +24,7 @@ namespace apportion {
 
 inline constexpr double kOrderError = 0.05;  ///< a, see above
 inline constexpr double kConfidence = 0.95;  ///< of intervals, where there are enough runs
-inline constexpr double kAlike = 0.01;       ///< relative difference of medians that nobody has to know of
+inline constexpr double kAlike = 0.01;       ///< relative difference of medians that does not matter
 
 struct Interval {
     double low = 0, high = 0;

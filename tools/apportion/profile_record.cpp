@@ -67,7 +67,7 @@ void ProfileRecord::open() {
         if (taken)
             throw FileError(fmt::format(
                 "{}: another `apportion profile` writes it; wait for its end or choose another file", path_));
-        // Whoever had it has just removed it, without a point.
+        // The other process has just removed it, without a point.
     }
 }
 

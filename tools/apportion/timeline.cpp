@@ -43,7 +43,7 @@ class Builder {
             own.load = load;
             own.first = block.at("first");
             own.units = block.at("units");
-            // A block that nobody waited for has no end: its times are 0.
+            // A block that was not waited for has no end: its times are 0.
             own.given_s = now_s_ + block.at("given").get<double>();
             own.start_s = std::max(own.given_s, now_s_ + block.at("start").get<double>());
             own.end_s = std::max(own.start_s, now_s_ + block.at("end").get<double>());

@@ -34,8 +34,8 @@ class ContinuousProblem {
     std::span<const BlockTime> samples(std::size_t processor) const { return samples_[processor]; }
     double measured_seconds(std::size_t processor, double units) const;
 
-    /// Whole shares from real ones (sum about n): rounded down, then the granules left over go one by one to whoever
-    /// finishes first with one more, at most one each while that suffices. Sum exactly n. O(p log p).
+    /// Whole shares from real ones (sum about n): rounded down, then the granules left over go one by one to the
+    /// processor that finishes first with one more, at most one each while that suffices. Sum exactly n. O(p log p).
     std::vector<Units> round(std::span<const double> shares) const;
 
     /// Fills in shares, times, makespan, and the lower bound n / sum of the largest speeds.

@@ -96,8 +96,8 @@ EqualFinishPlan Solver::solve() {
         plan_.feasible = n <= 0;
         return plan_;
     }
-    // Brackets of T: nobody can start before `low`; by `high` the best single processor, or all at their bounds, are
-    // done.
+    // Brackets of T: no processor can start before `low`; by `high` the best single processor, or all at their bounds,
+    // are done.
     double low = std::numeric_limits<double>::infinity(), high = 0, room = 0;
     double alone = std::numeric_limits<double>::infinity();
     for (const EqualFinishProcessor& p : problem_.processors) {

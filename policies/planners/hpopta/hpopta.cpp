@@ -20,7 +20,7 @@ void keep_if(std::vector<double>& values, Condition condition) {
     std::size_t count = 0;
     for (const double value : values) {
         values[count] = value;
-        count += condition(value);  // no branch: nobody can predict it
+        count += condition(value);  // no branch: it cannot be predicted
     }
     values.resize(count);
 }
@@ -88,7 +88,7 @@ bool HpoptaSearch::gather(Units units, double tau) {
         lane.begin = count;
         for (std::size_t k = first; k < lane.end; ++k) {
             points_[count] = {sizes.size(k), sizes.seconds(k)};
-            count += sizes.seconds(k) <= tau;  // without a branch that nobody can predict
+            count += sizes.seconds(k) <= tau;  // no branch here either
         }
         lane.end = lane.end_within = count;
     }
