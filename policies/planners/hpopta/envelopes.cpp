@@ -27,13 +27,14 @@ int block_shift(std::size_t points) { return std::max(static_cast<int>(std::bit_
 
 }  // namespace
 
-Envelopes::Envelopes(std::span<const SizeTimes> processors) : lanes_(processors.size()) {
+Envelopes::Envelopes(std::span<const SizeTimes> processors, bool for_many) : lanes_(processors.size()) {
+    constexpr int kShortWalk = 5;  // 2^5 points: more blocks cost less than a longer walk, as far as they fit the cache
     Units points = 1;
     for (std::size_t i = 0; i < processors.size(); ++i) {
         Lane& lane = lanes_[i];
         const std::span<const double> seconds = processors[i].all_seconds();
         lane.sizes = processors[i];
-        lane.shift = block_shift(seconds.size());
+        lane.shift = for_many ? kShortWalk : block_shift(seconds.size());
         lane.minima.resize((seconds.size() + (std::size_t{1} << lane.shift) - 1) >> lane.shift);
         std::size_t begin = 0;
         for (std::size_t b = 0; b < lane.minima.size(); begin = lane.end_of(b++))  // as memory is read fastest
@@ -42,20 +43,23 @@ Envelopes::Envelopes(std::span<const SizeTimes> processors) : lanes_(processors.
             lane.minima[b - 1] = std::min(lane.minima[b - 1], lane.minima[b]);
         points += static_cast<Units>(seconds.size());
         capacity_ += lane.sizes.largest();
+        if (for_many) add_steps(lane, seconds.size(), 0, kInfinity);
     }
     mean_step_ = capacity_ / points + 1;
-}
-
-void Envelopes::prepare() {
-    for (const Lane& lane : lanes_) add_steps(lane, lane.sizes.count(), 0, kInfinity);
     std::sort(steps_.begin(), steps_.end());
     Units sum = 0;
     for (const Step& step : steps_) sums_.push_back(sum += step.units);
 }
 
+void Envelopes::seek(double tau) {
+    for (Lane& lane : lanes_) {
+        lane.within = count_up_to(std::span<const double>(lane.minima), tau);
+        if (lane.within > 0) __builtin_prefetch(&lane.sizes.all_seconds()[lane.end_of(lane.within - 1) - 1]);
+    }
+}
+
 std::size_t Envelopes::count_within(std::size_t processor, double tau) const {
-    const Lane& lane = lanes_[processor];
-    return count_in_blocks(lane, count_up_to(std::span<const double>(lane.minima), tau), tau);
+    return count_in_blocks(lanes_[processor], lanes_[processor].within, tau);
 }
 
 // Points up to the last one within tau, which is in the last of `blocks` blocks.

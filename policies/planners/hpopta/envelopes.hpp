@@ -19,15 +19,14 @@ namespace apportion {
 
 class Envelopes {
   public:
-    /// Reads all times once.
-    explicit Envelopes(std::span<const SizeTimes> processors);
-
-    /// Makes further calls of bound() O(log points), for a sort of at most all points.
-    void prepare();
+    /// Reads all times once. `for_many` calls of bound(): each is O(log points), for a sort of at most all points.
+    Envelopes(std::span<const SizeTimes> processors, bool for_many);
 
     std::size_t processors() const { return lanes_.size(); }
     const SizeTimes& sizes(std::size_t processor) const { return lanes_[processor].sizes; }
 
+    /// To be called before count_within(), for all processors at once: memory answers them together.
+    void seek(double tau);
     /// Number of points up to the largest size within tau: M_i(tau) = size(result - 1), or 0 units when it is 0.
     std::size_t count_within(std::size_t processor, double tau) const;
 
@@ -53,7 +52,7 @@ class Envelopes {
         int shift = 0;                   ///< a block has 2^shift points
         std::vector<double> minima;      ///< suffix minima at the beginnings of the blocks: they never descend
         std::size_t first = 0, end = 0;  ///< while bound() searches: the blocks of which it is open
-        std::size_t within = 0;          ///< whether the bound is larger; and the blocks that begin within the pivot
+        std::size_t within = 0;          ///< blocks that begin within the pivot, or within the time sought
         std::span<const double> open() const { return std::span(minima).subspan(first, end - first); }
         std::size_t end_of(std::size_t block) const { return std::min((block + 1) << shift, sizes.count()); }
     };
@@ -64,8 +63,8 @@ class Envelopes {
 
     std::vector<Lane> lanes_;
     Units capacity_ = 0, mean_step_ = 1;
-    std::vector<Step> steps_;  ///< of the last search or, prepared, all of them by time
-    std::vector<Units> sums_;  ///< of these steps; only when prepared
+    std::vector<Step> steps_;  ///< of the last search or, for many calls, all of them by time
+    std::vector<Units> sums_;  ///< of these steps; only for many calls
     std::minstd_rand random_;
 };
 

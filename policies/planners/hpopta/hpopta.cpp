@@ -68,6 +68,7 @@ bool HpoptaSearch::gather(Units units, double tau) {
     units_ = units;
     lanes_.resize(envelopes_.processors());
     Units slack = -units;
+    envelopes_.seek(tau);
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         const SizeTimes& sizes = envelopes_.sizes(i);
         std::size_t end = envelopes_.count_within(i, tau);
@@ -250,8 +251,6 @@ Plan plan_hpopta(const PlanProblem& problem) {
     return optimal_plan(discrete, problem.units, search, problem.previous);
 }
 
-Plan PreparedHpopta::plan(Units units, std::span<const Units> previous) {
-    return optimal_plan(problem_, units, search_, previous);
-}
+Plan PreparedHpopta::plan(Units units) { return optimal_plan(problem_, units, search_, {}); }
 
 }  // namespace apportion

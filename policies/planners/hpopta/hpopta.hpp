@@ -33,11 +33,9 @@ struct SizeTime {
 /// std::length_error where sizes without any regularity have too many sums to be kept.
 class HpoptaSearch {
   public:
-    /// The times must outlive the search.
-    explicit HpoptaSearch(std::span<const SizeTimes> processors) : envelopes_(processors) {}
-
-    /// For many numbers of units: each is cheaper then, at the cost of sorting.
-    void prepare() { envelopes_.prepare(); }
+    /// The times must outlive the search. `for_many` numbers of units: each is cheaper then, at the cost of sorting.
+    explicit HpoptaSearch(std::span<const SizeTimes> processors, bool for_many = false)
+        : envelopes_(processors, for_many) {}
 
     /// The smallest makespan of exactly `units` >= 0 units; infinity when no sizes add up to them.
     double makespan_s(Units units);
@@ -82,12 +80,10 @@ Plan plan_hpopta(const PlanProblem& problem);
 class PreparedHpopta {
   public:
     /// `problem` must be valid and outlive it; its `units` and `previous` are ignored.
-    explicit PreparedHpopta(const PlanProblem& problem) : problem_(problem, kNoLimit), search_(problem_.processors()) {
-        search_.prepare();
-    }
+    explicit PreparedHpopta(const PlanProblem& problem)
+        : problem_(problem, kNoLimit), search_(problem_.processors(), true) {}
 
-    /// `previous` instead of the problem's: one share for each processor, or empty.
-    Plan plan(Units units, std::span<const Units> previous = {});
+    Plan plan(Units units);
 
     /// The smallest makespan alone; infinity when there is no distribution.
     double makespan_s(Units units) { return search_.makespan_s(units); }

@@ -72,8 +72,8 @@ TEST_CASE("of the optimal distributions hpopta takes the one that moves least, t
             INFO("instance " << instance << ", n = " << problem.units << ", previous " << asked);
             const Order expected = best_order(problem);
             if (!std::isfinite(std::get<0>(expected))) continue;
-            for (const Plan& plan : {plan_hpopta(problem), prepared.plan(problem.units, problem.previous)})
-                REQUIRE(order_of(problem, plan.shares, plan.times_s) == expected);
+            const Plan plan = asked ? plan_hpopta(problem) : prepared.plan(problem.units);
+            REQUIRE(order_of(problem, plan.shares, plan.times_s) == expected);
             ++possible;
             moving += std::get<1>(expected) > 0;
         }
