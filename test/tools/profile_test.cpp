@@ -10,8 +10,8 @@
 #include "test/catch.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_measure.hpp"
-#include "tools/apportion/profile_progress.hpp"
 #include "tools/apportion/profile_record.hpp"
+#include "tools/apportion/run_progress.hpp"
 
 using namespace apportion;
 

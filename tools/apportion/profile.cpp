@@ -31,15 +31,16 @@
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_platform.hpp"
 #include "tools/apportion/profile_program.hpp"
-#include "tools/apportion/profile_progress.hpp"
 #include "tools/apportion/profile_record.hpp"
 #include "tools/apportion/profile_workload.hpp"
+#include "tools/apportion/run_progress.hpp"
 
 namespace apportion {
 
 namespace {
 
 constexpr int kInterrupted = 130;  ///< exit status, as a shell has it for SIGINT
+constexpr double kNoLimit_s = std::numeric_limits<double>::infinity();
 
 struct ProfileOptions {
     std::string app, kernel, import_starpu, export_starpu, show, forget;  ///< one of them, or
@@ -105,12 +106,14 @@ std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
 class Course {
   public:
     Course(ProfileSubject& subject, ProfileRecord& record, std::size_t points)
-        : subject_(subject), record_(record), line_(points, on_terminal()) {}
+        : subject_(subject), record_(record), progress_(std::in_place, "apportion profile", kNoLimit_s) {
+        progress_->expect(points);
+    }
 
     MeasureWatcher watcher() {
         return {.known = [this](std::size_t p, Units units) { return record_.has(subject_.processors()[p], units); },
                 .finished = [this](const MeasuredPoint& point) { finished(point); },
-                .repeated = [this](Units units) { line_.update(fmt::format("{} {}s", units, subject_.unit())); },
+                .repeated = [this](Units units) { progress_->begin(fmt::format("{} {}s", units, subject_.unit())); },
                 .stop = [] { return interrupted != 0; }};
     }
     void finish(const ProfileOptions& options, bool complete);
@@ -120,16 +123,15 @@ class Course {
 
     ProfileSubject& subject_;
     ProfileRecord& record_;
-    ProgressLine line_;
+    std::optional<RunProgress> progress_;
     int measured_ = 0, imprecise_ = 0;
     double widest_ = 0;  ///< interval relative to its mean
 };
 
 void Course::finished(const MeasuredPoint& measured) {
-    line_.point_done();
+    progress_->done();
     if (!measured.does_not_fit.empty()) {
-        line_.clear();
-        std::cerr << fmt::format("apportion profile: {}; this size is left out\n", shown(measured.does_not_fit));
+        progress_->say(fmt::format("apportion profile: {}; this size is left out", shown(measured.does_not_fit)));
         return;
     }
     const ProfilePoint& point = measured.point;
@@ -141,7 +143,7 @@ void Course::finished(const MeasuredPoint& measured) {
 }
 
 void Course::finish(const ProfileOptions& options, bool complete) {
-    line_.clear();
+    progress_.reset();
     fmt::print("{}: {} points measured{}\n", shown(options.out), measured_,
                record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
     if (imprecise_ > 0)
@@ -254,7 +256,7 @@ int learn(const ProfileOptions& options) {
     const double load = platform ? 0 : load_per_cpu();
     std::vector<LoadProfile> profiles;
     {
-        RunProgress progress("apportion profile", std::numeric_limits<double>::infinity());
+        RunProgress progress("apportion profile", kNoLimit_s);
         profiles = learn_profiles(runner, options.repetitions, progress);
     }
     warn_of_load(load);

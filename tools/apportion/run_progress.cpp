@@ -8,7 +8,6 @@
 #include <iostream>
 
 #include "models/io/shown.hpp"
-#include "tools/apportion/profile_progress.hpp"
 #include "tools/apportion/terminal.hpp"
 
 namespace apportion {
@@ -21,10 +20,26 @@ double seconds_since(std::chrono::steady_clock::time_point moment) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
 }
 
+std::string readable(double seconds) {
+    if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+    if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
+    return fmt::format("{:.1f} h", seconds / 3600);
+}
+
 }  // namespace
 
+std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity) {
+    constexpr std::size_t kWidth = 30;
+    const std::size_t filled = runs > 0 ? kWidth * done / runs : kWidth;
+    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}", "", filled, "", kWidth - filled, done, runs);
+    if (done > 0 && done < runs)
+        text += fmt::format("  {} left",
+                            readable(elapsed_s * static_cast<double>(runs - done) / static_cast<double>(done)));
+    return activity.empty() ? text : text + "  " + shown(activity);
+}
+
 RunProgress::RunProgress(std::string command, double limit_s)
-    : command_(std::move(command)), limit_s_(limit_s), shown_(on_terminal()) {
+    : command_(std::move(command)), limit_s_(limit_s), shown_(isatty(STDERR_FILENO) == 1) {
     if (shown_) thread_ = std::thread([this] { tick(); });
 }
 
@@ -53,6 +68,11 @@ void RunProgress::begin(const std::string& what) {
 void RunProgress::done() {
     const std::lock_guard lock(mutex_);
     ++done_;
+}
+
+void RunProgress::say(const std::string& sentence) {
+    const std::lock_guard lock(mutex_);
+    std::cerr << (shown_ ? kClearLine : "") << sentence << '\n';
 }
 
 double RunProgress::elapsed_s() const { return seconds_since(begin_); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One line on a terminal while programs run: what runs and since when, and how long all of them will take at most. It
-// goes on while a program takes long. Writes nothing where standard error is no terminal.
+// One line on a terminal while programs or kernels run: a bar, what runs and since when, and how long all of them will
+// take at most. It goes on while one takes long. Writes nothing where standard error is no terminal.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,7 @@ class RunProgress {
     void expect(std::size_t runs);  ///< at most, with those that are done
     void begin(const std::string& what);
     void done();
+    void say(const std::string& sentence);  ///< on standard error, terminal or not
     double elapsed_s() const;
 
   private:
@@ -43,5 +44,8 @@ class RunProgress {
     std::condition_variable changed_;
     std::thread thread_;
 };
+
+/// "[####......] 8/20  12 s left  512 units"; cost of the runs to come as those that are done.
+std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity);
 
 }  // namespace apportion
