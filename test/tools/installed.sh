@@ -23,6 +23,7 @@ if [ "$build" = --as-user ]; then
     [ -z "$(ls "$source" 2>/dev/null)" ] || fail "$source is not hidden"
     for policy in plb-hec eager; do
         STARPU_SCHED=$policy "$prefix/bin/matmul" --size 64 >output 2>&1 || fail "matmul under $policy: $(cat output)"
+        ! grep 'does not exist' output || fail "StarPU misses a folder of where it was built"
     done
     "$prefix/bin/apportion" platform plbhec-a >output 2>&1 || fail "apportion platform: $(cat output)"
     cc -Wall -Wextra -pedantic hello_blocks.c $(pkg-config --cflags --libs apportion) -o hello >output 2>&1 ||
