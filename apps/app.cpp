@@ -18,8 +18,8 @@
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
-#include "codelets/io/text_file.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text_file.hpp"
 
 namespace apportion {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "models/io/input_file.hpp"
 #include "models/io/new_file.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text_file.hpp"
 
 namespace apportion {
 
@@ -23,12 +23,6 @@ constexpr std::size_t kRequired = 3;
 /// Beyond these a number is a mistake: times [s], units.
 constexpr double kShortest = 1e-12, kLongest = 1e12;
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 50;
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-    return text;
-}
 
 template <typename Number>
 std::optional<Number> parse(std::string_view text) {
@@ -49,19 +43,15 @@ std::optional<std::int64_t> parse_units(std::string_view text) {
 
 class Reader {
   public:
-    Reader(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+    explicit Reader(TextFile& file) : file_(file) {}
     Profile read();
 
   private:
     struct Line {
         std::int64_t units;
-        std::int64_t line;
+        std::size_t line;
     };
 
-    [[noreturn]] void fail(std::int64_t line, const std::string& problem) const {
-        throw FileError(fmt::format("{}:{}: {}", name_, line, problem));
-    }
-    void split(std::string_view line);
     void read_header();
     void read_note(std::string_view line);
     ProfilePoint read_point() const;
@@ -69,9 +59,7 @@ class Reader {
     std::size_t processor_index();
     void sort_points(std::size_t processor);
 
-    std::istream& in_;
-    const std::string& name_;
-    std::int64_t line_ = 0;
+    TextFile& file_;
     std::vector<std::string> fields_;
     std::size_t columns_ = 0;  ///< 0: no header yet
     Profile profile_;
@@ -79,47 +67,16 @@ class Reader {
     std::unordered_map<std::string, std::size_t> index_;
 };
 
-/// Splits a line at its commas; a field may stand in quotes, a quote inside is doubled.
-void Reader::split(std::string_view line) {
-    fields_.clear();
-    for (std::size_t at = 0;; ++at) {
-        std::string field;
-        while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
-        if (at < line.size() && line[at] == '"') {
-            bool closed = false;
-            for (++at; at < line.size() && !closed; ++at) {
-                const bool quote = line[at] == '"';
-                if (quote && at + 1 < line.size() && line[at + 1] == '"')
-                    ++at;
-                else if (quote)
-                    closed = true;
-                if (!closed) field += line[at];
-            }
-            if (!closed) fail(line_, "a quoted name has no closing quote; add '\"'");
-            while (at < line.size() && line[at] != ',')
-                if (line[at] == ' ' || line[at] == '\t')
-                    ++at;
-                else
-                    fail(line_, "text follows a closing quote; separate fields by ','");
-        } else {
-            const std::size_t comma = std::min(line.find(',', at), line.size());
-            field = trimmed(line.substr(at, comma - at));
-            at = comma;
-        }
-        fields_.push_back(std::move(field));
-        if (at >= line.size()) return;
-    }
-}
-
 void Reader::read_header() {
     if (!fields_.empty() && fields_[0].starts_with("\xEF\xBB\xBF")) fields_[0].erase(0, 3);  // byte order mark
     for (std::size_t i = 0; i < std::max(kRequired, std::min(fields_.size(), std::size(kColumns))); ++i)
         if (i >= fields_.size() || fields_[i] != kColumns[i])
-            fail(line_, fmt::format("column '{}' is missing; the first line must be "
-                                    "'processor,units,seconds' or 'processor,units,seconds,ci,repetitions'",
-                                    kColumns[i]));
+            file_.fail(
+                fmt::format("column '{}' is missing; the first line must be "
+                            "'processor,units,seconds' or 'processor,units,seconds,ci,repetitions'",
+                            kColumns[i]));
     if (fields_.size() > std::size(kColumns))
-        fail(line_, fmt::format("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)])));
+        file_.fail(fmt::format("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)])));
     columns_ = fields_.size();
 }
 
@@ -136,34 +93,34 @@ double Reader::read_transfer(std::size_t column) const {
     if (columns_ <= column || fields_[column].empty()) return 0;
     const auto seconds = parse<double>(fields_[column]);
     if (!seconds || !std::isfinite(*seconds) || *seconds < 0)
-        fail(line_, fmt::format("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
-                                in_quotes(fields_[column])));
+        file_.fail(fmt::format("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
+                               in_quotes(fields_[column])));
     return *seconds;
 }
 
 ProfilePoint Reader::read_point() const {
     const auto units = parse_units(fields_[1]);
     if (!units || *units <= 0 || *units > kMostUnits)
-        fail(line_, fmt::format("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1])));
+        file_.fail(fmt::format("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1])));
     const auto seconds = parse<double>(fields_[2]);
     if (!seconds || !(*seconds >= kShortest && *seconds <= kLongest))
-        fail(line_,
-             fmt::format("seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor "
-                         "cannot run this size)",
-                         in_quotes(fields_[2])));
+        file_.fail(
+            fmt::format("seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor "
+                        "cannot run this size)",
+                        in_quotes(fields_[2])));
     ProfilePoint point{*units, *seconds, 0, 0};
     if (columns_ > 3 && !fields_[3].empty()) {
         const auto ci = parse<double>(fields_[3]);
         if (!ci || !std::isfinite(*ci) || *ci < 0)
-            fail(line_,
-                 fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", in_quotes(fields_[3])));
+            file_.fail(
+                fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", in_quotes(fields_[3])));
         point.ci_s = *ci;
     }
     if (columns_ > 4 && !fields_[4].empty()) {
         const auto repetitions = parse<std::int64_t>(fields_[4]);
         if (!repetitions || *repetitions < 0)
-            fail(line_, fmt::format("repetitions are {}; they must be a whole number, at least 0, or empty",
-                                    in_quotes(fields_[4])));
+            file_.fail(fmt::format("repetitions are {}; they must be a whole number, at least 0, or empty",
+                                   in_quotes(fields_[4])));
         point.repetitions = *repetitions;
     }
     point.in_s = read_transfer(5);
@@ -172,7 +129,7 @@ ProfilePoint Reader::read_point() const {
 }
 
 std::size_t Reader::processor_index() {
-    if (fields_[0].empty()) fail(line_, "the name of the processor is empty; give it one");
+    if (fields_[0].empty()) file_.fail("the name of the processor is empty; give it one");
     const auto [entry, is_new] = index_.try_emplace(fields_[0], profile_.processors.size());
     if (is_new) {
         profile_.processors.push_back({fields_[0], {}});
@@ -189,40 +146,37 @@ void Reader::sort_points(std::size_t processor) {
     std::stable_sort(lines.begin(), lines.end(), by_units);
     for (std::size_t i = 1; i < lines.size(); ++i)
         if (lines[i].units == lines[i - 1].units)
-            fail(lines[i].line,
-                 fmt::format("processor {} has {} units already in line {}; remove one of the two",
-                             in_quotes(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
+            file_.fail(fmt::format("processor {} has {} units already in line {}; remove one of the two",
+                                   in_quotes(profile_.processors[processor].name), lines[i].units, lines[i - 1].line),
+                       lines[i].line);
     if (!std::is_sorted(points.begin(), points.end(), by_units)) std::sort(points.begin(), points.end(), by_units);
 }
 
 Profile Reader::read() {
-    for (std::string text; std::getline(in_, text);) {
-        ++line_;
-        const std::string_view line = trimmed(text);
+    while (file_.next()) {
+        const std::string_view line = trimmed(file_.line());
         if (line.empty()) continue;
         if (line.front() == '#') {
             read_note(line);
             continue;
         }
-        split(line);
+        fields_ = file_.fields(',');
         if (columns_ == 0) {
             read_header();
             continue;
         }
         if (fields_.size() != columns_)
-            fail(line_,
-                 fmt::format("{} fields where the first line names {} columns; give as many (a name with a comma "
-                             "stands in quotes)",
-                             fields_.size(), columns_));
+            file_.fail(
+                fmt::format("{} fields where the first line names {} columns; give as many (a name with a comma "
+                            "stands in quotes)",
+                            fields_.size(), columns_));
         const ProfilePoint point = read_point();
         const std::size_t processor = processor_index();
         profile_.processors[processor].points.push_back(point);
-        lines_[processor].push_back({point.units, line_});
+        lines_[processor].push_back({point.units, file_.number()});
     }
-    if (in_.bad()) throw FileError(fmt::format("{}: reading failed after line {}; check the disk", name_, line_));
-    if (columns_ == 0)
-        fail(std::max<std::int64_t>(line_, 1), "the file is empty; its first line must be 'processor,units,seconds'");
-    if (profile_.processors.empty()) fail(line_, "no measurement follows the first line; add some");
+    if (columns_ == 0) file_.fail("the file is empty; its first line must be 'processor,units,seconds'");
+    if (profile_.processors.empty()) file_.fail("no measurement follows the first line; add some");
     for (std::size_t i = 0; i < profile_.processors.size(); ++i) sort_points(i);
     return std::move(profile_);
 }
@@ -239,11 +193,14 @@ std::string csv_name(const std::string& name) {
 
 }  // namespace
 
-Profile read_profile(std::istream& in, const std::string& name) { return Reader(in, name).read(); }
+Profile read_profile(std::istream& in, const std::string& name) {
+    TextFile file(in, name);
+    return Reader(file).read();
+}
 
 Profile read_profile(const std::string& path) {
-    std::ifstream in = open_to_read(path);
-    return read_profile(in, path);
+    TextFile file(path);
+    return Reader(file).read();
 }
 
 namespace {

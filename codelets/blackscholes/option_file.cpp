@@ -9,8 +9,9 @@
 #include <cmath>
 #include <vector>
 
-#include "codelets/io/text_file.hpp"
+#include "models/io/new_file.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text_file.hpp"
 
 namespace apportion {
 
@@ -109,14 +110,14 @@ Matrix read_options(const std::string& path, ElementType type) {
 }
 
 void write_priced_options(const std::string& path, const BlackScholesProblem& problem) {
-    write_text_file(path, [&](std::FILE* file) {
-        fmt::print(file, "{},price{}\n", fmt::join(kNames, ","),
-                   problem.results.columns() > 1 ? ",standard_error" : "");
-        if (problem.options.type() == ElementType::float32)
-            write_rows<float>(file, problem);
-        else
-            write_rows<double>(file, problem);
-    });
+    NewFile file(path);
+    fmt::print(file.stream(), "{},price{}\n", fmt::join(kNames, ","),
+               problem.results.columns() > 1 ? ",standard_error" : "");
+    if (problem.options.type() == ElementType::float32)
+        write_rows<float>(file.stream(), problem);
+    else
+        write_rows<double>(file.stream(), problem);
+    file.finish();
 }
 
 }  // namespace apportion

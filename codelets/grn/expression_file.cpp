@@ -5,7 +5,8 @@
 
 #include <unordered_map>
 
-#include "codelets/io/text_file.hpp"
+#include "models/io/new_file.hpp"
+#include "models/io/text_file.hpp"
 
 namespace apportion {
 
@@ -41,17 +42,18 @@ Expression read_expression(const std::string& path) {
 }
 
 void write_network(const std::string& path, const GrnProblem& problem) {
-    write_text_file(path, [&](std::FILE* file) {
-        fmt::print(file, "target\tpredictor{}\tentropy\tdetermination\n",
-                   problem.options.cardinality == 1 ? "" : "_1\tpredictor_2");
-        for (std::size_t t = 0; t < problem.target_count(); ++t) {
-            const PredictorSet& set = problem.results[t];
-            const Prediction prediction = predict(problem, t, set);
-            fmt::print(file, "{}\t{}", problem.genes[t], problem.genes[problem.candidate_genes[set.first]]);
-            if (set.second != kNoGene) fmt::print(file, "\t{}", problem.genes[problem.candidate_genes[set.second]]);
-            fmt::print(file, "\t{:.6f}\t{:.6f}\n", prediction.entropy, prediction.determination);
-        }
-    });
+    NewFile file(path);
+    fmt::print(file.stream(), "target\tpredictor{}\tentropy\tdetermination\n",
+               problem.options.cardinality == 1 ? "" : "_1\tpredictor_2");
+    for (std::size_t t = 0; t < problem.target_count(); ++t) {
+        const PredictorSet& set = problem.results[t];
+        const Prediction prediction = predict(problem, t, set);
+        fmt::print(file.stream(), "{}\t{}", problem.genes[t], problem.genes[problem.candidate_genes[set.first]]);
+        if (set.second != kNoGene)
+            fmt::print(file.stream(), "\t{}", problem.genes[problem.candidate_genes[set.second]]);
+        fmt::print(file.stream(), "\t{:.6f}\t{:.6f}\n", prediction.entropy, prediction.determination);
+    }
+    file.finish();
 }
 
 }  // namespace apportion

@@ -9,11 +9,14 @@
 #include <fstream>
 #include <iterator>
 #include <ostream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "models/io/input_file.hpp"
 #include "models/io/new_file.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text_file.hpp"
 #include "models/io/user_folders.hpp"
 #include "test/catch.hpp"
 
@@ -172,4 +175,24 @@ TEST_CASE("values of files are quoted, and cut between characters") {
     for (int i = 0; i < 30; ++i) word += "ö";
     CHECK(in_quotes(word) == "'" + word.substr(0, 40) + "...'");
     CHECK(in_quotes("x" + word) == "'x" + word.substr(0, 40) + "...'");
+}
+
+TEST_CASE("fields of a line stand between commas, tabs or blanks, and in quotes between commas") {
+    using Fields = std::vector<std::string>;
+    const auto fields = [](const std::string& line, char separator) {
+        std::istringstream in(line + "\n");
+        TextFile file(in, "f");
+        REQUIRE(file.next());
+        return file.fields(separator);
+    };
+    CHECK(fields("a, b ,,c", ',') == Fields{"a", "b", "", "c"});
+    CHECK(fields("a,", ',') == Fields{"a", ""});
+    CHECK(fields("\r", ',') == Fields{""});
+    CHECK(fields(" \"a, b\" ,\"say \"\"c\"\"\"", ',') == Fields{"a, b", "say \"c\""});
+    CHECK(fields("a\"b,\"\"", ',') == Fields{"a\"b", ""});
+    CHECK(fields("a b\t \tc", '\t') == Fields{"a b", "", "c"});
+    CHECK(fields("  a \t b  ", ' ') == Fields{"a", "b"});
+    CHECK(fields("", ' ') == Fields{""});
+    CHECK_THROWS_WITH(fields("1,\"a", ','), "f:1: a quoted name has no closing quote; add '\"'");
+    CHECK_THROWS_WITH(fields("\"a\"b,1", ','), "f:1: text follows a closing quote; separate fields by ','");
 }

@@ -17,11 +17,11 @@
 
 #include "codelets/common/child_process.hpp"
 #include "codelets/io/gnuplot.hpp"
-#include "codelets/io/text_file.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/file_error.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text_file.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/manual.hpp"
 
