@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # unpinned.sh LIBRARY PROGRAM...: where memory cannot be pinned (LIBRARY, preloaded, plays that), applications say so in
-# one sentence and compute the right result. Nothing is said where there is no GPU.
+# one sentence and compute the right result. Nothing is said where there is no GPU. (Debian 13's StarPU warns of a folder
+# that its package lacks.)
 set -uo pipefail
 library=$1
 shift
@@ -14,11 +15,14 @@ fail() {
     echo "FAILED: $*" >&2
     failures=1
 }
+without_starpu() { sed -i '/^\[starpu\]/d' "$folder/err"; }
 for program in "$@"; do
     LD_PRELOAD=$library "$program" --size 64 --json >"$folder/out" 2>"$folder/err" || fail "$program: $(cat "$folder/err")"
+    without_starpu
     grep -q '"verified":true' "$folder/out" || fail "$program is not verified: $(cat "$folder/out")"
     [ "$(wc -l <"$folder/err")" = 1 ] && grep -q "cannot be pinned" "$folder/err" || fail "$program says: $(cat "$folder/err")"
     "$program" --size 64 --json 2>"$folder/err" >/dev/null
+    without_starpu
     [ ! -s "$folder/err" ] || fail "$program says for nothing: $(cat "$folder/err")"
 done
 exit $failures
