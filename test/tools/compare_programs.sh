@@ -6,35 +6,13 @@
 set -euo pipefail
 apportion=$(realpath "$1")
 fake=$(realpath "$2")
+. "$(dirname "$0")/checks.sh"
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 cd "$tree"
 cp "$fake" fake
 mkdir temporary
 export XDG_DATA_HOME=$tree/data TMPDIR=$tree/temporary
-failures=0
-fail() {
-    echo "FAILED: $1" >&2
-    failures=$((failures + 1))
-}
-# what is checked, text with single blanks that must be in the output, then a command that succeeds
-shows() {
-    local what=$1 text=$2 output
-    shift 2
-    output=$("$@" 2>&1 | tr -s ' ') || fail "$what: exit status $?: $output"
-    [[ $output == *"$text"* ]] || fail "$what: '$text' is not in: $output"
-}
-# what is checked, exit status, text that must be in the only line of errors, then a command that prints nothing
-refuses() {
-    local what=$1 status=$2 text=$3 output actual=0
-    shift 3
-    output=$("$@" 2>error </dev/null) || actual=$?
-    [ "$actual" = "$status" ] || fail "$what: status $actual instead of $status"
-    [ -z "$output" ] || fail "$what: it printed $output"
-    [[ $(cat error) == *"$text"* ]] || fail "$what: '$text' is not in: $(cat error)"
-    [ "$(wc -l <error)" = 1 ] || fail "$what: more than one line: $(cat error)"
-    [ -z "$(ls -A temporary)" ] || fail "$what: left files: $(ls temporary)"
-}
 compare() { "$apportion" compare --policies plb-hec "$@"; }
 
 shows "a program" "fake, on this machine" compare --repeat 1 -- ./fake
@@ -154,4 +132,4 @@ for text in '1.012 to 1.012 s' 2.024 75.0 'cannot be told apart'; do
     tr '\n' ' ' <narrow | grep -q "$text" || fail "40 columns: no $text in $(cat narrow)"
 done
 
-[ "$failures" = 0 ] || { echo "$failures checks failed" >&2; exit 1; }
+end_of_checks
