@@ -110,20 +110,18 @@ class Conclusions {
 
     void tell_choice_of_auto() {
         if (std::ranges::find(policies_, "auto") == policies_.end()) return;
-        const nlohmann::json& report = comparison_.best_of("auto").median_run().report;
-        if (const std::string text = describe_choice(report); !text.empty()) say(text + ".");
+        if (const std::string text = describe_choice(comparison_.best_of("auto").median_run().report); !text.empty())
+            say(text + ".");
     }
 
     /// A line for every policy whose (first) median run went on without a processor: the first one, and how many more.
     void tell_losses() {
         for (const std::string& policy : policies_) {
-            const nlohmann::json& report = comparison_.default_of(policy).median_run().report;
-            const auto all = report.value("lost_processors", nlohmann::json::array());
+            const std::vector<ReportedLoss>& all = comparison_.default_of(policy).median_run().report.losses;
             if (all.empty()) continue;
-            const nlohmann::json& lost = all.front();
-            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy,
-                                           lost.value("name", ""), lost.value("at_seconds", 0.0),
-                                           lost.value("reason", ""), lost.value("units_given_back", std::int64_t{0}));
+            const ReportedLoss& lost = all.front();
+            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy, lost.name,
+                                           lost.at_s, lost.reason, lost.units_given_back);
             if (all.size() > 1) text += fmt::format("; then {} more of its processors", all.size() - 1);
             say(text);
         }

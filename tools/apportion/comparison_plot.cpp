@@ -150,7 +150,7 @@ class Picture {
         begin_panel(0.63, 0.84, top, bottom, heading, "Share of the units");
         std::string boxes;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
-            const nlohmann::json& report = comparison_.best_of(ranked_[i]).median_run().report;
+            const RunReport& report = comparison_.best_of(ranked_[i]).median_run().report;
             double below = 0;
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 const double share = share_percent(report, groups_[g]);
@@ -170,14 +170,12 @@ class Picture {
         script_ += "\n";
     }
 
-    int rows_of(const Configuration& c) const {
-        return static_cast<int>(c.median_run().report.at("processors").size());
-    }
+    int rows_of(const Configuration& c) const { return static_cast<int>(c.median_run().report.processors.size()); }
 
     void timeline_of_policy(const std::string& policy, int top, int bottom) {
         const Configuration& c = comparison_.best_of(policy);
-        const nlohmann::json& report = c.median_run().report;
-        const auto& processors = report.at("processors");
+        const RunReport& report = c.median_run().report;
+        const auto& processors = report.processors;
         std::vector<int> row_of(processors.size(), 0), colour_of(processors.size(), colour(0));
         std::string tics;
         int rows = 0;
@@ -186,8 +184,7 @@ class Picture {
                 if (p >= processors.size()) continue;
                 row_of[p] = rows;
                 colour_of[p] = colour(g);
-                const std::string name =
-                    groups_[g].processors.size() > 1 ? processors[p].at("name").get<std::string>() : groups_[g].name;
+                const std::string name = groups_[g].processors.size() > 1 ? processors[p].name : groups_[g].name;
                 tics += fmt::format("{}{} {}", rows ? ", " : "", gnuplot_text(name), rows);
                 ++rows;
             }
@@ -196,18 +193,14 @@ class Picture {
                     fmt::format("{} over time: {} blocks{}, {:.1f} % idle", policy, c.blocks(),
                                 loads.size() > 1 ? fmt::format(" of {} loads", loads.size()) : "", c.idle_percent()));
         std::string blocks;
-        for (const auto& block : report.value("trace", nlohmann::json::array())) {
-            if (block.value("given_back", false)) continue;
-            const auto p = block.at("processor").get<std::size_t>();
-            blocks += fmt::format("{} {} {} {} {} {}\n", row_of[p], block.at("given").get<double>(),
-                                  block.at("start").get<double>(), block.at("end").get<double>(),
-                                  block.at("home").get<double>(), colour_of[p]);
-        }
-        const double makespan_s = report.at("makespan_seconds");
+        for (const ReportedBlock& block : report.trace)
+            if (!block.given_back)
+                blocks += fmt::format("{} {} {} {} {} {}\n", row_of[block.processor], block.given_s, block.start_s,
+                                      block.end_s, block.home_s, colour_of[block.processor]);
         script_ += fmt::format(
             "$blocks << EOD\n{}EOD\nset ytics ({}) scale 0\nset yrange [{}:-0.5]\nset xrange [0:{}]\n"
             "set xlabel 'seconds'\nset style fill solid border rgb 'white'\n",
-            blocks, tics, rows - 0.5, makespan_s * 1.01);
+            blocks, tics, rows - 0.5, report.makespan_s * 1.01);
         script_ += fmt::format(
             "plot $blocks using ($2+$5)/2:1:2:5:($1-0.1):($1+0.1) with boxxyerror fc rgb '{}' fs solid "
             "noborder notitle",

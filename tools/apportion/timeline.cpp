@@ -11,54 +11,43 @@ namespace apportion {
 
 namespace {
 
-using Json = nlohmann::json;
-
-std::string shares_text(const Json& plan, const Json& processors) {
+std::string shares_text(const ReportedDistribution& plan, const RunReport& report) {
     std::string text;
-    const Json shares = plan.value("shares", Json::array());
-    for (std::size_t p = 0; p < std::min(shares.size(), processors.size()); ++p)
-        if (shares[p].is_number())
-            text += fmt::format("{}{}: {:g}", text.empty() ? "" : ", ", processors[p].at("name").get<std::string>(),
-                                shares[p].get<double>());
+    for (std::size_t p = 0; p < std::min(plan.shares.size(), report.processors.size()); ++p)
+        if (plan.shares[p])
+            text += fmt::format("{}{}: {:g}", text.empty() ? "" : ", ", report.processors[p].name, *plan.shares[p]);
     return text;
 }
 
 class Builder {
   public:
-    void add(const Json& report) {
-        const std::string load = report.at("load");
-        const Json& processors = report.at("processors");
+    void add(const RunReport& report) {
         std::vector<std::size_t> indices;
-        for (const Json& processor : processors) indices.push_back(index(processor.at("name")));
-        const Json trace = report.value("trace", Json::array());
-        if (trace.empty() && report.at("units").get<std::int64_t>() > 0)
+        for (const ReportedProcessor& processor : report.processors) indices.push_back(index(processor.name));
+        if (report.trace.empty() && report.units > 0)
             throw UserError(
                 fmt::format("the report of load '{}', run {}, has no blocks; let the program run with "
                             "APPORTION_TRACE=1",
-                            load, report.at("run").get<int>()));
-        double last_s = report.at("makespan_seconds");
-        for (const Json& block : trace) {
+                            report.load, report.run));
+        double last_s = report.makespan_s;
+        for (const ReportedBlock& block : report.trace) {
             TimelineBlock& own = timeline_.blocks.emplace_back();
-            own.processor = indices[block.at("processor").get<std::size_t>()];
-            own.load = load;
-            own.first = block.at("first");
-            own.units = block.at("units");
+            own.processor = indices[block.processor];
+            own.load = report.load;
+            own.first = block.first;
+            own.units = block.units;
             // A block that was not waited for has no end: its times are 0.
-            own.given_s = now_s_ + block.at("given").get<double>();
-            own.start_s = std::max(own.given_s, now_s_ + block.at("start").get<double>());
-            own.end_s = std::max(own.start_s, now_s_ + block.at("end").get<double>());
-            own.home_s = std::max(own.end_s, now_s_ + block.at("home").get<double>());
-            own.given_back = block.value("given_back", false);
+            own.given_s = now_s_ + block.given_s;
+            own.start_s = std::max(own.given_s, now_s_ + block.start_s);
+            own.end_s = std::max(own.start_s, now_s_ + block.end_s);
+            own.home_s = std::max(own.end_s, now_s_ + block.home_s);
+            own.given_back = block.given_back;
             last_s = std::max(last_s, own.home_s - now_s_);
         }
-        for (const Json& plan : report.value("distributions", Json::array())) {
-            const Json predicted = plan.value("predicted_end_seconds", Json());
-            timeline_.decisions.push_back({now_s_ + plan.value("at_seconds", 0.0), plan.value("reason", ""),
-                                           shares_text(plan, processors),
-                                           predicted.is_number() ? now_s_ + predicted.get<double>() : -1});
-        }
-        timeline_.runs.push_back({load, report.at("policy"), report.at("run"), now_s_,
-                                  now_s_ + report.at("makespan_seconds").get<double>()});
+        for (const ReportedDistribution& plan : report.distributions)
+            timeline_.decisions.push_back({now_s_ + plan.at_s, plan.reason, shares_text(plan, report),
+                                           plan.predicted_end_s ? now_s_ + *plan.predicted_end_s : -1});
+        timeline_.runs.push_back({report.load, report.policy, report.run, now_s_, now_s_ + report.makespan_s});
         now_s_ += last_s;
     }
 
@@ -77,9 +66,9 @@ class Builder {
 
 }  // namespace
 
-Timeline timeline_of(const std::vector<Json>& reports) {
+Timeline timeline_of(const std::vector<RunReport>& reports) {
     Builder builder;
-    for (const Json& report : reports) builder.add(report);
+    for (const RunReport& report : reports) builder.add(report);
     return builder.take();
 }
 
