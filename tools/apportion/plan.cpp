@@ -88,9 +88,10 @@ std::string names(std::span<const Entry> entries) {
     return out + "all";
 }
 
-/// Runs the planners that the option names and prints their plans. Returns the exit status.
+/// Runs the planners that the option names and prints their plans, which it returns.
 template <typename Entry, typename Run>
-int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject, Run run) {
+std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject,
+                                 Run run) {
     std::vector<Plan> plans;
     for (const Entry& entry : entries)
         if (options.algorithm == "all" || options.algorithm == entry.name) plans.push_back(run(entry));
@@ -103,7 +104,7 @@ int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, c
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
     else
         std::cout << (options.json ? plan_json(subject, plans[0]) : plan_table(subject, plans[0]));
-    return 0;
+    return plans;
 }
 
 int print_given(const PlanOptions& options, PlanSubject& subject, const Plan& plan) {
@@ -162,12 +163,13 @@ int plan_profile(PlanOptions options) {
     if (!options.shares.empty())
         return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     if (options.algorithm.empty()) options.algorithm = "hpopta";
-    const int status = plan_and_print(options, registered_planners(), subject,
-                                      [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
+    const std::vector<Plan> plans =
+        plan_and_print(options, registered_planners(), subject,
+                       [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
     if (const PlannerEntry* planner = find_planner(options.algorithm == "all" ? "hpopta" : options.algorithm))
         std::cout << effect_of_changes(options, *planner, problem);
-    if (!options.plot.empty()) plot_models(profile, options.plot);
-    return status;
+    if (!options.plot.empty()) plot_models(profile, plans, options.plot);
+    return 0;
 }
 
 int show_condition(const PlanOptions& options) {
@@ -221,9 +223,10 @@ int plan_instance(PlanOptions options) {
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
     }
     if (options.algorithm.empty()) options.algorithm = "ilp";
-    return plan_and_print(
-        options, registered_assignment_planners(), subject,
-        [&](const AssignmentPlannerEntry& planner) { return run_planner(planner, problem, options.time_limit_s); });
+    plan_and_print(options, registered_assignment_planners(), subject, [&](const AssignmentPlannerEntry& planner) {
+        return run_planner(planner, problem, options.time_limit_s);
+    });
+    return 0;
 }
 
 }  // namespace
@@ -274,7 +277,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     plan->add_flag("--json", options->json, "Print JSON");
     CLI::Option* plot =
-        plan->add_option("--plot", options->plot, "Draw the models over the measured speeds into this PNG file")
+        plan->add_option("--plot", options->plot,
+                         "Draw the models over the measured speeds, with the shares, into this PNG, SVG or PDF file")
             ->needs(profiles);
     plan->add_flag("--condition", options->condition,
                    "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
