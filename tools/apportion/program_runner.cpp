@@ -217,7 +217,7 @@ std::vector<RunReport> ProgramRunner::read_reports_of(const std::string& file, c
     }
     if (reports.empty())
         throw UserError(
-            fmt::format("{} submitted no load, so there is nothing to compare; a program has to run its "
+            fmt::format("{} submitted no load, so there is nothing to measure; a program has to run its "
                         "loads by apportion_load_submit and apportion_load_wait",
                         what));
     for (const RunReport& report : reports)

@@ -41,6 +41,7 @@ class Findings {
         drift();
         spikes();
         unlike_units();
+        if (const std::string unlike = unlike_cores(report_); !unlike.empty()) say(unlike);
         link();
         memory();
         waiting();
@@ -182,8 +183,9 @@ class Findings {
         const char* why = "transfers are not hidden behind computation";
         if (most->kind == kInMainMemory)
             why =
-                "it has no link, so other tasks or another load ran on it meanwhile, or the block's data were in use "
-                "elsewhere";
+                "it has no link, so other tasks, another load or another program ran on it meanwhile, or the block's "
+                "data "
+                "were in use elsewhere";
         else if (most->transfer_s > most->compute_s)
             why = "its link is saturated, or its blocks are too few to overlap transfers with computation";
         say(fmt::format("{} waited {} for data, {:.0f} % of the makespan and {:.2g} times as long as it computed: {}",
@@ -256,6 +258,26 @@ class Findings {
 
 std::vector<Finding> findings(const RunReport& report, const RunAccount& account) {
     return Findings(report, account).all();
+}
+
+std::string unlike_cores(const RunReport& report) {
+    struct Core {
+        double seconds_per_unit = 0;
+        std::string name;
+    };
+    std::vector<Core> cores;
+    for (const ReportedProcessor& processor : report.processors)
+        if (processor.kind == kInMainMemory && processor.units > 0 && processor.compute_s > 0)
+            cores.push_back({processor.compute_s / static_cast<double>(processor.units), processor.name});
+    if (cores.size() < 2) return "";
+    const auto [fastest, slowest] = std::ranges::minmax(cores, {}, &Core::seconds_per_unit);
+    const double ratio = slowest.seconds_per_unit / fastest.seconds_per_unit;
+    if (ratio < kUnlike * kUnlike) return "";
+    return fmt::format(
+        "under {} a unit took {} {:.3g} times as long as {}: units are not alike, or the cores are not; bounds and "
+        "plans "
+        "suppose that a processor's units are",
+        report.policy, slowest.name, ratio, fastest.name);
 }
 
 std::string why_nothing(const RunReport& report, std::size_t p) {

@@ -22,6 +22,10 @@ struct Finding {
 /// Failures, lost processors, drift, spikes, links, memory, waiting, blocks that are too small or too few, poor models.
 std::vector<Finding> findings(const RunReport& report, const RunAccount& account);
 
+/// A sentence where cores took so unlike times for a unit, each noisy by as much as nothing else explains, that units
+/// cannot be alike, or cores not; else empty. Without its full stop.
+std::string unlike_cores(const RunReport& report);
+
 /// Why processor p computed nothing.
 std::string why_nothing(const RunReport& report, std::size_t p);
 

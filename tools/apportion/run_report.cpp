@@ -227,6 +227,8 @@ RunReport run_report(const Json& report, const std::string& where) {
     own.planning_s = fields.seconds_if("planning_seconds").value_or(0);
     own.discarded_samples = fields.count_if("discarded_samples").value_or(0);
     own.policy_stalls = fields.count_if("policy_stalls").value_or(0);
+    for (const Json& node : fields.list("nodes"))
+        own.nodes.push_back(node.is_object() && node.contains("processors") ? run_report(node, where) : RunReport{});
     own.note = fields.text_if("note").value_or("");
     own.error = fields.text_if("error");
     return own;

@@ -71,6 +71,9 @@ struct RunReport {
     std::vector<ReportedLateBlock> late_blocks{};
     std::optional<ReportedChoice> choice{};
     std::vector<ReportedBlock> trace{};  ///< in the order in which they were handed out; empty: not reported
+    /// Of a load over nodes, which are its processors then: what each did inside; without processors where that is not
+    /// reported.
+    std::vector<RunReport> nodes{};
 };
 
 /// `where`: file and line, for messages. Throws UserError.

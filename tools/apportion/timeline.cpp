@@ -22,14 +22,30 @@ std::string shares_text(const ReportedDistribution& plan, const RunReport& repor
 class Builder {
   public:
     void add(const RunReport& report) {
-        std::vector<std::size_t> indices;
-        for (const ReportedProcessor& processor : report.processors) indices.push_back(index(processor.name));
         if (report.trace.empty() && report.units > 0)
             throw UserError(
                 fmt::format("the report of load '{}', run {}, has no blocks; let the program run with "
                             "APPORTION_TRACE=1",
                             report.load, report.run));
-        double last_s = report.makespan_s;
+        double last_s = std::max(report.makespan_s, add_blocks(report, ""));
+        // A node's clock begins when it is told of the run, at about the same time.
+        for (std::size_t node = 0; node < std::min(report.nodes.size(), report.processors.size()); ++node)
+            last_s = std::max(last_s, add_blocks(report.nodes[node], report.processors[node].name + ", "));
+        for (const ReportedDistribution& plan : report.distributions)
+            timeline_.decisions.push_back({now_s_ + plan.at_s, plan.reason, shares_text(plan, report),
+                                           plan.predicted_end_s ? now_s_ + *plan.predicted_end_s : -1});
+        timeline_.runs.push_back({report.load, report.policy, report.run, now_s_, now_s_ + report.makespan_s});
+        now_s_ += last_s;
+    }
+
+    Timeline take() { return std::move(timeline_); }
+
+  private:
+    /// Seconds since the run's begin when the last of them was home. `node`: what stands before its processors' names.
+    double add_blocks(const RunReport& report, const std::string& node) {
+        std::vector<std::size_t> indices;
+        for (const ReportedProcessor& processor : report.processors) indices.push_back(index(node + processor.name));
+        double last_s = 0;
         for (const ReportedBlock& block : report.trace) {
             TimelineBlock& own = timeline_.blocks.emplace_back();
             own.processor = indices[block.processor];
@@ -44,16 +60,9 @@ class Builder {
             own.given_back = block.given_back;
             last_s = std::max(last_s, own.home_s - now_s_);
         }
-        for (const ReportedDistribution& plan : report.distributions)
-            timeline_.decisions.push_back({now_s_ + plan.at_s, plan.reason, shares_text(plan, report),
-                                           plan.predicted_end_s ? now_s_ + *plan.predicted_end_s : -1});
-        timeline_.runs.push_back({report.load, report.policy, report.run, now_s_, now_s_ + report.makespan_s});
-        now_s_ += last_s;
+        return last_s;
     }
 
-    Timeline take() { return std::move(timeline_); }
-
-  private:
     std::size_t index(const std::string& name) {
         auto found = std::ranges::find(timeline_.processors, name);
         if (found == timeline_.processors.end()) found = timeline_.processors.insert(found, name);
