@@ -13,7 +13,7 @@ mkdir temporary
 export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache TMPDIR=$folder/temporary
 unset APPORTION_LEARN APPORTION_PROFILES
 
-cp "$bodies" bodies
+ln -s "$bodies" bodies
 "$apportion" compare --platform plbhec-ab --policies equal,plb-hec,hpopta,dmda --blocks 16 -- ./bodies 8000 2>error | tr -s ' ' >table ||
     fail "compare: $(cat error)"
 for text in '^bodies, on simulated platform plbhec-ab' '^ [0-9] hpopta' '^ [0-9] plb-hec' '^ [0-9] equal' '5 x bodies' \
