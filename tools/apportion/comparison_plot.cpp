@@ -84,7 +84,7 @@ class Picture {
         int at = bottom + kAxis;
         // All on one axis, so that they can be compared.
         for (const std::string& policy : drawn)
-            longest_s_ = std::max(longest_s_, comparison_.best_of(policy).median_run().report.makespan_s);
+            longest_s_ = std::max(longest_s_, comparison_.best_of(policy).median_run().whole.makespan_s);
         for (const std::string& policy : drawn) {
             timeline_of_policy(policy, at + kHeading, at + kHeading + time_row * rows);
             at += kHeading + time_row * rows + kAxis;
@@ -195,11 +195,11 @@ class Picture {
         script_ += "\n";
     }
 
-    int rows_of(const Configuration& c) const { return static_cast<int>(c.median_run().report.processors.size()); }
+    int rows_of(const Configuration& c) const { return static_cast<int>(c.median_run().whole.processors.size()); }
 
     void timeline_of_policy(const std::string& policy, int top, int bottom) {
         const Configuration& c = comparison_.best_of(policy);
-        const RunReport& report = c.median_run().report;
+        const RunReport& report = c.median_run().whole;
         const auto& processors = report.processors;
         std::vector<int> row_of(processors.size(), 0), colour_of(processors.size(), colours_.front());
         std::string tics;
@@ -213,12 +213,13 @@ class Picture {
                 tics += fmt::format("{}{} {}", rows ? ", " : "", gnuplot_text(name), rows);
                 ++rows;
             }
-        const auto& loads = c.median_run().loads;
-        const auto again = [](const LoadTimes& load) { return load.runs > 1; };
-        begin_panel(kLeft, 0.98, top, bottom, kHeading,
-                    fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy,
-                                std::ranges::any_of(loads, again) ? ", last run" : "", c.blocks(),
-                                loads.size() > 1 ? fmt::format(" of {} loads", loads.size()) : "", c.idle_percent()));
+        int runs = 0;
+        for (const LoadTimes& load : c.median_run().loads) runs += load.runs;
+        const bool all = report.units > c.median_run().report.units || runs == std::ssize(c.median_run().loads);
+        begin_panel(
+            kLeft, 0.98, top, bottom, kHeading,
+            fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy, all ? "" : ", last run", report.blocks,
+                        all && runs > 1 ? fmt::format(" in {} runs of loads", runs) : "", report.idle_percent));
         std::string blocks;
         for (const ReportedBlock& block : report.trace)
             if (!block.given_back)

@@ -12,6 +12,7 @@ namespace {
 /// Whether the cores' units differ by little in every report: what pictures need not tell apart.
 bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<std::size_t>& cores) {
     constexpr double kLittle = 0.1;        // of the mean
+    constexpr double kRounding = 0.01;     // likewise, of what was planned alike
     constexpr std::size_t kReadable = 16;  // names
     if (cores.size() > kReadable) return true;
     for (const RunReport* report : reports) {
@@ -23,9 +24,12 @@ bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<s
         if (units.empty()) continue;
         for (const double u : units) mean += u / static_cast<double>(units.size());
         const auto [least, most] = std::ranges::minmax(units);
-        // A block more or less is no difference.
-        const double block = static_cast<double>(report->units) / std::max(static_cast<double>(report->blocks), 1.0);
-        if (most - least > std::max(kLittle * mean, 1.01 * block)) return false;
+        // A block more or less is no difference, but where a processor has one block its size is meant.
+        const double blocks = std::max(static_cast<double>(report->blocks), 1.0);
+        const double block = static_cast<double>(report->units) / blocks;
+        const double rounding = std::max(kRounding * mean, static_cast<double>(report->granularity));
+        const bool planned = blocks <= static_cast<double>(processors.size());
+        if (most - least > (planned ? rounding : std::max(kLittle * mean, 1.01 * block))) return false;
     }
     return true;
 }

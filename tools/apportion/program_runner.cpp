@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kUserHasToChange = 2;  ///< exit status of an application
 constexpr const char* kSizePlace = "{size}";
+constexpr std::size_t kDrawnRuns = 4;  ///< more are the steps of an iteration, alike and too narrow to be seen
 
 enum class Flavour { real, simulated, over_nodes };
 
@@ -103,6 +104,13 @@ std::string complaint(const std::string& name, const ChildResult& result) {
 nlohmann::json printed_size(const std::string& output) {
     const nlohmann::json printed = nlohmann::json::parse(output, nullptr, false);
     return printed.is_object() ? printed.value("size", nlohmann::json()) : nlohmann::json();
+}
+
+/// Every run as a load of its own.
+std::vector<LoadRuns> one_by_one(const std::vector<RunReport>& reports) {
+    std::vector<LoadRuns> runs;
+    for (const RunReport& report : reports) runs.push_back({report.load, {&report}});
+    return runs;
 }
 
 LoadTimes times_of(const LoadRuns& load) {
@@ -258,6 +266,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     RunResult run;
     run.round = request.round;
     run.report = merged_report(loads);
+    run.whole = reports.size() <= kDrawnRuns ? merged_report(one_by_one(reports)) : run.report;
     for (const LoadRuns& load : loads) {
         run.loads.push_back(times_of(load));
         run.makespan_s += run.loads.back().seconds;

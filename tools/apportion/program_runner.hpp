@@ -59,6 +59,7 @@ struct RunResult {
     double makespan_s = 0;  ///< of all runs of all loads together
     nlohmann::json size{};  ///< as a bundled application understands it; else null
     RunReport report{};     ///< of the loads' last runs, merged
+    RunReport whole{};      ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
     std::vector<LoadTimes> loads{};
     std::vector<RunReport> last_reports{};  ///< of each load; only of a run that learns
 };
