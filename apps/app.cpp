@@ -17,6 +17,7 @@
 
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
+#include "apps/runs_line.hpp"
 #include "codelets/common/handicap.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
@@ -265,6 +266,7 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
     }
     Outcome outcome;
     std::vector<nlohmann::ordered_json> reports;
+    RunsLine line(home ? runs : 0);
     for (int run = 0; run < runs; ++run) {
         if (peer && home) outcome.peer_seconds.push_back(time_peer(*peer));
         if (home)
@@ -281,6 +283,7 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         const bool verified = options.verify && !kSimulated && home && (!advance || run == runs - 1);
         if (verified) keep_worst(outcome.verification, workloads.back()->verify());
         if (advance && !kSimulated) advance();
+        line.done();
     }
     outcome.policy = loads.front().policy();
     if (peer) outcome.peer_name = peer->name;

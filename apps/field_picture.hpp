@@ -9,8 +9,8 @@
 
 namespace apportion {
 
-/// Draws the largest value along x over y and z as a PNG file, which appears only when it is whole. Throws
-/// std::runtime_error.
-void draw_field(const std::string& file, const MpdataField& field);
+/// Draws the largest value along x over y and z, after so many steps, as a PNG, SVG or PDF file, which appears only
+/// when it is whole. Throws std::runtime_error.
+void draw_field(const std::string& file, const MpdataField& field, int steps);
 
 }  // namespace apportion

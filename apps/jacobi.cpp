@@ -16,6 +16,7 @@
 
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
+#include "apps/runs_line.hpp"
 #include "codelets/io/matrix_market.hpp"
 #include "codelets/io/npy.hpp"
 
@@ -128,6 +129,7 @@ Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, con
     double smallest_step = std::numeric_limits<double>::infinity();
     int smallest_at = 0;
     solver.restart();
+    RunsLine line(limit);
     for (int k = 1; k <= limit && !solution.converged; ++k) {
         solver.spoil_result();
         run_to_end(load, solver);
@@ -136,6 +138,7 @@ Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, con
         solution.seconds.push_back(load.seconds() + (starpu_timing_now() - begin_us) * 1e-6);
         solution.reports.push_back(report_of(load));
         solution.last = progress;
+        line.done();
         if (progress.step < smallest_step) smallest_step = progress.step, smallest_at = k;
         if (!std::isfinite(progress.step) || progress.step > kDivergence * smallest_step)
             throw std::runtime_error(

@@ -128,7 +128,7 @@ int advect(MpdataOptions options) {
                         mass_change, now.smallest, now.largest, before->smallest, before->largest);
         if (const std::string problem = broken(*before, now, *field, options.steps); !problem.empty())
             throw std::runtime_error(problem);
-        if (!options.picture.empty()) draw_field(options.picture, *field);
+        if (!options.picture.empty()) draw_field(options.picture, *field, options.steps);
     }
     return print_outcome(outcome, options.common, operations, std::move(head), title);
 }

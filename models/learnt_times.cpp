@@ -40,71 +40,40 @@ double interpolated_seconds(const std::vector<ProfilePoint>& points, double unit
     return left.seconds + part * (right->seconds - left.seconds);
 }
 
-LearntTimes::LearntTimes(std::vector<ProfilePoint> points) : points_(std::move(points)) {
-    while (points_.size() > kMostSizes) join_nearest_sizes();
-}
+namespace {
 
-/// Beside a size of about as many units the times compare; elsewhere, between a smaller and a larger one, the time
-/// should lie between theirs, however wide the gap.
-bool LearntTimes::contradicts(const ProfilePoint& block) const {
-    const auto right = std::ranges::lower_bound(points_, block.units, {}, &ProfilePoint::units);
-    const bool has_right = right != points_.end(), has_left = right != points_.begin();
-    const auto ratio_of_units = [&](const ProfilePoint& point) {
-        return static_cast<double>(block.units) / static_cast<double>(point.units);
+/// The two sizes of the smallest ratio become one on the line between them.
+void join_nearest_sizes(std::vector<ProfilePoint>& points) {
+    const auto ratio = [&points](std::size_t k) {
+        return static_cast<double>(points[k + 1].units) / static_cast<double>(points[k].units);
     };
-    const auto alike = [&](const ProfilePoint& point) {
-        const double ratio = ratio_of_units(point);
-        return std::max(ratio, 1 / ratio) <= kAlike;
-    };
-    double least_s = has_left ? (right - 1)->seconds : 0;
-    double most_s = has_right ? right->seconds : std::numeric_limits<double>::infinity();
-    if (has_right && alike(*right))
-        least_s = most_s = right->seconds * ratio_of_units(*right);
-    else if (has_left && alike(*(right - 1)))
-        least_s = most_s = (right - 1)->seconds * ratio_of_units(*(right - 1));
-    else if (!has_left || !has_right)
-        return false;
-    const double longest_s = std::max(block.seconds, points_.back().seconds);
-    const double excess_s = std::max(block.seconds - most_s, least_s - block.seconds);
-    return (block.seconds > kContradiction * most_s || kContradiction * block.seconds < least_s) &&
-           excess_s > kMatters * longest_s;
+    std::size_t nearest = 0;
+    for (std::size_t k = 1; k + 1 < points.size(); ++k)
+        if (ratio(k) < ratio(nearest)) nearest = k;
+    ProfilePoint& left = points[nearest];
+    const ProfilePoint right = points[nearest + 1];
+    // The larger one tells more of large blocks, which plans are made of; the largest stays the largest.
+    const bool last = nearest + 2 == points.size();
+    const auto both = static_cast<double>(left.units + right.units) / 2;
+    const auto units = last ? right.units : static_cast<std::int64_t>(std::llround(both));
+    const double seconds = interpolated_seconds(points, static_cast<double>(units));
+    left = {units,
+            seconds,
+            0,
+            left.repetitions + right.repetitions,
+            mean(left.in_s, 1, right.in_s, 1),
+            mean(left.out_s, 1, right.out_s, 1)};
+    points.erase(points.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
 }
 
-void LearntTimes::add(const ProfilePoint& block) {
-    if (block.units <= 0 || !is_time(block.seconds)) return;
-    if (contradicts(block)) {
-        const auto slower = [this](const ProfilePoint& other) {
-            return other.seconds > interpolated_seconds(points_, static_cast<double>(other.units));
-        };
-        if (!suspect_ || slower(*suspect_) != slower(block)) {
-            suspect_ = block;
-            return;
-        }
-        points_.clear();
-        merge(*suspect_);
-    }
-    suspect_.reset();
-    agreed_ = true;
-    merge(block);
-}
-
-void LearntTimes::end_process() {
-    if (suspect_ && !agreed_) {
-        points_.clear();
-        merge(*suspect_);
-    }
-    suspect_.reset();
-    agreed_ = false;
-}
-
-void LearntTimes::merge(const ProfilePoint& block) {
-    std::erase_if(points_, [&](const ProfilePoint& other) {
+void merge(std::vector<ProfilePoint>& points, const ProfilePoint& block) {
+    std::erase_if(points, [&](const ProfilePoint& other) {
         return other.units < block.units && other.seconds > kLongerThanMore * block.seconds;
     });
-    const auto here = std::ranges::lower_bound(points_, block.units, {}, &ProfilePoint::units);
-    if (here == points_.end() || here->units != block.units) {
-        points_.insert(here, {block.units, block.seconds, 0, 1, std::max(block.in_s, 0.0), std::max(block.out_s, 0.0)});
-        if (points_.size() > kMostSizes) join_nearest_sizes();
+    const auto here = std::ranges::lower_bound(points, block.units, {}, &ProfilePoint::units);
+    if (here == points.end() || here->units != block.units) {
+        points.insert(here, {block.units, block.seconds, 0, 1, std::max(block.in_s, 0.0), std::max(block.out_s, 0.0)});
+        if (points.size() > LearntTimes::kMostSizes) join_nearest_sizes(points);
         return;
     }
     const auto before = static_cast<double>(std::clamp<std::int64_t>(here->repetitions, 1, kLatest - 1));
@@ -115,28 +84,68 @@ void LearntTimes::merge(const ProfilePoint& block) {
     ++here->repetitions;
 }
 
-/// The two sizes of the smallest ratio become one on the line between them.
-void LearntTimes::join_nearest_sizes() {
-    const auto ratio = [this](std::size_t k) {
-        return static_cast<double>(points_[k + 1].units) / static_cast<double>(points_[k].units);
+enum class Verdict { contradicts, agrees, tells_nothing };
+
+/// Beside a size of about as many units the times compare, and can agree; elsewhere, between a smaller and a larger
+/// one, the time should lie between theirs, however wide the gap.
+Verdict verdict(const std::vector<ProfilePoint>& points, const ProfilePoint& block) {
+    const auto right = std::ranges::lower_bound(points, block.units, {}, &ProfilePoint::units);
+    const bool has_right = right != points.end(), has_left = right != points.begin();
+    const auto ratio_of_units = [&](const ProfilePoint& point) {
+        return static_cast<double>(block.units) / static_cast<double>(point.units);
     };
-    std::size_t nearest = 0;
-    for (std::size_t k = 1; k + 1 < points_.size(); ++k)
-        if (ratio(k) < ratio(nearest)) nearest = k;
-    ProfilePoint& left = points_[nearest];
-    const ProfilePoint right = points_[nearest + 1];
-    // The larger one tells more of large blocks, which plans are made of; the largest stays the largest.
-    const bool last = nearest + 2 == points_.size();
-    const auto both = static_cast<double>(left.units + right.units) / 2;
-    const auto units = last ? right.units : static_cast<std::int64_t>(std::llround(both));
-    const double seconds = interpolated_seconds(points_, static_cast<double>(units));
-    left = {units,
-            seconds,
-            0,
-            left.repetitions + right.repetitions,
-            mean(left.in_s, 1, right.in_s, 1),
-            mean(left.out_s, 1, right.out_s, 1)};
-    points_.erase(points_.begin() + static_cast<std::ptrdiff_t>(nearest) + 1);
+    const auto alike = [&](const ProfilePoint& point) {
+        const double ratio = ratio_of_units(point);
+        return std::max(ratio, 1 / ratio) <= kAlike;
+    };
+    double least_s = has_left ? (right - 1)->seconds : 0;
+    double most_s = has_right ? right->seconds : std::numeric_limits<double>::infinity();
+    const bool comparable = (has_right && alike(*right)) || (has_left && alike(*(right - 1)));
+    if (has_right && alike(*right))
+        least_s = most_s = right->seconds * ratio_of_units(*right);
+    else if (comparable)
+        least_s = most_s = (right - 1)->seconds * ratio_of_units(*(right - 1));
+    else if (!has_left || !has_right)
+        return Verdict::tells_nothing;
+    const double longest_s = std::max(block.seconds, points.back().seconds);
+    const double excess_s = std::max(block.seconds - most_s, least_s - block.seconds);
+    if (block.seconds <= kContradiction * most_s && kContradiction * block.seconds >= least_s)
+        return comparable ? Verdict::agrees : Verdict::tells_nothing;
+    return excess_s > kMatters * longest_s ? Verdict::contradicts : Verdict::tells_nothing;
+}
+
+}  // namespace
+
+LearntTimes::LearntTimes(std::vector<ProfilePoint> points) : points_(std::move(points)) {
+    while (points_.size() > kMostSizes) join_nearest_sizes(points_);
+}
+
+void LearntTimes::add(const ProfilePoint& block) {
+    if (block.units <= 0 || !is_time(block.seconds)) return;
+    const Verdict found = verdict(points_, block);
+    if (found == Verdict::contradicts) {
+        // What is set aside has to agree with itself, or it is as little to be believed.
+        if (!aside_.empty() && verdict(aside_, block) == Verdict::contradicts) {
+            aside_.clear();
+            contradicting_ = 0;
+        }
+        merge(aside_, block);
+        ++contradicting_;
+        return;
+    }
+    agreed_ = true;
+    if (found == Verdict::agrees) {
+        aside_.clear();
+        contradicting_ = 0;
+    }
+    merge(aside_.empty() ? points_ : aside_, block);
+}
+
+void LearntTimes::end_process() {
+    if (contradicting_ > 1 || (contradicting_ == 1 && !agreed_)) points_ = std::move(aside_);
+    aside_.clear();
+    contradicting_ = 0;
+    agreed_ = false;
 }
 
 }  // namespace apportion

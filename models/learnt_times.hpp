@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What the blocks of one processor took, block by block, over the runs of many processes: a bounded number of sizes
-// with their mean times. It follows the processor: of one size the latest block counts a quarter at least, a time that
-// contradicts what is known is set aside as a spike unless the next one does, too, and then all older ones go.
+// with their mean times. It follows the processor: of one size the latest block counts a quarter at least. Blocks that
+// contradict what is known are set aside, and decide nothing until the process ends. Either blocks agree with what is
+// known again meanwhile: then something was in the processor's way, and nothing is forgotten. Or two at least went on
+// contradicting it up to the end: then the processor is another one now, and what they took replaces all.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "models/profile_file.hpp"
@@ -24,19 +25,17 @@ class LearntTimes {
     /// finite. O(sizes).
     void add(const ProfilePoint& block);
 
-    /// The process ends. If nothing agreed with what was known before, its only block is believed.
+    /// The process ends: decides on the blocks that were set aside. If nothing agreed with what was known before, a
+    /// single one of them is believed.
     void end_process();
 
     const std::vector<ProfilePoint>& points() const { return points_; }
 
   private:
-    bool contradicts(const ProfilePoint& block) const;
-    void merge(const ProfilePoint& block);
-    void join_nearest_sizes();
-
     std::vector<ProfilePoint> points_;
-    std::optional<ProfilePoint> suspect_;  ///< a spike unless the next block confirms it
-    bool agreed_ = false;                  ///< a block of this process did, or there was nothing to agree with
+    std::vector<ProfilePoint> aside_;  ///< times since a block contradicted points_; empty: none does
+    int contradicting_ = 0;            ///< blocks among them
+    bool agreed_ = false;              ///< a block of this process did not contradict
 };
 
 /// Seconds of a block by the line through the neighbouring sizes; below the smallest and beyond the largest the speed

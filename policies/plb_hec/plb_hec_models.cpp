@@ -137,7 +137,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         entry.samples.assign(1, *entry.suspect);
         entry.pooled = false;
         entry.own = {};
-        --discarded_;
+        if (discarded_ > 0) --discarded_;  // the run before may have counted it
         verdict = SampleVerdict::changed;
     } else if (entry.samples.empty()) {
         entry.pooled = true;

@@ -30,7 +30,7 @@ TEST_CASE("times of one size become their mean, the latest four of them above al
     CHECK(times.points()[0].in_s == Approx(0.5));  // a transfer that was not seen changes nothing
 }
 
-TEST_CASE("one block that contradicts what is known is a spike, two in a row replace it") {
+TEST_CASE("one block that contradicts what is known is a spike, two up to the end of the process replace it") {
     LearntTimes times = line(1);
     times.add(block(40, 120));
     times.add(block(40, 40));
@@ -41,6 +41,36 @@ TEST_CASE("one block that contradicts what is known is a spike, two in a row rep
     times.end_process();
     CHECK(times.points().size() == 2);
     CHECK(interpolated_seconds(times.points(), 20) == Approx(60));
+}
+
+TEST_CASE("what was in a processor's way for some blocks makes nothing forgotten") {
+    LearntTimes times = line(1);
+    for (const std::int64_t units : {40, 60, 50, 30}) times.add(block(units, 3 * double(units)));
+    times.add(block(20, 20));
+    times.add(block(40, 40));
+    times.end_process();
+    REQUIRE(times.points().size() == 4);
+    for (const double units : {10.0, 20.0, 40.0, 80.0})
+        CHECK(interpolated_seconds(times.points(), units) == Approx(units));
+}
+
+TEST_CASE("a processor that became slower in the middle of a process is believed with all sizes since then") {
+    LearntTimes times = line(1);
+    for (const std::int64_t units : {20, 40}) times.add(block(units, double(units)));
+    for (const std::int64_t units : {80, 400, 40, 10}) times.add(block(units, 2 * double(units)));
+    times.end_process();
+    REQUIRE(times.points().size() == 4);
+    for (const double units : {10.0, 40.0, 80.0, 400.0})
+        CHECK(interpolated_seconds(times.points(), units) == Approx(2 * units));
+}
+
+TEST_CASE("blocks that contradict what is known and each other are spikes") {
+    LearntTimes times = line(1);
+    times.add(block(40, 120));
+    times.add(block(40, 12));
+    times.add(block(10'000, 10'000));  // tells nothing of the sizes that are known
+    times.end_process();
+    CHECK(interpolated_seconds(times.points(), 40) == Approx(40));
 }
 
 TEST_CASE("a process whose only block contradicts what is known is believed") {
@@ -57,6 +87,7 @@ TEST_CASE("sizes far from all others contradict nothing that lies between their 
     for (const std::int64_t units : {30, 60}) times.add(block(units, 5));  // a straight line says 1.3 and 1.6
     CHECK(times.points().size() == 4);
     for (int k = 0; k < 2; ++k) times.add(block(200, 17));
+    times.end_process();
     CHECK(times.points().front().units == 200);
 }
 

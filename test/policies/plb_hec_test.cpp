@@ -329,6 +329,17 @@ TEST_CASE("one slow block is a spike, two in a row are a change") {
     CHECK(models.discarded() == 1);
 }
 
+TEST_CASE("a slow block that the next run confirms is no spike of that run") {
+    PlbHecModels models;
+    const LoadDescription load = load_of({{"core 0", 0}});
+    models.begin(load);
+    for (Units units : {10, 20, 40, 80}) models.add(finished(0, units, 0.1 * double(units)));
+    CHECK(models.add(finished(0, 30, 6.0)) == SampleVerdict::spike);
+    models.begin(load);
+    CHECK(models.add(finished(0, 50, 10.0)) == SampleVerdict::changed);
+    CHECK(models.discarded() == 0);
+}
+
 TEST_CASE("a first block that was slow is set aside once the others agree without it") {
     PlbHecModels models;
     models.begin(load_of({{"core 0", 0}}));

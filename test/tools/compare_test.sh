@@ -6,37 +6,16 @@
 set -euo pipefail
 tool=$1
 fake=$2
+. "$(dirname "$0")/checks.sh"
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/build/real/{tools,apps} "$tree/build/simgrid/apps" "$tree/cache"
+mkdir -p "$tree"/build/real/{tools,apps} "$tree/build/simgrid/apps" "$tree/cache" "$tree/temporary"
 cp "$tool" "$tree/build/real/tools/apportion"
 cp "$fake" "$tree/build/real/apps/fake"
 cp "$fake" "$tree/build/simgrid/apps/fake"
 cd "$tree"
-export XDG_CACHE_HOME=$tree/cache
+export XDG_CACHE_HOME=$tree/cache TMPDIR=$tree/temporary
 apportion=$tree/build/real/tools/apportion
-failures=0
-
-fail() {
-    echo "FAILED: $1" >&2
-    failures=$((failures + 1))
-}
-# what is checked, the text that must be in the output, with single blanks, then a command that succeeds
-shows() {
-    local what=$1 text=$2 output
-    shift 2
-    output=$("$@" 2>&1 | tr -s ' ') || fail "$what: exit status $?: $output"
-    [[ $output == *"$text"* ]] || fail "$what: '$text' is not in: $output"
-}
-# what is checked, the text that must be in the message, then a command that fails with nothing on standard output
-refuses() {
-    local what=$1 text=$2 output
-    shift 2
-    if output=$("$@" 2>error); then fail "$what: it succeeded"; fi
-    [ -z "$output" ] || fail "$what: it printed $output"
-    [[ $(cat error) == *"$text"* ]] || fail "$what: '$text' is not in: $(cat error)"
-    [ "$(wc -l <error)" = 1 ] || fail "$what: more than one line: $(cat error)"
-}
 compare() { "$apportion" compare --app fake --size 1024 "$@"; }
 
 cat >tiny.toml <<'END'
@@ -81,24 +60,24 @@ shows "JSON has the seed" '"seed":9,' once --policies plb-hec --json --seed 9
 [ "$(once --policies dmda --json | grep -c '"choice":"default","best":false.*"choice":"sweep","best":true')" = 1 ] ||
     fail "JSON marks the default, the best and the rest of a sweep"
 
-refuses "a misspelt policy" "there is no policy plbhec (did you mean plb-hec?); choose from" compare --policies plbhec
-refuses "an unknown policy" "there is no policy fastest; choose from" compare --policies fastest
-refuses "a policy named twice" "--policies: dmda appears twice" compare --policies dmda,lws,dmda
-refuses "a missing application" "there is no such application for real runs; looked for" \
+refuses "a misspelt policy" 2 "there is no policy plbhec (did you mean plb-hec?); choose from" compare --policies plbhec
+refuses "an unknown policy" 2 "there is no policy fastest; choose from" compare --policies fastest
+refuses "a policy named twice" 2 "--policies: dmda appears twice" compare --policies dmda,lws,dmda
+refuses "a missing application" 2 "there is no such application for real runs; looked for" \
     "$apportion" compare --app nothing --size 1
 for size in 0 -3 many 4,0 1.5; do
-    refuses "size '$size'" "give whole numbers from 1 on" "$apportion" compare --app fake "--size=$size"
+    refuses "size '$size'" 2 "give whole numbers from 1 on" "$apportion" compare --app fake "--size=$size"
 done
-refuses "numbers of blocks that are none" "--blocks 8,x: give whole numbers" compare --blocks 8,x
-refuses "a malformed platform" "bad.toml:8: rate is -1, but must be from 1e-06 to" compare --platform bad.toml
-refuses "a missing platform" "there is no platform no-such" compare --platform no-such
-refuses "a platform without the kernel" "does not describe kernel \"fake\"" compare --policies plb-hec --platform plbhec-a
-refuses "an application that fails says why" "fake under prio failed: fake: the simulated disk is full" compare --policies prio
-refuses "a picture in a folder that is not there" "there is no folder" compare --plot "$tree/none/p.png"
-refuses "a picture of another kind" "pictures are PNG, SVG or PDF files" compare --plot p.jpg
-refuses "a timeline of no policy" "--timeline plbhec: it is none of the policies that are compared" compare --policies plb-hec --plot p.png --timeline plbhec
-refuses "a picture without gnuplot" "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
-refuses "a negative number of repetitions" "not in range" compare --repeat -1
+refuses "numbers of blocks that are none" 2 "--blocks 8,x: give whole numbers" compare --blocks 8,x
+refuses "a malformed platform" 2 "bad.toml:8: rate is -1, but must be from 1e-06 to" compare --platform bad.toml
+refuses "a missing platform" 2 "there is no platform no-such" compare --platform no-such
+refuses "a platform without the kernel" 2 "does not describe kernel \"fake\"" compare --policies plb-hec --platform plbhec-a
+refuses "an application that fails says why" 1 "fake under prio failed: fake: the simulated disk is full" compare --policies prio
+refuses "a picture in a folder that is not there" 2 "there is no folder" compare --plot "$tree/none/p.png"
+refuses "a picture of another kind" 2 "pictures are PNG, SVG or PDF files" compare --plot p.jpg
+refuses "a timeline of no policy" 2 "--timeline plbhec: it is none of the policies that are compared" compare --policies plb-hec --plot p.png --timeline plbhec
+refuses "a picture without gnuplot" 2 "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
+refuses "a negative number of repetitions" 2 "not in range" compare --repeat -1
 
 once --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture is drawn"
 [ "$(head -c 4 p.png | tail -c 3)" = PNG ] || fail "the picture is a PNG file"
@@ -135,19 +114,19 @@ shows "a program is run on a platform" "plbhec-a [x]" "$apportion" platform plbh
 cmp seven.toml again.toml || fail "the same seed draws the same machine"
 shows "a drawn machine is a platform" "random-7: random " "$apportion" platform seven.toml
 shows "the distribution is documented" "300 to 1000 times the fastest core" "$apportion" platform --help
-refuses "a negative seed" "--random: Value -1 not in range" "$apportion" platform --random -1
-refuses "a seed that is no number" "--random: Value seven not in range" "$apportion" platform --random seven
-refuses "a bundled machine that is to be drawn" "excludes --random" "$apportion" platform plbhec-a --random 7
-refuses "a list of what is to be drawn" "excludes --random" "$apportion" platform --list --random 7
-refuses "a file for nothing that is drawn" "--out requires --random" "$apportion" platform plbhec-a --out x.toml
-refuses "a file in a folder that is not there" "none/x.toml: cannot be written: No such file" \
+refuses "a negative seed" 2 "--random: Value -1 not in range" "$apportion" platform --random -1
+refuses "a seed that is no number" 2 "--random: Value seven not in range" "$apportion" platform --random seven
+refuses "a bundled machine that is to be drawn" 2 "excludes --random" "$apportion" platform plbhec-a --random 7
+refuses "a list of what is to be drawn" 2 "excludes --random" "$apportion" platform --list --random 7
+refuses "a file for nothing that is drawn" 2 "--out requires --random" "$apportion" platform plbhec-a --out x.toml
+refuses "a file in a folder that is not there" 2 "none/x.toml: cannot be written: No such file" \
     "$apportion" platform --random 7 --out none/x.toml
 mkfifo pipe
-refuses "a pipe in the place of a file" "pipe: exists and is not a regular file" "$apportion" platform --random 7 --out pipe
+refuses "a pipe in the place of a file" 2 "pipe: exists and is not a regular file" "$apportion" platform --random 7 --out pipe
 [ ! -e x.toml ] || fail "a refused draw leaves a file"
 
-refuses "a folder that cannot be made" "cannot be made" "$apportion" platform plbhec-a --generate tiny.toml/x
-refuses "a program that is not there" "cannot be run" "$apportion" platform plbhec-a ./nothing
-refuses "an unknown option" "--unknown" "$apportion" platform plbhec-a --unknown
+refuses "a folder that cannot be made" 2 "cannot be made" "$apportion" platform plbhec-a --generate tiny.toml/x
+refuses "a program that is not there" 2 "cannot be run" "$apportion" platform plbhec-a ./nothing
+refuses "an unknown option" 2 "--unknown" "$apportion" platform plbhec-a --unknown
 
-[ "$failures" = 0 ] || { echo "$failures checks failed" >&2; exit 1; }
+end_of_checks

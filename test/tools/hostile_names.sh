@@ -6,6 +6,7 @@
 set -euo pipefail
 tool=$1
 fake=$2
+. "$(dirname "$0")/checks.sh"
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree"/build/real/{tools,apps} "$tree/build/simgrid/apps" "$tree/work"
@@ -17,11 +18,6 @@ cp "$tree/build/real/apps/hostile" "$tree/build/simgrid/apps/hostile"
 cd "$tree/work"
 export XDG_CACHE_HOME=$tree/cache
 apportion=$tree/build/real/tools/apportion
-failures=0
-fail() {
-    echo "FAILED: $1" >&2
-    failures=$((failures + 1))
-}
 escape=$(printf '\033')
 # what is checked, the status, a text that must be in the output, then a command; no escape character may be in it
 said() {
@@ -99,4 +95,4 @@ said "an unknown policy" 2 'there is no policy' "$apportion" compare --app fake 
 said "an unknown platform" 2 'there is no platform' "$apportion" platform nowhere
 said "an unknown planner" 2 'is no planner here' "$apportion" plan --profiles names.csv --units 2 --algorithm best
 said "an application that fails" 1 'the simulated disk is full' "$apportion" compare --app fake --size 8 --policies prio
-[ "$failures" = 0 ] || { echo "$failures checks failed" >&2; exit 1; }
+end_of_checks

@@ -4,14 +4,10 @@
 # manual.sh APPORTION: man pages and completion have what the parser has, and are well-formed.
 set -euo pipefail
 apportion=$(realpath "$1")
+. "$(dirname "$0")/checks.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-failures=0
-fail() {
-    echo "FAILED: $1" >&2
-    failures=$((failures + 1))
-}
 "$apportion" generate --bash >completion || fail "no completion"
 bash -n completion || fail "the completion is no bash"
 commands=$("$apportion" --help | sed -n '/^Subcommands:/,$s/^  \([a-z]*\) .*/\1/p')
@@ -53,4 +49,4 @@ for command in "" $commands; do
     "$apportion" $command --help >/dev/null || fail "$command --help"
 done
 [[ $("$apportion" --version) =~ ^apportion\ [0-9.]+$ ]] || fail "--version"
-[ "$failures" = 0 ] || { echo "$failures checks failed" >&2; exit 1; }
+end_of_checks

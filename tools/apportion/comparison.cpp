@@ -111,8 +111,8 @@ const RunResult& Configuration::median_run() const {
     std::ranges::stable_sort(sorted, {}, [](const RunResult* run) { return run->makespan_s; });
     return *sorted[(sorted.size() - 1) / 2];
 }
-std::int64_t Configuration::blocks() const { return median_run().report.at("blocks"); }
-double Configuration::idle_percent() const { return median_run().report.at("idle_percent"); }
+std::int64_t Configuration::blocks() const { return median_run().report.blocks; }
+double Configuration::idle_percent() const { return median_run().report.idle_percent; }
 
 const Configuration& Comparison::default_of(const std::string& policy) const {
     return *std::ranges::find(configurations, policy, &Configuration::policy);
@@ -132,8 +132,8 @@ std::vector<std::string> Comparison::policies() const {
     return names;
 }
 
-std::vector<const nlohmann::json*> Comparison::best_reports() const {
-    std::vector<const nlohmann::json*> reports;
+std::vector<const RunReport*> Comparison::best_reports() const {
+    std::vector<const RunReport*> reports;
     for (const std::string& policy : policies()) reports.push_back(&best_of(policy).median_run().report);
     return reports;
 }
@@ -174,17 +174,15 @@ bool is_swept(const std::string& policy) {
     return !entry || entry->fixed_blocks;
 }
 
-std::vector<std::int64_t> automatic_blocks(const nlohmann::json& report) {
+std::vector<std::int64_t> automatic_blocks(const RunReport& report) {
     constexpr std::int64_t kMostPerProcessor = 128;
-    const std::int64_t units = report.at("units");
-    const std::int64_t granularity = report.at("granularity");
-    const auto processors = static_cast<std::int64_t>(report.at("processors").size());
+    const std::int64_t units = report.units;
+    const auto processors = static_cast<std::int64_t>(report.processors.size());
     std::int64_t largest_block = units;
-    for (const auto& processor : report.at("processors"))
-        if (const auto room = processor.find("memory_units"); room != processor.end() && room->is_number())
-            largest_block = std::min(largest_block, room->get<std::int64_t>());
+    for (const ReportedProcessor& processor : report.processors)
+        largest_block = std::min(largest_block, processor.memory_units.value_or(units));
     const std::int64_t fewest = largest_block > 0 ? whole_division_up(units, largest_block) : units;
-    const std::int64_t most = std::min(kMostPerProcessor * processors, units / std::max<std::int64_t>(granularity, 1));
+    const std::int64_t most = std::min(kMostPerProcessor * processors, units / report.granularity);
     std::set<std::int64_t> result;
     if (fewest > 1 && fewest <= most) result.insert(fewest);
     for (std::int64_t blocks = 1; blocks <= most; blocks *= 2)
@@ -209,7 +207,7 @@ Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, RunP
     comparison.cpus_of_others = load.cpus_of_others();
     const RunResult& first = comparison.configurations.front().median_run();
     comparison.size = first.size;
-    comparison.units = first.report.at("units");
+    comparison.units = first.report.units;
     find_bound(comparison, runner);
     compare_loads(comparison);
     return comparison;

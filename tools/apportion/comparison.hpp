@@ -78,7 +78,7 @@ struct Comparison {
     const Configuration& default_of(const std::string& policy) const;  ///< or the only one
     const Configuration& best_of(const std::string& policy) const;
     std::vector<std::string> policies() const;
-    std::vector<const nlohmann::json*> best_reports() const;  ///< of best_of() all policies
+    std::vector<const RunReport*> best_reports() const;  ///< of best_of() all policies
 
     /// Of the policies' best configurations, in the order of policies().
     Order order() const;
@@ -95,7 +95,7 @@ bool is_swept(const std::string& policy);
 /// Powers of two from a quarter of the number of processors to 128 times that number, of which every block is at least
 /// a granule and fits every processor's memory, as a report of the load tells; and the smallest number for which they
 /// fit.
-std::vector<std::int64_t> automatic_blocks(const nlohmann::json& report);
+std::vector<std::int64_t> automatic_blocks(const RunReport& report);
 
 /// The size of the problem as an application reports it, for the platform's time functions.
 simulated::KernelSize simulated_size(const nlohmann::json& size);

@@ -8,6 +8,7 @@
 
 #include "tools/apportion/comparison_output.hpp"
 #include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_findings.hpp"
 
 namespace apportion {
 
@@ -33,6 +34,7 @@ class Conclusions {
         tell_ending();
         tell_outliers();
         tell_load();
+        tell_unlike_units();
         tell_choice_of_auto();
         tell_losses();
         for (const std::string& note : comparison_.notes) say(note);
@@ -108,22 +110,26 @@ class Conclusions {
                             comparison_.cpus_of_others, cpus));
     }
 
+    void tell_unlike_units() {
+        for (const std::string& policy : policies_)
+            if (const std::string text = unlike_cores(comparison_.best_of(policy).median_run().report); !text.empty())
+                return say(text + ".");
+    }
+
     void tell_choice_of_auto() {
         if (std::ranges::find(policies_, "auto") == policies_.end()) return;
-        const nlohmann::json& report = comparison_.best_of("auto").median_run().report;
-        if (const std::string text = describe_choice(report); !text.empty()) say(text + ".");
+        if (const std::string text = describe_choice(comparison_.best_of("auto").median_run().report); !text.empty())
+            say(text + ".");
     }
 
     /// A line for every policy whose (first) median run went on without a processor: the first one, and how many more.
     void tell_losses() {
         for (const std::string& policy : policies_) {
-            const nlohmann::json& report = comparison_.default_of(policy).median_run().report;
-            const auto all = report.value("lost_processors", nlohmann::json::array());
+            const std::vector<ReportedLoss>& all = comparison_.default_of(policy).median_run().report.losses;
             if (all.empty()) continue;
-            const nlohmann::json& lost = all.front();
-            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy,
-                                           lost.value("name", ""), lost.value("at_seconds", 0.0),
-                                           lost.value("reason", ""), lost.value("units_given_back", std::int64_t{0}));
+            const ReportedLoss& lost = all.front();
+            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy, lost.name,
+                                           lost.at_s, lost.reason, lost.units_given_back);
             if (all.size() > 1) text += fmt::format("; then {} more of its processors", all.size() - 1);
             say(text);
         }

@@ -38,8 +38,7 @@ Json loads_json(const RunResult& run) {
 Json run_json(const Comparison& comparison, const Configuration& c) {
     const Interval interval = median_interval(c.seconds());
     Json units = Json::object(), raw = Json::array();
-    for (const auto& processor : c.median_run().report.at("processors"))
-        units[processor.at("name").get<std::string>()] = processor.at("units");
+    for (const ReportedProcessor& processor : c.median_run().report.processors) units[processor.name] = processor.units;
     for (const RunResult& run : c.runs) raw.push_back({{"round", run.round}, {"seconds", run.makespan_s}});
     Json run{{"policy", c.policy},
              {"blocks", c.blocks()},

@@ -19,17 +19,38 @@ constexpr int kWidth = 1600;
 constexpr int kTitle = 60, kHeading = 70, kAxis = 60;  ///< heights in pixels
 constexpr int kBarRow = 30, kTimeRow = 22, kKeyRow = 18;
 constexpr int kLongestTimeline = 6000;
+constexpr double kLeft = 0.18;  ///< of the width, for names of policies and processors
 
 constexpr const char* kBarColour = "#4477aa";
 constexpr const char* kDefaultColour = "#bbbbbb";
 constexpr const char* kBoundColour = "#aa3377";
 constexpr const char* kTravelColour = "#dddddd";
 
-/// Of processors, in the order of their groups; then again. Paul Tol's "muted", safe for all kinds of colour blindness.
+/// Of processors, in the order of their groups. Paul Tol's "muted", safe for all kinds of colour blindness.
 constexpr std::array kColours = {0x332288, 0x88ccee, 0x44aa99, 0x117733, 0x999933,
                                  0xddcc77, 0xcc6677, 0x882255, 0xaa4499, 0xbbbbbb};
 
-int colour(std::size_t group) { return kColours[group % kColours.size()]; }
+/// Colours of the groups: each its own. Where there are more, cores, which come first, have shades from dark to light,
+/// and devices the colours.
+std::vector<int> colours_of(const std::vector<ProcessorGroup>& groups) {
+    constexpr std::array kDark = {0x22, 0x33, 0x55}, kLight = {0xcc, 0xdd, 0xee};
+    const auto is_core = [](const ProcessorGroup& group) { return group.name.starts_with("CPU "); };
+    const auto cores = static_cast<std::size_t>(std::ranges::count_if(groups, is_core));
+    std::vector<int> colours;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (groups.size() <= kColours.size() || g >= cores) {
+            const std::size_t before = groups.size() <= kColours.size() ? 0 : cores;
+            colours.push_back(kColours[(g - before) % kColours.size()]);
+            continue;
+        }
+        const double part = cores > 1 ? static_cast<double>(g) / static_cast<double>(cores - 1) : 0;
+        int shade = 0;
+        for (std::size_t k = 0; k < kDark.size(); ++k)
+            shade = 256 * shade + static_cast<int>(std::lround(kDark[k] + part * (kLight[k] - kDark[k])));
+        colours.push_back(shade);
+    }
+    return colours;
+}
 
 /// A picture that grows downwards, panel by panel; places are pixels from its top.
 class Picture {
@@ -37,7 +58,8 @@ class Picture {
     explicit Picture(const Comparison& comparison)
         : comparison_(comparison),
           ranked_(ranked_policies(comparison, comparison.order())),
-          groups_(processor_groups(comparison.best_reports())) {}
+          groups_(processor_groups(comparison.best_reports())),
+          colours_(colours_of(groups_)) {}
 
     void draw_into(const std::string& file, const std::string& timeline) {
         std::vector<std::string> drawn{ranked_.front()};
@@ -60,6 +82,9 @@ class Picture {
         makespans(top, bottom, heading);
         shares(top, bottom, heading);
         int at = bottom + kAxis;
+        // All on one axis, so that they can be compared.
+        for (const std::string& policy : drawn)
+            longest_s_ = std::max(longest_s_, comparison_.best_of(policy).median_run().whole.makespan_s);
         for (const std::string& policy : drawn) {
             timeline_of_policy(policy, at + kHeading, at + kHeading + time_row * rows);
             at += kHeading + time_row * rows + kAxis;
@@ -99,10 +124,10 @@ class Picture {
     }
 
     void makespans(int top, int bottom, int heading) {
-        begin_panel(0.15, 0.6, top, bottom, heading, "Makespan");
+        begin_panel(kLeft, 0.6, top, bottom, heading, "Makespan");
         script_ += fmt::format(
-            "set key at screen 0.15,{} left top vertical maxcols 1 maxrows {} Left reverse samplen 1.5 font ',10'\n",
-            y(top - heading + kHeading / 2), drawn_of_makespans());
+            "set key at screen {},{} left top vertical maxcols 1 maxrows {} Left reverse samplen 1.5 font ',10'\n",
+            kLeft, y(top - heading + kHeading / 2), drawn_of_makespans());
         std::string bars, tics;
         double longest = 0;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
@@ -150,11 +175,11 @@ class Picture {
         begin_panel(0.63, 0.84, top, bottom, heading, "Share of the units");
         std::string boxes;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
-            const nlohmann::json& report = comparison_.best_of(ranked_[i]).median_run().report;
+            const RunReport& report = comparison_.best_of(ranked_[i]).median_run().report;
             double below = 0;
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 const double share = share_percent(report, groups_[g]);
-                boxes += fmt::format("{} {} {} {}\n", i, below, below + share, colour(g));
+                boxes += fmt::format("{} {} {} {}\n", i, below, below + share, colours_[g]);
                 below += share;
             }
         }
@@ -166,48 +191,44 @@ class Picture {
         script_ += "plot $shares using ($2+$3)/2:1:2:3:($1-0.36):($1+0.36):4 with boxxyerror fc rgb variable notitle";
         for (std::size_t g = 0; g < groups_.size(); ++g)
             script_ +=
-                fmt::format(", NaN with boxes fc rgb '#{:06x}' title {}", colour(g), gnuplot_text(groups_[g].name));
+                fmt::format(", NaN with boxes fc rgb '#{:06x}' title {}", colours_[g], gnuplot_text(groups_[g].name));
         script_ += "\n";
     }
 
-    int rows_of(const Configuration& c) const {
-        return static_cast<int>(c.median_run().report.at("processors").size());
-    }
+    int rows_of(const Configuration& c) const { return static_cast<int>(c.median_run().whole.processors.size()); }
 
     void timeline_of_policy(const std::string& policy, int top, int bottom) {
         const Configuration& c = comparison_.best_of(policy);
-        const nlohmann::json& report = c.median_run().report;
-        const auto& processors = report.at("processors");
-        std::vector<int> row_of(processors.size(), 0), colour_of(processors.size(), colour(0));
+        const RunReport& report = c.median_run().whole;
+        const auto& processors = report.processors;
+        std::vector<int> row_of(processors.size(), 0), colour_of(processors.size(), colours_.front());
         std::string tics;
         int rows = 0;
         for (std::size_t g = 0; g < groups_.size(); ++g)
             for (const std::size_t p : groups_[g].processors) {
                 if (p >= processors.size()) continue;
                 row_of[p] = rows;
-                colour_of[p] = colour(g);
-                const std::string name =
-                    groups_[g].processors.size() > 1 ? processors[p].at("name").get<std::string>() : groups_[g].name;
+                colour_of[p] = colours_[g];
+                const std::string name = groups_[g].processors.size() > 1 ? processors[p].name : groups_[g].name;
                 tics += fmt::format("{}{} {}", rows ? ", " : "", gnuplot_text(name), rows);
                 ++rows;
             }
-        const auto& loads = c.median_run().loads;
-        begin_panel(0.15, 0.98, top, bottom, kHeading,
-                    fmt::format("{} over time: {} blocks{}, {:.1f} % idle", policy, c.blocks(),
-                                loads.size() > 1 ? fmt::format(" of {} loads", loads.size()) : "", c.idle_percent()));
+        int runs = 0;
+        for (const LoadTimes& load : c.median_run().loads) runs += load.runs;
+        const bool all = report.units > c.median_run().report.units || runs == std::ssize(c.median_run().loads);
+        begin_panel(
+            kLeft, 0.98, top, bottom, kHeading,
+            fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy, all ? "" : ", last run", report.blocks,
+                        all && runs > 1 ? fmt::format(" in {} runs of loads", runs) : "", report.idle_percent));
         std::string blocks;
-        for (const auto& block : report.value("trace", nlohmann::json::array())) {
-            if (block.value("given_back", false)) continue;
-            const auto p = block.at("processor").get<std::size_t>();
-            blocks += fmt::format("{} {} {} {} {} {}\n", row_of[p], block.at("given").get<double>(),
-                                  block.at("start").get<double>(), block.at("end").get<double>(),
-                                  block.at("home").get<double>(), colour_of[p]);
-        }
-        const double makespan_s = report.at("makespan_seconds");
+        for (const ReportedBlock& block : report.trace)
+            if (!block.given_back)
+                blocks += fmt::format("{} {} {} {} {} {}\n", row_of[block.processor], block.given_s, block.start_s,
+                                      block.end_s, block.home_s, colour_of[block.processor]);
         script_ += fmt::format(
             "$blocks << EOD\n{}EOD\nset ytics ({}) scale 0\nset yrange [{}:-0.5]\nset xrange [0:{}]\n"
             "set xlabel 'seconds'\nset style fill solid border rgb 'white'\n",
-            blocks, tics, rows - 0.5, makespan_s * 1.01);
+            blocks, tics, rows - 0.5, longest_s_ * 1.01);
         script_ += fmt::format(
             "plot $blocks using ($2+$5)/2:1:2:5:($1-0.1):($1+0.1) with boxxyerror fc rgb '{}' fs solid "
             "noborder notitle",
@@ -222,8 +243,10 @@ class Picture {
     const Comparison& comparison_;
     std::vector<std::string> ranked_;
     std::vector<ProcessorGroup> groups_;
+    std::vector<int> colours_;  ///< of the groups
     std::string script_;
     int height_ = 0;
+    double longest_s_ = 0;     ///< of the runs that are drawn over time
     bool first_panel_ = true;  ///< which has the picture's title, too
 };
 

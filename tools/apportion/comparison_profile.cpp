@@ -28,7 +28,7 @@ bool needs_profile(const std::string& policy) {
     return plans_from_profile(policy) && policy != "auto" && policy != "imbalance";
 }
 
-std::string problem_of(const nlohmann::json& report, const ProgramRunner& runner) {
+std::string problem_of(const RunReport& report, const ProgramRunner& runner) {
     return find_recorded_times(profile_request(report), runner.machine()).problem;
 }
 
@@ -42,7 +42,7 @@ void record_here(const std::string& app, const std::string& size, const std::str
 }
 
 /// Empty, or why the program does not take it.
-std::string record_application(const ProgramRunner& runner, const std::string& platform, const nlohmann::json& report,
+std::string record_application(const ProgramRunner& runner, const std::string& platform, const RunReport& report,
                                const std::string& file, RunProgress& progress) {
     progress.begin("recording a profile");
     const std::string& size = runner.command().size;
@@ -69,7 +69,7 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     : policies_(std::move(policies)) {
     if (std::ranges::none_of(policies_, plans_from_profile)) return;
     progress.begin("which profile is there");
-    const nlohmann::json report = runner.run({.policy = "equal"}).report;
+    const RunReport report = runner.run({.policy = "equal"}).report;
     std::string problem = problem_of(report, runner);
     if (problem.empty()) return;
     problem = record(runner, platform, report, progress);
@@ -91,7 +91,7 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
         notes_.push_back(fmt::format("left out are {}, which need a profile: {}", left_out, problem));
 }
 
-std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform, const nlohmann::json& report,
+std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
                                       RunProgress& progress) {
     folder_.emplace();
     std::string problem;

@@ -29,7 +29,7 @@ class ComparisonProfile {
 
   private:
     /// Empty, or why the profile is not usable.
-    std::string record(ProgramRunner& runner, const std::string& platform, const nlohmann::json& report,
+    std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
                        RunProgress& progress);
 
     std::vector<std::string> policies_, notes_;

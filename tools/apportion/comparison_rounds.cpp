@@ -91,11 +91,11 @@ void ComparisonRounds::run_first() {
 
 void ComparisonRounds::add_sweep() {
     std::vector<Configuration> all;
-    const nlohmann::json& report = comparison_.configurations.front().runs.front().report;
+    const RunReport& report = comparison_.configurations.front().runs.front().report;
     const std::vector<std::int64_t> tried =
         comparison_.plan.blocks.empty() ? automatic_blocks(report) : comparison_.plan.blocks;
-    units_ = report.at("units");
-    granularity_ = report.at("granularity");
+    units_ = report.units;
+    granularity_ = report.granularity;
     for (Configuration& c : comparison_.configurations) {
         Configuration& first = all.emplace_back(std::move(c));
         if (first.choice != Choice::default_size) continue;

@@ -39,17 +39,14 @@ std::string overview(const std::vector<LoadRuns>& loads) {
                      {"last", true},
                      {"together", true}});
     for (const LoadRuns& load : loads) {
-        const auto seconds = [](const nlohmann::json& report) {
-            return seconds_text(report.at("makespan_seconds").get<double>());
-        };
-        table.add({load.name, load.last().at("policy"), std::to_string(load.last().at("units").get<std::int64_t>()),
-                   std::to_string(load.reports.size()), seconds(*load.reports.front()), seconds(load.last()),
-                   seconds_text(load.seconds())});
+        table.add({load.name, load.last().policy, std::to_string(load.last().units),
+                   std::to_string(load.reports.size()), seconds_text(load.reports.front()->makespan_s),
+                   seconds_text(load.last().makespan_s), seconds_text(load.seconds())});
     }
     return table.text(terminal_columns(STDOUT_FILENO));
 }
 
-const nlohmann::json& chosen_run(const LoadRuns& load, const ExplainOptions& options) {
+const RunReport& chosen_run(const LoadRuns& load, const ExplainOptions& options) {
     if (options.run == 0) return load.last();
     if (options.run > static_cast<int>(load.reports.size()))
         throw UserError(fmt::format("--run {}: the file has {} run{} of load {}", options.run, load.reports.size(),
@@ -58,7 +55,7 @@ const nlohmann::json& chosen_run(const LoadRuns& load, const ExplainOptions& opt
 }
 
 int explain_command(const ExplainOptions& options) {
-    const std::vector<nlohmann::json> reports = read_reports(options.file);
+    const std::vector<RunReport> reports = read_reports(options.file);
     const std::vector<LoadRuns> all = loads_of(reports);
     std::vector<const LoadRuns*> loads;
     std::vector<std::string> names;
@@ -69,16 +66,16 @@ int explain_command(const ExplainOptions& options) {
     if (loads.empty())
         throw UserError(fmt::format("--load {}: {} has no such load{}; it has {}", options.load, options.file,
                                     did_you_mean(options.load, names), fmt::join(names, ", ")));
-    std::vector<const nlohmann::json*> runs;  // before anything is printed: one may not be there
+    std::vector<const RunReport*> runs;  // before anything is printed: one may not be there
     for (const LoadRuns* load : loads) runs.push_back(&chosen_run(*load, options));
     if (options.json) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
-        for (const nlohmann::json* run : runs) list.push_back(explanation_json(*run));
+        for (const RunReport* run : runs) list.push_back(explanation_json(*run));
         std::cout << list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
         return 0;
     }
     if (reports.size() > 1) std::cout << overview(all) << '\n';
-    for (const nlohmann::json* run : runs) std::cout << (run == runs.front() ? "" : "\n") << explanation_text(*run);
+    for (const RunReport* run : runs) std::cout << (run == runs.front() ? "" : "\n") << explanation_text(*run);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -21,8 +22,6 @@ namespace apportion {
 
 namespace {
 
-using Json = nlohmann::json;
-
 /// A second of any of them is a second of the makespan.
 struct Entry {
     const char* name;
@@ -35,15 +34,12 @@ constexpr Entry kEntries[] = {
     {"policy", "for a block", &ProcessorAccount::policy_s},  {"home", "results home", &ProcessorAccount::home_s},
     {"end", "at the end", &ProcessorAccount::end_s}};
 
-std::string title(const Json& report, const RunAccount& account) {
-    std::string text = fmt::format("{}: {} units under {} took {} in {} block{}", report.at("load").get<std::string>(),
-                                   report.at("units").get<std::int64_t>(), report.at("policy").get<std::string>(),
-                                   seconds_text(account.makespan_s), report.at("blocks").get<std::int64_t>(),
-                                   report.at("blocks").get<std::int64_t>() == 1 ? "" : "s");
-    if (report.at("run").get<int>() > 1) text += fmt::format(", as run {} of the load", report.at("run").get<int>());
-    const double bound =
-        report.value("lower_bound_seconds", Json()).is_number() ? report.at("lower_bound_seconds").get<double>() : 0;
-    if (bound > 0)
+std::string title(const RunReport& report, const RunAccount& account) {
+    std::string text =
+        fmt::format("{}: {} units under {} took {} in {} block{}", report.load, report.units, report.policy,
+                    seconds_text(account.makespan_s), report.blocks, report.blocks == 1 ? "" : "s");
+    if (report.run > 1) text += fmt::format(", as run {} of the load", report.run);
+    if (const double bound = report.lower_bound_s.value_or(0); bound > 0)
         text += fmt::format(": {:.3g} times the measured bound of {}", account.makespan_s / bound, seconds_text(bound));
     return text + ".";
 }
@@ -108,62 +104,64 @@ std::string fastest_sentence(const RunAccount& account) {
     if (sum <= 0) return "";
     const auto n = static_cast<double>(units);
     std::string text = fmt::format(
-        "At the speeds of this run perfectly divided work would take {}; one more processor like {} would make it {}",
-        seconds_text(n / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
+        "At the speeds of this run perfectly divided work would take {}, {} more for each unit more; one more "
+        "processor "
+        "like {} would make it {}",
+        seconds_text(n / sum), seconds_text(1 / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
     if (sum > fastest.first * (1 + 1e-9))
         text += fmt::format(", and without it it would be {}", seconds_text(n / (sum - fastest.first)));
     return text + ".";
 }
 
-std::map<std::string, double> predictions(const Json& report) {
-    std::map<std::string, double> predicted = predicted_makespans(report);
-    const Json choice = report.value("choice", Json());
-    if (!predicted.empty() || !choice.is_object()) return predicted;
-    const Json of_auto = choice.value("predicted_seconds", Json::object());
-    for (const auto& [policy, seconds] : of_auto.items())
-        if (seconds.is_number()) predicted[policy] = seconds;
-    return predicted;
+std::map<std::string, double> predictions(const RunReport& report) {
+    const std::map<std::string, double> predicted = predicted_makespans(report);
+    return predicted.empty() && report.choice ? report.choice->predicted_s : predicted;
 }
 
-std::string prediction_table(const Json& report) {
+std::string prediction_table(const RunReport& report) {
     const std::map<std::string, double> predicted = predictions(report);
     if (predicted.empty()) return "";
     std::vector<std::pair<double, std::string>> sorted;
     for (const auto& [policy, seconds] : predicted) sorted.emplace_back(seconds, policy);
     std::ranges::sort(sorted);
     TextTable rows({{"policy", false}, {"predicted", true}, {"x of this run", true}});
-    const double makespan_s = report.at("makespan_seconds");
     for (const auto& [seconds, policy] : sorted)
-        rows.add({policy, seconds_text(seconds), makespan_s > 0 ? fmt::format("{:.3f}", seconds / makespan_s) : "-"});
+        rows.add({policy, seconds_text(seconds),
+                  report.makespan_s > 0 ? fmt::format("{:.3f}", seconds / report.makespan_s) : "-"});
     return "\nBy the recorded profile, without transfers, the policies would take\n" +
            rows.text(terminal_columns(STDOUT_FILENO));
 }
 
-std::vector<std::string> first_sentences(const Json& report, const RunAccount& account) {
+/// Empty where it is not known.
+std::string cost_text(double cost_s, double makespan_s) {
+    if (!std::isfinite(cost_s) || cost_s <= 0 || makespan_s <= 0) return "";
+    return fmt::format(" (at most {} of the makespan, {:.2g} %)", seconds_text(cost_s), 100 * cost_s / makespan_s);
+}
+
+std::vector<std::string> first_sentences(const RunReport& report, const RunAccount& account) {
     std::vector<std::string> sentences{title(report, account), binding_sentence(account)};
-    const std::vector<std::string> facts = suspicious_facts(report, account);
-    if (facts.empty()) sentences.emplace_back("Nothing looks suspicious.");
-    for (const std::string& fact : facts)
-        sentences.push_back((fact == facts.front() ? "To be looked at first: " : "Also: ") + fact + ".");
+    const std::vector<Finding> found = findings(report, account);
+    if (found.empty()) sentences.emplace_back("Nothing looks suspicious.");
+    for (const Finding& finding : found)
+        sentences.push_back((&finding == &found.front() ? "To be looked at first: " : "Also: ") + finding.sentence +
+                            cost_text(finding.cost_s, account.makespan_s) + ".");
     if (const std::string choice = describe_choice(report); !choice.empty()) sentences.push_back(choice + ".");
     return sentences;
 }
 
-std::vector<std::string> last_sentences(const Json& report, const RunAccount& account) {
+std::vector<std::string> last_sentences(const RunReport& report, const RunAccount& account) {
     std::vector<std::string> sentences;
     for (std::size_t p = 0; p < account.processors.size(); ++p)
         if (account.processors[p].units == 0)
             sentences.push_back(fmt::format("{} got nothing: {}.", account.processors[p].name, why_nothing(report, p)));
     if (const std::string fastest = fastest_sentence(account); !fastest.empty()) sentences.push_back(fastest);
-    const Json note = report.value("note", Json());
-    if (note.is_string() && !note.get<std::string>().empty())
-        sentences.push_back("Note of the run: " + note.get<std::string>());
+    if (!report.note.empty()) sentences.push_back("Note of the run: " + report.note);
     return sentences;
 }
 
 }  // namespace
 
-std::string explanation_text(const Json& report) {
+std::string explanation_text(const RunReport& report) {
     const auto lines = [](const std::vector<std::string>& sentences) {
         std::string text;
         for (const std::string& sentence : sentences)
@@ -175,14 +173,14 @@ std::string explanation_text(const Json& report) {
            lines(last_sentences(report, account)) + prediction_table(report);
 }
 
-std::vector<std::string> explanation_sentences(const Json& report) {
+std::vector<std::string> explanation_sentences(const RunReport& report) {
     const RunAccount account = account_of(report);
     std::vector<std::string> sentences = first_sentences(report, account);
     std::ranges::move(last_sentences(report, account), std::back_inserter(sentences));
     return sentences;
 }
 
-nlohmann::ordered_json explanation_json(const Json& report) {
+nlohmann::ordered_json explanation_json(const RunReport& report) {
     const RunAccount account = account_of(report);
     nlohmann::ordered_json processors = nlohmann::ordered_json::array();
     for (std::size_t p = 0; p < account.processors.size(); ++p) {
@@ -195,14 +193,20 @@ nlohmann::ordered_json explanation_json(const Json& report) {
         if (own.units == 0) entry["why_nothing"] = why_nothing(report, p);
         processors.push_back(std::move(entry));
     }
-    return {{"load", report.at("load")},
-            {"policy", report.at("policy")},
-            {"run", report.at("run")},
+    nlohmann::ordered_json facts = nlohmann::ordered_json::array();
+    for (const Finding& finding : findings(report, account)) {
+        const bool known = std::isfinite(finding.cost_s) && finding.cost_s > 0;
+        facts.push_back({{"sentence", finding.sentence},
+                         {"seconds", known ? nlohmann::ordered_json(finding.cost_s) : nlohmann::ordered_json()}});
+    }
+    return {{"load", report.load},
+            {"policy", report.policy},
+            {"run", report.run},
             {"makespan_seconds", account.makespan_s},
             {"has_blocks", account.has_blocks},
             {"bound_by", account.processors[account.binding].name},
             {"processors", std::move(processors)},
-            {"facts", suspicious_facts(report, account)},
+            {"facts", std::move(facts)},
             {"predicted_seconds", predictions(report)}};
 }
 

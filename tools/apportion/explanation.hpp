@@ -7,17 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "tools/apportion/run_report.hpp"
+
 namespace apportion {
 
-/// Sentences and a table, for a terminal. `report` has the fields that parse_reports() asks for.
-std::string explanation_text(const nlohmann::json& report);
+/// Sentences and a table, for a terminal.
+std::string explanation_text(const RunReport& report);
 
 /// The sentences alone.
-std::vector<std::string> explanation_sentences(const nlohmann::json& report);
+std::vector<std::string> explanation_sentences(const RunReport& report);
 
 /// An object: load, policy, run, makespan_seconds, bound_by, processors: [{name, units, blocks, seconds: {compute,
-/// copies, transfer, models, policy, home, end}, why_nothing}], facts: [sentence], predicted_seconds: {policy:
-/// seconds}.
-nlohmann::ordered_json explanation_json(const nlohmann::json& report);
+/// copies, transfer, models, policy, home, end}, why_nothing}], facts: [{sentence, seconds}], predicted_seconds:
+/// {policy: seconds}. Seconds of a fact are what it costs at most; null: not known.
+nlohmann::ordered_json explanation_json(const RunReport& report);
 
 }  // namespace apportion

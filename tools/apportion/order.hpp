@@ -9,8 +9,9 @@
 //     E = 2^(w+l) w! l! / (w+l+1)!
 //
 // With probability 1 - a it never exceeds 1/a, however often it is looked at (Ville's inequality), so rounds may go on
-// until it does. With m pairs an order is claimed where E >= m/a: with a = 5 %, the chance that any claimed order of a
-// comparison is due to chance is at most 5 %. Two candidates need 8 rounds that agree.
+// until it does. With m pairs an order is claimed where E >= m/a: with a = 2 %, the chance that any claimed order of a
+// comparison is due to chance is at most 2 %, one comparison in fifty. Two candidates need 9 rounds that agree, one
+// more than with 5 %.
 //
 // Medians have intervals between order statistics (binomial), which suppose nothing about the times either, and need no
 // resampling; with less than 6 runs they are from the fastest to the slowest, with less confidence.
@@ -22,7 +23,7 @@
 
 namespace apportion {
 
-inline constexpr double kOrderError = 0.05;  ///< a, see above
+inline constexpr double kOrderError = 0.02;  ///< a, see above
 inline constexpr double kConfidence = 0.95;  ///< of intervals, where there are enough runs
 inline constexpr double kAlike = 0.01;       ///< relative difference of medians that does not matter
 

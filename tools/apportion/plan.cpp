@@ -11,15 +11,19 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "codelets/io/gnuplot.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/plan_changes.hpp"
 #include "tools/apportion/plan_condition.hpp"
+#include "tools/apportion/plan_curve.hpp"
 #include "tools/apportion/plan_given.hpp"
 #include "tools/apportion/plan_output.hpp"
 #include "tools/apportion/plan_plot.hpp"
+#include "tools/apportion/plan_policies.hpp"
 #include "tools/apportion/plan_variation.hpp"
 #include "tools/apportion/profile_measure.hpp"
 
@@ -36,7 +40,9 @@ struct PlanOptions {
     std::string numbers;    ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
-    bool json = false, condition = false, squares = false;
+    bool json = false, condition = false, squares = false, curve = false;
+    MachineChanges changes;
+    std::vector<std::string> policies;
 };
 
 std::optional<Units> whole_number(std::string_view text) {
@@ -82,9 +88,10 @@ std::string names(std::span<const Entry> entries) {
     return out + "all";
 }
 
-/// Runs the planners that the option names and prints their plans. Returns the exit status.
+/// Runs the planners that the option names and prints their plans, which it returns.
 template <typename Entry, typename Run>
-int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject, Run run) {
+std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject,
+                                 Run run) {
     std::vector<Plan> plans;
     for (const Entry& entry : entries)
         if (options.algorithm == "all" || options.algorithm == entry.name) plans.push_back(run(entry));
@@ -97,7 +104,7 @@ int plan_and_print(const PlanOptions& options, std::span<const Entry> entries, c
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
     else
         std::cout << (options.json ? plan_json(subject, plans[0]) : plan_table(subject, plans[0]));
-    return 0;
+    return plans;
 }
 
 int print_given(const PlanOptions& options, PlanSubject& subject, const Plan& plan) {
@@ -125,8 +132,26 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
     return problem;
 }
 
+/// The profile of the machine that is asked about.
+Profile asked_profile(const PlanOptions& options) {
+    return changed_profile(read_profile(options.profiles), options.changes);
+}
+
+/// What the changes of the machine make of the plan's time, a line; or nothing.
+std::string effect_of_changes(const PlanOptions& options, const PlannerEntry& planner, const PlanProblem& changed) {
+    if (options.changes.empty() || options.json) return "";
+    PlanOptions as_it_is = options;
+    as_it_is.maxima.clear();  // of processors that may not be there
+    as_it_is.previous.clear();
+    const Plan before = run_planner(planner, profile_problem(as_it_is, read_profile(options.profiles)));
+    const Plan after = run_planner(planner, changed);
+    if (!before.failure.empty() || !after.failure.empty() || before.makespan_s <= 0) return "";
+    return fmt::format("as the machine is: {:.6g} s; with these changes it takes {:.3g} times as long\n",
+                       before.makespan_s, after.makespan_s / before.makespan_s);
+}
+
 int plan_profile(PlanOptions options) {
-    const Profile profile = read_profile(options.profiles);
+    const Profile profile = asked_profile(options);
     const PlanProblem problem = profile_problem(options, profile);
     PlanSubject subject;
     subject.units = options.units;
@@ -138,24 +163,48 @@ int plan_profile(PlanOptions options) {
     if (!options.shares.empty())
         return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     if (options.algorithm.empty()) options.algorithm = "hpopta";
-    const int status = plan_and_print(options, registered_planners(), subject,
-                                      [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
-    if (!options.plot.empty()) plot_models(profile, options.plot);
-    return status;
+    const std::vector<Plan> plans =
+        plan_and_print(options, registered_planners(), subject,
+                       [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
+    if (const PlannerEntry* planner = find_planner(options.algorithm == "all" ? "hpopta" : options.algorithm))
+        std::cout << effect_of_changes(options, *planner, problem);
+    if (!options.plot.empty()) plot_models(profile, plans, options.plot);
+    return 0;
 }
 
 int show_condition(const PlanOptions& options) {
     const std::vector<Units> numbers =
         options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
-    const ConditionReport report = check_condition(profile_problem(options, read_profile(options.profiles)), numbers,
+    const ConditionReport report = check_condition(profile_problem(options, asked_profile(options)), numbers,
                                                    {options.references, options.work_power});
     std::cout << (options.json ? condition_json(report) : condition_table(report));
     return 0;
 }
 
+int show_curve(PlanOptions options) {
+    if (options.algorithm.empty()) options.algorithm = "hpopta";
+    const PlannerEntry* planner = find_planner(options.algorithm);
+    if (!planner)
+        throw UserError(fmt::format("--algorithm: '{}' is not one planner; use one of {}", options.algorithm,
+                                    names(registered_planners())));
+    const std::vector<Units> numbers = parse_sizes(options.numbers, "--units");
+    const PlanProblem problem = profile_problem(options, asked_profile(options));
+    const std::vector<Plan> plans = best_times(*planner, problem, numbers);
+    std::cout << (options.json ? curve_json(problem, numbers, plans) : curve_table(problem, numbers, plans));
+    return 0;
+}
+
+int show_policies(const PlanOptions& options) {
+    const Profile profile = asked_profile(options);
+    const LoadDescription load =
+        load_of_profile(profile, options.units, options.granularity, profile_problem(options, profile).maximum_units);
+    std::cout << (options.json ? policies_json(load, options.policies) : policies_table(load, options.policies));
+    return 0;
+}
+
 int show_variation(const PlanOptions& options) {
     const std::vector<SpeedVariation> found =
-        speed_variations(profile_problem(options, read_profile(options.profiles)), options.work_power);
+        speed_variations(profile_problem(options, asked_profile(options)), options.work_power);
     std::cout << (options.json ? variation_json(found) : variation_table(found));
     return 0;
 }
@@ -174,9 +223,10 @@ int plan_instance(PlanOptions options) {
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
     }
     if (options.algorithm.empty()) options.algorithm = "ilp";
-    return plan_and_print(
-        options, registered_assignment_planners(), subject,
-        [&](const AssignmentPlannerEntry& planner) { return run_planner(planner, problem, options.time_limit_s); });
+    plan_and_print(options, registered_assignment_planners(), subject, [&](const AssignmentPlannerEntry& planner) {
+        return run_planner(planner, problem, options.time_limit_s);
+    });
+    return 0;
 }
 
 }  // namespace
@@ -189,8 +239,9 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_option("--profiles", options->profiles, "CSV file: processor,units,seconds[,ci,repetitions]");
     CLI::Option* instance =
         plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
-    CLI::Option* units = plan->add_option("--units", options->numbers,
-                                          "Number of units (packets) to distribute; with --condition from:to:step");
+    CLI::Option* units =
+        plan->add_option("--units", options->numbers,
+                         "Number of units (packets) to distribute; with --condition and --curve from:to:step");
     CLI::Option* algorithm =
         plan->add_option("--algorithm", options->algorithm,
                          fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
@@ -226,7 +277,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     plan->add_flag("--json", options->json, "Print JSON");
     CLI::Option* plot =
-        plan->add_option("--plot", options->plot, "Draw the models over the measured speeds into this PNG file")
+        plan->add_option("--plot", options->plot,
+                         "Draw the models over the measured speeds, with the shares, into this PNG, SVG or PDF file")
             ->needs(profiles);
     plan->add_flag("--condition", options->condition,
                    "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
@@ -241,6 +293,40 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                                  ->excludes(shares)
                                  ->excludes(plot);
     CLI::Option* condition = plan->get_option("--condition")->excludes(variation);
+    CLI::Option* curve = plan->add_flag("--curve", options->curve,
+                                        "Tell the best time for each number of units, what a unit more costs, and "
+                                        "which processor binds")
+                             ->needs(profiles)
+                             ->needs(units)
+                             ->excludes(shares)
+                             ->excludes(matrix)
+                             ->excludes(plot)
+                             ->excludes(condition)
+                             ->excludes(variation);
+    CLI::Option* policies =
+        plan->add_option("--policies", options->policies,
+                         "Tell how long the load takes under these policies, with their blocks and the profile's "
+                         "transfers")
+            ->delimiter(',')
+            ->type_name("P,P...|all")
+            ->needs(profiles)
+            ->needs(units)
+            ->excludes(algorithm)
+            ->excludes(shares)
+            ->excludes(matrix)
+            ->excludes(plot)
+            ->excludes(condition)
+            ->excludes(variation)
+            ->excludes(curve);
+    for (const auto& [name, values, what] :
+         {std::tuple("--without", &options->changes.without, "What if this processor were not there"),
+          std::tuple("--add", &options->changes.add, "What if there were one more like this processor"),
+          std::tuple("--scale", &options->changes.scale, "What if this processor's kernels were F times as fast")})
+        plan->add_option(name, *values, what)
+            ->type_name(std::string(name) == "--scale" ? "PROCESSOR=F" : "PROCESSOR")
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+            ->needs(profiles);
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
@@ -253,7 +339,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::Range(1.0, 4.0))
         ->needs(profiles)
         ->capture_default_str();
-    plan->callback([options, &run, profiles, instance, units, shares, matrix] {
+    plan->callback([options, &run, profiles, instance, units, shares, matrix, policies] {
         if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
         if (options->variation) {
             run = [options] { return show_variation(*options); };
@@ -261,6 +347,10 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         }
         if (options->condition) {
             run = [options] { return show_condition(*options); };
+            return;
+        }
+        if (options->curve) {
+            run = [options] { return show_curve(*options); };
             return;
         }
         if (!(options->time_limit_s > 0))
@@ -276,6 +366,10 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             throw CLI::ValidationError("--units",
                                        fmt::format("'{}' is not usable; give a whole number", options->numbers));
         options->units = *number;
+        if (!policies->empty()) {
+            run = [options] { return show_policies(*options); };
+            return;
+        }
         run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
     });
 }

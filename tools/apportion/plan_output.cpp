@@ -43,6 +43,7 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
     nlohmann::ordered_json json = {{"algorithm", plan.algorithm},
                                    {"units", subject.units},
                                    {"makespan_seconds", plan.makespan_s},
+                                   {"bound_by", subject.processors[binding_processor(plan)]},
                                    {"solve_seconds", plan.solve_s},
                                    {"lower_bound_seconds", plan.lower_bound_s},
                                    {"optimal", is_optimal(subject, plan)},
@@ -90,6 +91,20 @@ std::string above_best(double makespan_s, double best_s) {
     return fmt::format("{:.2f}", best_s > 0 ? 100 * (makespan_s / best_s - 1) : 0.0);
 }
 
+/// Empty where no processor has work.
+std::string binding_sentence(const PlanSubject& subject, const Plan& plan) {
+    const std::size_t binding = binding_processor(plan);
+    if (plan.shares[binding] == 0) return "";
+    std::string text = fmt::format("{} binds: its share takes longest", shown(subject.processors[binding]));
+    std::size_t first = binding;
+    for (std::size_t i = 0; i < plan.shares.size(); ++i)
+        if (plan.shares[i] > 0 && plan.times_s[i] < plan.times_s[first]) first = i;
+    if (first != binding)
+        text += fmt::format("; {} is done first, {:.3g} % earlier", shown(subject.processors[first]),
+                            100 * (1 - plan.times_s[first] / plan.times_s[binding]));
+    return text + "\n";
+}
+
 /// JSON text is UTF-8; bytes of a name that are not become the replacement character.
 std::string dump(const nlohmann::ordered_json& json) {
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -106,6 +121,10 @@ bool is_measured(const PlanSubject& subject, const Plan& plan) {
     return true;
 }
 
+std::size_t binding_processor(const Plan& plan) {
+    return static_cast<std::size_t>(std::ranges::max_element(plan.times_s) - plan.times_s.begin());
+}
+
 std::string plan_table(const PlanSubject& subject, const Plan& plan) {
     std::size_t width = 9;
     for (const std::string& name : subject.processors) width = std::max(width, shown(name).size());
@@ -120,6 +139,7 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
                        subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
                        verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, readable(plan.solve_s));
     if (!is_measured(subject, plan)) out += kInterpolated;
+    out += binding_sentence(subject, plan);
     return subject.matrix_side > 0 ? out + rectangle_table(subject, plan, width) : out;
 }
 

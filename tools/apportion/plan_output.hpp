@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
-// solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a matrix also
-// half_perimeters, and each share has first_row, first_column, rows and columns, and those cut out of another one
-// inside, its name.
+// bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a
+// matrix also half_perimeters, and each share has first_row, first_column, rows and columns, and those cut out of
+// another one inside, its name.
 #pragma once
 
 #include <span>
@@ -24,6 +24,9 @@ struct PlanSubject {
 
 /// Whether the plan's times are those of measured sizes; else some are interpolated or continued.
 bool is_measured(const PlanSubject& subject, const Plan& plan);
+
+/// Index of the processor whose share takes longest; of several, the first.
+std::size_t binding_processor(const Plan& plan);
 
 /// One plan: a line per processor, and a summary.
 std::string plan_table(const PlanSubject& subject, const Plan& plan);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 
 #include "codelets/io/gnuplot.hpp"
 #include "models/akima.hpp"
@@ -29,7 +31,48 @@ void add_curve(std::string& script, const std::string& block, MeasuredRange rang
     script += "EOD\n";
 }
 
-void add_panel(std::string& script, std::size_t index, const ProcessorProfile& processor) {
+double most_units_per_s(const ProcessorProfile& processor) {
+    double most = 0;
+    for (const ProfilePoint& point : processor.points)
+        most = std::max(most, static_cast<double>(point.units) / point.seconds);
+    return most;
+}
+
+struct SpeedAxis {
+    double low = 0, high = 0;
+    bool powers_of_ten = false;
+
+    std::string script() const {
+        return fmt::format("{}set yrange [{}:{}]\n", powers_of_ten ? "set logscale y\nset format y '10^{%L}'\n" : "",
+                           low, high);
+    }
+};
+
+/// All panels have the same scale, so that speeds can be compared; where they differ much, in powers of ten.
+SpeedAxis speed_axis(const Profile& profile) {
+    constexpr double kMuch = 10;
+    double least = std::numeric_limits<double>::infinity(), least_top = least, top = 0;
+    for (const ProcessorProfile& processor : profile.processors) {
+        const double most = most_units_per_s(processor);
+        top = std::max(top, most);
+        least_top = std::min(least_top, most);
+        for (const ProfilePoint& point : processor.points)
+            least = std::min(least, static_cast<double>(point.units) / point.seconds);
+    }
+    if (top <= kMuch * least_top) return {0, 1.1 * top, false};
+    return {0.8 * least, 1.25 * top, true};
+}
+
+/// The processor's shares of the plans.
+std::set<Units> shares_of(std::span<const Plan> plans, std::size_t index) {
+    std::set<Units> shares;
+    for (const Plan& plan : plans)
+        if (plan.failure.empty() && plan.shares[index] > 0) shares.insert(plan.shares[index]);
+    return shares;
+}
+
+void add_panel(std::string& script, std::size_t index, const ProcessorProfile& processor, std::span<const Plan> plans,
+               const SpeedAxis& axis) {
     std::vector<BlockTime> samples;
     script += fmt::format("$data{} << EOD\n", index);
     for (const ProfilePoint& point : processor.points) {
@@ -49,19 +92,32 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
     add_curve(script, fmt::format("akima{}", index), range, [&](double x) { return akima->speed(x); });
     if (curve) add_curve(script, fmt::format("curve{}", index), range, [&](double x) { return x / curve->seconds(x); });
     const bool few = samples.size() <= 200;
-    script += fmt::format("set title {} noenhanced\n", gnuplot_text(processor.name));
+    const std::set<Units> shares = shares_of(plans, index);
+    std::string title = processor.name;
+    if (plans.size() == 1)
+        title += fmt::format(": {} units by {}", shares.empty() ? Units{0} : *shares.begin(), plans.front().algorithm);
+    script += fmt::format("set title {} noenhanced\nset xrange [0:{}]\n", gnuplot_text(title), 1.02 * range.largest);
+    if (!shares.empty()) {
+        script += fmt::format("$shares{} << EOD\n", index);
+        // From one end of the axis to the other, then a gap.
+        for (const Units share : shares) script += fmt::format("{0} {1}\n{0} {2}\n\n", share, axis.low, axis.high);
+        script += "EOD\n";
+    }
     script += fmt::format("plot $data{0} using 1:2:3:4 with {1} title \"measured\"", index,
-                          few ? "yerrorbars pt 7 ps 0.6 lc rgb \"#606060\"" : "points pt 7 ps 0.3 lc rgb \"#909090\"");
-    script += fmt::format(", $akima{} with lines lw 1 lc rgb \"#1f77b4\" title \"Akima\"", index);
+                          few ? "yerrorbars pt 7 ps 0.6 lc rgb \"#808080\"" : "points pt 7 ps 0.3 lc rgb \"#a0a0a0\"");
+    script += fmt::format(", $akima{} with lines lw 1 lc rgb \"#66ccee\" title \"Akima\"", index);
     script +=
-        fmt::format(", $linear{} with lines lw 2 lc rgb \"#d62728\" title \"piecewise linear, restricted\"", index);
-    if (curve) script += fmt::format(", $curve{} with lines lw 2 lc rgb \"#2ca02c\" title \"least squares\"", index);
+        fmt::format(", $linear{} with lines lw 2 lc rgb \"#aa3377\" title \"piecewise linear, restricted\"", index);
+    if (curve) script += fmt::format(", $curve{} with lines lw 2 lc rgb \"#228833\" title \"least squares\"", index);
+    if (!shares.empty())
+        script += fmt::format(", $shares{} with lines dt 2 lw 1.5 lc rgb \"#202020\" title \"{}\"", index,
+                              plans.size() == 1 ? "its share" : "shares of the plans");
     script += "\n";
 }
 
 }  // namespace
 
-void plot_models(const Profile& profile, const std::string& path) {
+void plot_models(const Profile& profile, std::span<const Plan> plans, const std::string& path) {
     constexpr int kMostPanels = 64;
     const int panels = static_cast<int>(profile.processors.size());
     if (panels > kMostPanels)
@@ -71,13 +127,16 @@ void plot_models(const Profile& profile, const std::string& path) {
                         path, panels, kMostPanels));
     const int columns = panels < 2 ? 1 : static_cast<int>(std::ceil(std::sqrt(panels)));
     const int rows = (panels + columns - 1) / columns;
+    const SpeedAxis axis = speed_axis(profile);
     std::string script =
-        "set xlabel \"units\"\nset ylabel \"units per second\"\nset yrange [0:*]\nset grid\nset rmargin 4\n"
-        "set key bottom right\n";
+        "set xlabel \"units\"\nset ylabel \"units per second\"\nset grid\nset rmargin 4\n"
+        "set key outside bottom center horizontal maxrows 2 Left reverse samplen 2 font ',10'\n" +
+        axis.script();
     script += fmt::format("set multiplot layout {},{}\n", rows, columns);
-    for (std::size_t i = 0; i < profile.processors.size(); ++i) add_panel(script, i, profile.processors[i]);
+    for (std::size_t i = 0; i < profile.processors.size(); ++i)
+        add_panel(script, i, profile.processors[i], plans, axis);
     script += "unset multiplot\n";
-    draw(path, 640 * columns, 420 * rows, script);
+    draw(path, 640 * columns, 480 * rows, script);
 }
 
 }  // namespace apportion

@@ -10,22 +10,26 @@ namespace apportion {
 namespace {
 
 /// Whether the cores' units differ by little in every report: what pictures need not tell apart.
-bool are_alike(const std::vector<const nlohmann::json*>& reports, const std::vector<std::size_t>& cores) {
+bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<std::size_t>& cores) {
     constexpr double kLittle = 0.1;        // of the mean
+    constexpr double kRounding = 0.01;     // likewise, of what was planned alike
     constexpr std::size_t kReadable = 16;  // names
     if (cores.size() > kReadable) return true;
-    for (const nlohmann::json* report : reports) {
-        const auto& processors = report->at("processors");
+    for (const RunReport* report : reports) {
+        const auto& processors = report->processors;
         std::vector<double> units;
         double mean = 0;
         for (const std::size_t p : cores)
-            if (p < processors.size()) units.push_back(processors[p].at("units"));
+            if (p < processors.size()) units.push_back(static_cast<double>(processors[p].units));
         if (units.empty()) continue;
         for (const double u : units) mean += u / static_cast<double>(units.size());
         const auto [least, most] = std::ranges::minmax(units);
-        // A block more or less is no difference.
-        const double block = report->at("units").get<double>() / std::max(report->at("blocks").get<double>(), 1.0);
-        if (most - least > std::max(kLittle * mean, 1.01 * block)) return false;
+        // A block more or less is no difference, but where a processor has one block its size is meant.
+        const double blocks = std::max(static_cast<double>(report->blocks), 1.0);
+        const double block = static_cast<double>(report->units) / blocks;
+        const double rounding = std::max(kRounding * mean, static_cast<double>(report->granularity));
+        const bool planned = blocks <= static_cast<double>(processors.size());
+        if (most - least > (planned ? rounding : std::max(kLittle * mean, 1.01 * block))) return false;
     }
     return true;
 }
@@ -42,12 +46,12 @@ std::string short_processor_name(const std::string& name) {
     return model;
 }
 
-std::vector<ProcessorGroup> processor_groups(const std::vector<const nlohmann::json*>& reports) {
+std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports) {
     std::vector<ProcessorGroup> groups;
     ProcessorGroup cores;
-    const auto& processors = reports.front()->at("processors");
+    const auto& processors = reports.front()->processors;
     for (std::size_t p = 0; p < processors.size(); ++p) {
-        const std::string name = processors[p].at("name");
+        const std::string& name = processors[p].name;
         if (name.starts_with("CPU "))
             cores.processors.push_back(p);
         else
@@ -67,17 +71,17 @@ std::vector<ProcessorGroup> processor_groups(const std::vector<const nlohmann::j
     } else {
         for (std::size_t k = 0; k < cores.processors.size(); ++k)
             groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(k),
-                          {processors[cores.processors[k]].at("name"), {cores.processors[k]}});
+                          {processors[cores.processors[k]].name, {cores.processors[k]}});
     }
     return groups;
 }
 
-double share_percent(const nlohmann::json& report, const ProcessorGroup& group) {
-    const auto& processors = report.at("processors");
+double share_percent(const RunReport& report, const ProcessorGroup& group) {
+    const auto& processors = report.processors;
     double units = 0;
     for (const std::size_t p : group.processors)
-        if (p < processors.size()) units += processors[p].at("units").get<double>();
-    return 100 * units / std::max(report.at("units").get<double>(), 1.0);
+        if (p < processors.size()) units += static_cast<double>(processors[p].units);
+    return 100 * units / std::max(static_cast<double>(report.units), 1.0);
 }
 
 }  // namespace apportion

@@ -3,9 +3,10 @@
 // Processors of reports as tables and pictures name them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 
@@ -20,9 +21,9 @@ struct ProcessorGroup {
 
 /// Of reports with the same processors. More than two cores that have about the same units in each are one: "9 CPU
 /// cores".
-std::vector<ProcessorGroup> processor_groups(const std::vector<const nlohmann::json*>& reports);
+std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports);
 
 /// The group's part of the report's units in percent.
-double share_percent(const nlohmann::json& report, const ProcessorGroup& group);
+double share_percent(const RunReport& report, const ProcessorGroup& group);
 
 }  // namespace apportion

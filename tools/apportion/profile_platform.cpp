@@ -63,13 +63,13 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
                         platform_name, app, app));
     const ProgramRunner runner(bundled_command(app, size, {}), platform, false);
     const RunResult run = runner.run({.policy = "equal"});
-    const nlohmann::json& report = run.report;
+    const RunReport& report = run.report;
     const simulated::KernelSize kernel_size = simulated_size(run.size);
-    const std::vector<Units> wanted = sizes.empty() ? dense_sizes(report.at("units"), report.at("granularity")) : sizes;
+    const std::vector<Units> wanted = sizes.empty() ? dense_sizes(report.units, report.granularity) : sizes;
 
     simulated::check_unit_times(platform, app, kernel_size);
     PlatformProfile result;
-    result.load = report.at("profile").at("name");
+    result.load = report.profile_name;
     result.machine = runner.machine();
     result.profile.notes = {{"kernel", app},
                             {kLoadNote, result.load},
@@ -77,24 +77,21 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
                             {"size", size},
                             {"mode", "true times of the simulated platform"}};
     int stream = 0;
-    for (const nlohmann::json& processor : report.at("processors")) {
-        const std::string name = processor.at("name");
-        const std::string kind = processor.at("kind");
-        const Device& device = device_of(platform, kind, name);
+    for (const ReportedProcessor& processor : report.processors) {
+        const Device& device = device_of(platform, processor.kind, processor.name);
         simulated::Execution execution(platform, device, stream++);
-        const nlohmann::json& memory = processor.at("memory_units");
         ProcessorProfile& profile = result.profile.processors.emplace_back();
-        profile.name = name;
+        profile.name = processor.name;
         for (const Units units : wanted) {
-            if (memory.is_number() && units > memory.get<Units>()) break;
+            if (units > processor.memory_units.value_or(units)) break;
             const double true_s =
                 simulated::true_seconds(platform, device, app, kernel_size, static_cast<double>(units));
             profile.points.push_back(platform.noise > 0 ? record(execution, units, true_s, options)
                                                         : ProfilePoint{units, true_s, 0, 0});
         }
         if (profile.points.empty())
-            throw UserError(
-                fmt::format("--sizes: the smallest, {} units, does not fit the memory of {}", wanted.front(), name));
+            throw UserError(fmt::format("--sizes: the smallest, {} units, does not fit the memory of {}",
+                                        wanted.front(), processor.name));
     }
     return result;
 }

@@ -30,16 +30,15 @@ std::string words_of(const ProgramCommand& command) {
 }
 
 /// `report`: of the load's last run, which names the file of what all of them learnt.
-LoadProfile profile_from(const nlohmann::json& report, const ProgramRunner& runner) {
+LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
     const ProfileRequest request = profile_request(report);
     LoadProfile result{request.load, {}, {}};
-    const nlohmann::json learnt = report.value("learnt", nlohmann::json::object());
-    if (!learnt.is_object() || !learnt.value("file", nlohmann::json()).is_string()) {
+    if (!report.learnt_file) {
         result.problem = fmt::format("runs of the load {} report nothing that they learnt", in_quotes(request.load));
         return result;
     }
-    if (const nlohmann::json problem = learnt.value("problem", nlohmann::json()); problem.is_string()) {
-        result.problem = problem;
+    if (report.learnt_problem) {
+        result.problem = *report.learnt_problem;
         return result;
     }
     LoadDescription load;
@@ -48,7 +47,7 @@ LoadProfile profile_from(const nlohmann::json& report, const ProgramRunner& runn
     load.processors = request.processors;
     std::vector<ProcessorProfile> times;
     try {
-        const Profile kept = read_any_learnt(learnt.at("file").get<std::string>());
+        const Profile kept = read_any_learnt(*report.learnt_file);
         for (const Processor& processor : request.processors) {
             const auto found = std::ranges::find(kept.processors, processor.name, &ProcessorProfile::name);
             times.push_back(found == kept.processors.end() ? ProcessorProfile{processor.name, {}} : *found);
@@ -83,7 +82,7 @@ std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetit
             progress.done();
         }
     std::vector<LoadProfile> profiles;
-    for (const nlohmann::json& report : last.last_reports) profiles.push_back(profile_from(report, runner));
+    for (const RunReport& report : last.last_reports) profiles.push_back(profile_from(report, runner));
     return profiles;
 }
 

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kUserHasToChange = 2;  ///< exit status of an application
 constexpr const char* kSizePlace = "{size}";
+constexpr std::size_t kDrawnRuns = 4;  ///< more are the steps of an iteration, alike and too narrow to be seen
 
 enum class Flavour { real, simulated, over_nodes };
 
@@ -105,15 +106,21 @@ nlohmann::json printed_size(const std::string& output) {
     return printed.is_object() ? printed.value("size", nlohmann::json()) : nlohmann::json();
 }
 
+/// Every run as a load of its own.
+std::vector<LoadRuns> one_by_one(const std::vector<RunReport>& reports) {
+    std::vector<LoadRuns> runs;
+    for (const RunReport& report : reports) runs.push_back({report.load, {&report}});
+    return runs;
+}
+
 LoadTimes times_of(const LoadRuns& load) {
     LoadTimes times{load.name, 0, static_cast<int>(load.reports.size()), load.seconds()};
-    for (const nlohmann::json* report : load.reports) {
-        times.units += report->at("units").get<std::int64_t>();
-        for (const nlohmann::json& processor : report->at("processors")) {
-            const double busy_s = processor.at("compute_seconds");
-            if (busy_s <= 0) continue;
-            double& best = times.units_per_s[processor.at("name")];
-            best = std::max(best, processor.at("units").get<double>() / busy_s);
+    for (const RunReport* report : load.reports) {
+        times.units += report->units;
+        for (const ReportedProcessor& processor : report->processors) {
+            if (processor.compute_s <= 0) continue;
+            double& best = times.units_per_s[processor.name];
+            best = std::max(best, static_cast<double>(processor.units) / processor.compute_s);
         }
     }
     return times;
@@ -207,10 +214,10 @@ std::vector<std::string> ProgramRunner::on_nodes(const std::vector<EnvironmentCh
     return words;
 }
 
-std::vector<nlohmann::json> ProgramRunner::read_reports_of(const std::string& file, const RunRequest& request,
-                                                           const std::string& what) const {
+std::vector<RunReport> ProgramRunner::read_reports_of(const std::string& file, const RunRequest& request,
+                                                      const std::string& what) const {
     std::error_code missing;
-    std::vector<nlohmann::json> reports;
+    std::vector<RunReport> reports;
     if (fs::exists(file, missing)) {
         const std::string text = read_whole_file(file);
         fs::remove(file, missing);
@@ -218,15 +225,15 @@ std::vector<nlohmann::json> ProgramRunner::read_reports_of(const std::string& fi
     }
     if (reports.empty())
         throw UserError(
-            fmt::format("{} submitted no load, so there is nothing to compare; a program has to run its "
+            fmt::format("{} submitted no load, so there is nothing to measure; a program has to run its "
                         "loads by apportion_load_submit and apportion_load_wait",
                         what));
-    for (const nlohmann::json& report : reports)
-        if (const std::string policy = report.at("policy"); policy != request.policy)
+    for (const RunReport& report : reports)
+        if (report.policy != request.policy)
             throw UserError(
                 fmt::format("{}: load {} ran under {} instead; let the program call apportion_init, or "
                             "starpu_init without a scheduler of its own",
-                            what, in_quotes(report.at("load").get<std::string>()), in_quotes(policy)));
+                            what, in_quotes(report.load), in_quotes(report.policy)));
     return reports;
 }
 
@@ -254,11 +261,12 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
         if (result.status == kUserHasToChange) throw UserError(problem);
         throw std::runtime_error(problem);
     }
-    const std::vector<nlohmann::json> reports = read_reports_of(file, request, what);
+    const std::vector<RunReport> reports = read_reports_of(file, request, what);
     const std::vector<LoadRuns> loads = loads_of(reports);
     RunResult run;
     run.round = request.round;
     run.report = merged_report(loads);
+    run.whole = reports.size() <= kDrawnRuns ? merged_report(one_by_one(reports)) : run.report;
     for (const LoadRuns& load : loads) {
         run.loads.push_back(times_of(load));
         run.makespan_s += run.loads.back().seconds;

@@ -15,6 +15,7 @@
 #include "codelets/common/child_process.hpp"
 #include "codelets/simulated/platform.hpp"
 #include "policies/starpu/machine.hpp"
+#include "tools/apportion/run_report.hpp"
 #include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {
@@ -54,12 +55,13 @@ struct LoadTimes {
 
 struct RunResult {
     int round = 0;
-    int pass = 0;             ///< those of one pass ran in an order drawn by chance, so that they can be compared
-    double makespan_s = 0;    ///< of all runs of all loads together
-    nlohmann::json size{};    ///< as a bundled application understands it; else null
-    nlohmann::json report{};  ///< of the loads' last runs, merged
+    int pass = 0;           ///< those of one pass ran in an order drawn by chance, so that they can be compared
+    double makespan_s = 0;  ///< of all runs of all loads together
+    nlohmann::json size{};  ///< as a bundled application understands it; else null
+    RunReport report{};     ///< of the loads' last runs, merged
+    RunReport whole{};      ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
     std::vector<LoadTimes> loads{};
-    std::vector<nlohmann::json> last_reports{};  ///< of each load; only of a run that learns
+    std::vector<RunReport> last_reports{};  ///< of each load; only of a run that learns
 };
 
 class ProgramRunner {
@@ -87,8 +89,8 @@ class ProgramRunner {
   private:
     std::vector<std::string> on_nodes(const std::vector<EnvironmentChange>& environment) const;
     std::vector<EnvironmentChange> environment_of(const RunRequest& request, const std::string& report_file) const;
-    std::vector<nlohmann::json> read_reports_of(const std::string& file, const RunRequest& request,
-                                                const std::string& what) const;
+    std::vector<RunReport> read_reports_of(const std::string& file, const RunRequest& request,
+                                           const std::string& what) const;
 
     ProgramCommand command_;
     std::string name_;

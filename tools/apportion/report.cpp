@@ -49,7 +49,7 @@ void add_file(nlohmann::ordered_json& data, const std::string& file) {
         data["comparisons"].push_back(comparison_data(whole, file));
         return;
     }
-    const std::vector<nlohmann::json> reports = parse_reports(text, file);
+    const std::vector<RunReport> reports = parse_reports(text, file);
     if (reports.empty()) throw UserError(fmt::format("{}: has no report and no comparison", file));
     data["programs"].push_back(program_data(reports, file));
 }

@@ -90,10 +90,10 @@ Data comparison_data_of(const Json& comparison, const std::string& source) {
 }
 
 /// null: no report has blocks.
-Data timeline_data(const std::vector<Json>& reports) {
-    std::vector<Json> traced;
+Data timeline_data(const std::vector<RunReport>& reports) {
+    std::vector<RunReport> traced;
     std::ranges::copy_if(reports, std::back_inserter(traced),
-                         [](const Json& report) { return !report.value("trace", Json::array()).empty(); });
+                         [](const RunReport& report) { return !report.trace.empty(); });
     if (traced.empty()) return nullptr;
     const Timeline timeline = timeline_of(traced);
     Data processors = Data::array(), blocks = Data::array(), runs = Data::array(), decisions = Data::array();
@@ -125,15 +125,15 @@ Data timeline_data(const std::vector<Json>& reports) {
             {"decisions", std::move(decisions)}};
 }
 
-Data explained_data(const Json& report) {
+Data explained_data(const RunReport& report) {
     Data explanation = explanation_json(report), sentences = Data::array(), processors = Data::array();
     for (const std::string& sentence : explanation_sentences(report)) sentences.push_back(shown(sentence));
     for (Data& processor : explanation.at("processors")) {
         processor["name"] = text_of(processor.at("name"));
         processors.push_back(std::move(processor));
     }
-    return {{"load", text_of(report.at("load"))},
-            {"run", report.at("run")},
+    return {{"load", shown(report.load)},
+            {"run", report.run},
             {"makespan", explanation.at("makespan_seconds")},
             {"sentences", std::move(sentences)},
             {"processors", std::move(processors)},
@@ -181,15 +181,15 @@ Data comparison_data(const Json& comparison, const std::string& source) {
     }
 }
 
-Data program_data(const std::vector<Json>& reports, const std::string& source) {
+Data program_data(const std::vector<RunReport>& reports, const std::string& source) {
     Data loads = Data::array(), explained = Data::array();
     for (const LoadRuns& load : loads_of(reports)) {
         loads.push_back({{"name", shown(load.name)},
-                         {"policy", text_of(load.last().at("policy"))},
-                         {"units", load.last().at("units")},
+                         {"policy", shown(load.last().policy)},
+                         {"units", load.last().units},
                          {"runs", load.reports.size()},
-                         {"first", load.reports.front()->at("makespan_seconds")},
-                         {"last", load.last().at("makespan_seconds")},
+                         {"first", load.reports.front()->makespan_s},
+                         {"last", load.last().makespan_s},
                          {"together", load.seconds()}});
         explained.push_back(explained_data(load.last()));
     }

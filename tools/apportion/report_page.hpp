@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/apportion/run_report.hpp"
+
 namespace apportion {
 
 /// Whether it is what `apportion compare --json` printed.
@@ -16,7 +18,7 @@ bool is_comparison(const nlohmann::json& value);
 /// What the page shows of a comparison, and of a program's reports. `source` names the file. Throw UserError: something
 /// is missing, or of another type.
 nlohmann::ordered_json comparison_data(const nlohmann::json& comparison, const std::string& source);
-nlohmann::ordered_json program_data(const std::vector<nlohmann::json>& reports, const std::string& source);
+nlohmann::ordered_json program_data(const std::vector<RunReport>& reports, const std::string& source);
 
 /// `data`: {comparisons: [...], programs: [...]}.
 std::string html_page(const nlohmann::ordered_json& data, const std::string& title);

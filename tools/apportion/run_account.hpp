@@ -4,9 +4,10 @@
 // exactly one entry. Without the blocks (APPORTION_TRACE=1) waiting is not told apart.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 
@@ -32,7 +33,6 @@ struct RunAccount {
     std::size_t binding = 0;  ///< the processor that was done last, or was busy longest
 };
 
-/// Of a report with the fields that parse_reports() asks for.
-RunAccount account_of(const nlohmann::json& report);
+RunAccount account_of(const RunReport& report);
 
 }  // namespace apportion

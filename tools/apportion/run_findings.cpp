@@ -5,31 +5,34 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <map>
 
+#include "tools/apportion/order.hpp"
 #include "tools/apportion/seconds_text.hpp"
 
 namespace apportion {
 
 namespace {
 
-using Json = nlohmann::json;
-
 // What is worth a sentence.
 constexpr double kDrift = 0.1;                ///< of a plan's end; PLB-HeC's threshold for a new one
 constexpr const char* kInMainMemory = "CPU";  ///< kind of the processors that compute there
 constexpr double kUsableR2 = 0.7;             ///< PLB-HeC's, of a fit
 constexpr double kUnlike = 1.5;               ///< ratio of times that noise does not explain, as in learnt_times.cpp
-constexpr double kMuchOfMakespan = 0.1;
+constexpr double kAlikeSizes = 1.25;          ///< ratio of sizes whose times per unit compare, as there
+constexpr double kMuchOfMakespan_percent = 10;
 constexpr double kMuchPlanning_percent = 1;
 constexpr double kLittlePlanning_s = 50e-6;
-constexpr double kShortBlock_s = 200e-6;  ///< ten times what a block costs the engine and StarPU
+constexpr double kBlockCost_s = 20e-6;  ///< what a block costs the engine and StarPU
+constexpr double kShortBlock_s = 10 * kBlockCost_s;
 
-class Facts {
+class Findings {
   public:
-    Facts(const Json& report, const RunAccount& account) : report_(report), account_(account) {}
+    Findings(const RunReport& report, const RunAccount& account) : report_(report), account_(account) {}
 
-    std::vector<std::string> all() {
+    std::vector<Finding> all() {
         error();
         losses();
         late_blocks();
@@ -38,84 +41,110 @@ class Facts {
         drift();
         spikes();
         unlike_units();
+        if (const std::string unlike = unlike_cores(report_); !unlike.empty()) say(unlike);
         link();
+        memory();
+        waiting();
         blocks();
-        ends_apart();
         models();
-        return std::move(facts_);
+        std::ranges::stable_sort(findings_, std::greater{}, &Finding::cost_s);
+        return std::move(findings_);
     }
 
   private:
-    void say(std::string fact) { facts_.push_back(std::move(fact)); }
-    Json list(const char* key) const {
-        const auto found = report_.find(key);
-        return found != report_.end() && found->is_array() ? *found : Json::array();
-    }
-    std::int64_t count(const char* key) const {
-        const auto found = report_.find(key);
-        return found != report_.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-    }
+    void say(std::string sentence, double cost_s = 0) { findings_.push_back({std::move(sentence), cost_s}); }
     double percent(double seconds) const { return account_.makespan_s > 0 ? 100 * seconds / account_.makespan_s : 0; }
+    /// Of the makespan, where it is seconds of single processors.
+    double spread(double seconds) const { return seconds / static_cast<double>(account_.processors.size()); }
+    double mean(double ProcessorAccount::*entry) const {
+        double sum_s = 0;
+        for (const ProcessorAccount& p : account_.processors) sum_s += p.*entry;
+        return spread(sum_s);
+    }
 
     void error() {
-        if (const auto found = report_.find("error"); found != report_.end() && found->is_string())
-            say(fmt::format("the run failed: {}", found->get<std::string>()));
+        if (report_.error)
+            say(fmt::format("the run failed: {}", *report_.error), std::numeric_limits<double>::infinity());
     }
 
     void losses() {
-        for (const Json& lost : list("lost_processors"))
-            say(fmt::format("{} got no more blocks from {} on: {}; others had to compute {} units of it",
-                            lost.value("name", ""), seconds_text(lost.value("at_seconds", 0.0)),
-                            lost.value("reason", ""), lost.value("units_given_back", std::int64_t{0})));
+        for (const ReportedLoss& lost : report_.losses)
+            say(fmt::format("{} got no more blocks from {} on: {}; others had to compute {} units of it", lost.name,
+                            seconds_text(lost.at_s), lost.reason, lost.units_given_back),
+                spread(std::max(0.0, account_.makespan_s - lost.at_s)));
     }
 
     void late_blocks() {
-        const Json late = list("late_blocks");
+        const auto& late = report_.late_blocks;
         if (late.empty()) return;
-        const Json& first = late.front();
-        say(
-            fmt::format("{} block{} took so long that others computed the same units; the first was one of {} units on "
+        double waited_s = 0;
+        for (const ReportedLateBlock& block : late) waited_s += block.waited_s;
+        say(fmt::format("{} block{} took so long that others computed the same units; the first was one of {} units on "
                         "{}, given up after {}",
-                        late.size(), late.size() == 1 ? "" : "s", first.value("units", std::int64_t{0}),
-                        first.value("name", ""), seconds_text(first.value("waited_seconds", 0.0))));
+                        late.size(), late.size() == 1 ? "" : "s", late.front().units, late.front().name,
+                        seconds_text(late.front().waited_s)),
+            account_.has_blocks ? mean(&ProcessorAccount::copies_s) : spread(waited_s));
     }
 
     void stalls() {
-        if (const auto stalls = count("policy_stalls"); stalls > 0)
-            say(
-                fmt::format("the policy gave no processor a block {} times although units remained: a defect of the "
+        if (report_.policy_stalls > 0)
+            say(fmt::format("the policy gave no processor a block {} times although units remained: a defect of the "
                             "policy, please report it",
-                            stalls));
+                            report_.policy_stalls),
+                mean(&ProcessorAccount::policy_s));
     }
 
     /// Of a simulated run they are no part, unless that was asked for.
     void planning() {
-        const double planning_s = report_.value("planning_seconds", 0.0);
-        if (planning_s > kLittlePlanning_s && percent(planning_s) > kMuchPlanning_percent)
+        if (report_.planning_s > kLittlePlanning_s && percent(report_.planning_s) > kMuchPlanning_percent)
             say(fmt::format(
-                "decisions took {}, as much as {:.2g} % of the makespan: blocks are too many or the load is "
-                "too short for this policy",
-                seconds_text(planning_s), percent(planning_s)));
+                    "decisions took {}, as much as {:.2g} % of the makespan: blocks are too many or the load is "
+                    "too short for this policy",
+                    seconds_text(report_.planning_s), percent(report_.planning_s)),
+                report_.planning_s);
     }
 
     /// The last plan's makespan and what came of it.
     void drift() {
-        const Json plans = list("distributions");
-        if (plans.empty() || !plans.back().contains("predicted_end_seconds")) return;
-        const Json& predicted = plans.back()["predicted_end_seconds"];
-        if (!predicted.is_number() || predicted.get<double>() <= 0) return;
-        const double ratio = account_.makespan_s / predicted.get<double>();
+        if (report_.distributions.empty()) return;
+        const double predicted_s = report_.distributions.back().predicted_end_s.value_or(0);
+        if (predicted_s <= 0) return;
+        const double ratio = account_.makespan_s / predicted_s;
         if (ratio > 1 + kDrift || ratio < 1 - kDrift)
-            say(fmt::format(
-                "the run took {:.2f} times what its last plan promised ({} instead of {}): the processors "
-                "were not as {} as their models say",
-                ratio, seconds_text(account_.makespan_s), seconds_text(predicted), ratio > 1 ? "fast" : "slow"));
+            say(fmt::format("the run took {:.2f} times what its last plan promised ({} instead of {}): the processors "
+                            "were not as {} as their models say",
+                            ratio, seconds_text(account_.makespan_s), seconds_text(predicted_s),
+                            ratio > 1 ? "fast" : "slow"),
+                std::max(0.0, account_.makespan_s - predicted_s));
     }
 
     void spikes() {
-        if (const auto spikes = count("discarded_samples"); spikes > 0)
-            say(fmt::format("{} of {} block times were judged to be spikes: something else used the machine", spikes,
-                            count("blocks")));
+        if (report_.discarded_samples > 0)
+            say(fmt::format("{} of {} block times were judged to be spikes: something else used the machine",
+                            report_.discarded_samples, report_.blocks),
+                spread(excess_s()));
+    }
+
+    /// By how much blocks took longer than others of about their size on their processor, where noise does not explain
+    /// it.
+    double excess_s() const {
+        std::map<std::pair<std::size_t, int>, std::vector<const ReportedBlock*>> alike;
+        for (const ReportedBlock& block : report_.trace)
+            if (block.units > 0 && block.compute_s() > 0)
+                alike[{block.processor, static_cast<int>(std::log(block.units) / std::log(kAlikeSizes))}].push_back(
+                    &block);
+        double sum_s = 0;
+        for (const auto& [of, blocks] : alike) {
+            std::vector<double> per_unit;
+            for (const ReportedBlock* block : blocks)
+                per_unit.push_back(block->compute_s() / static_cast<double>(block->units));
+            const double usual = median(per_unit);
+            for (const ReportedBlock* block : blocks)
+                if (const double expected_s = usual * static_cast<double>(block->units);
+                    block->compute_s() > kUnlike * expected_s)
+                    sum_s += block->compute_s() - expected_s;
+        }
+        return sum_s;
     }
 
     /// Seconds that a unit of the lower and of the upper half takes, on every processor with blocks of both: their
@@ -125,12 +154,11 @@ class Facts {
             double units = 0, seconds = 0;
         };
         std::vector<std::array<Half, 2>> halves(account_.processors.size());
-        const std::int64_t middle = count("units") / 2;
-        for (const Json& block : list("trace")) {
-            if (block.value("given_back", false)) continue;
-            Half& half = halves[block.at("processor").get<std::size_t>()][block.at("first") < middle ? 0 : 1];
-            half.units += block.at("units").get<double>();
-            half.seconds += block.at("end").get<double>() - block.at("start").get<double>();
+        for (const ReportedBlock& block : report_.trace) {
+            if (block.given_back) continue;
+            Half& half = halves[block.processor][block.first < report_.units / 2 ? 0 : 1];
+            half.units += static_cast<double>(block.units);
+            half.seconds += block.compute_s();
         }
         double least = std::numeric_limits<double>::infinity(), most = 0;
         for (const auto& [low, high] : halves) {
@@ -151,85 +179,121 @@ class Facts {
 
     void link() {
         const auto most = std::ranges::max_element(account_.processors, {}, &ProcessorAccount::transfer_s);
-        if (percent(most->transfer_s) < 100 * kMuchOfMakespan) return;
+        if (percent(most->transfer_s) < kMuchOfMakespan_percent) return;
         const char* why = "transfers are not hidden behind computation";
         if (most->kind == kInMainMemory)
             why =
-                "it has no link, so other tasks or another load ran on it meanwhile, or the block's data were in use "
-                "elsewhere";
+                "it has no link, so other tasks, another load or another program ran on it meanwhile, or the block's "
+                "data "
+                "were in use elsewhere";
         else if (most->transfer_s > most->compute_s)
             why = "its link is saturated, or its blocks are too few to overlap transfers with computation";
         say(fmt::format("{} waited {} for data, {:.0f} % of the makespan and {:.2g} times as long as it computed: {}",
                         most->name, seconds_text(most->transfer_s), percent(most->transfer_s),
-                        most->compute_s > 0 ? most->transfer_s / most->compute_s : 0, why));
+                        most->compute_s > 0 ? most->transfer_s / most->compute_s : 0, why),
+            mean(&ProcessorAccount::transfer_s));
     }
 
-    void blocks() {
-        double compute_s = 0;
-        for (const ProcessorAccount& p : account_.processors) compute_s += p.compute_s;
-        const auto n = count("blocks");
-        if (n < 1) return;
-        const double mean_s = compute_s / static_cast<double>(n);
-        if (n > static_cast<std::int64_t>(account_.processors.size()) && mean_s < kShortBlock_s)
-            say(
-                fmt::format("blocks compute for {} on average: they are too small beside what each costs; larger ones "
-                            "(granularity, initial block, fewer blocks) would take less",
-                            seconds_text(mean_s)));
-        if (n < static_cast<std::int64_t>(account_.processors.size()))
-            say(fmt::format("the load was cut into {} block{} for {} processors, so that some got none", n,
-                            n == 1 ? "" : "s", account_.processors.size()));
-    }
-
-    void ends_apart() {
-        double mean_s = 0;
-        for (const ProcessorAccount& p : account_.processors)
-            mean_s += p.end_s / static_cast<double>(account_.processors.size());
-        if (account_.has_blocks && percent(mean_s) > 100 * kMuchOfMakespan)
-            say(
-                fmt::format("processors waited {} at the end on average, {:.0f} % of the makespan: shares or the last "
-                            "blocks were not balanced",
-                            seconds_text(mean_s), percent(mean_s)));
-    }
-
-    void models() {
-        for (const Json& processor : report_.at("processors")) {
-            const auto model = processor.find("model");
-            if (model == processor.end() || !model->is_object() || !model->value("r2", Json()).is_number()) continue;
-            if (const double r2 = model->at("r2"); r2 < kUsableR2)
-                say(fmt::format("the model of {} explains only {:.0f} % of its block times' variation (R2 = {:.2g})",
-                                processor.at("name").get<std::string>(), 100 * std::max(r2, 0.0), r2));
+    void memory() {
+        for (std::size_t p = 0; p < report_.processors.size(); ++p) {
+            const ReportedProcessor& own = report_.processors[p];
+            if (!own.memory_units || own.units <= *own.memory_units || *own.memory_units == 0) continue;
+            say(fmt::format("the memory of {} has room for {} units, less than the {} that it computed: they had to "
+                            "come in {} parts at least",
+                            own.name, *own.memory_units, own.units,
+                            (own.units + *own.memory_units - 1) / *own.memory_units),
+                spread(account_.processors[p].transfer_s));
         }
     }
 
-    const Json& report_;
+    /// What the columns of the account are in all, where that is much.
+    void waiting() {
+        if (!account_.has_blocks) return;
+        constexpr std::array<std::pair<double ProcessorAccount::*, const char*>, 4> kEntries{
+            {{&ProcessorAccount::models_s,
+              "until there were models of all: what earlier runs learn, or a profile, would tell beforehand"},
+             {&ProcessorAccount::policy_s,
+              "for a block in the middle of the run: for slower ones of their round, or for decisions"},
+             {&ProcessorAccount::home_s, "for their last results to come home: links bound the end"},
+             {&ProcessorAccount::end_s, "at the end: shares or the last blocks were not balanced"}}};
+        for (const auto& [entry, what] : kEntries)
+            if (const double mean_s = mean(entry); percent(mean_s) > kMuchOfMakespan_percent)
+                say(fmt::format("processors waited {}", what), mean_s);
+    }
+
+    void blocks() {
+        double compute_s = 0, without_s = 0;
+        for (const ProcessorAccount& p : account_.processors) {
+            compute_s += p.compute_s;
+            if (p.units == 0) without_s += account_.makespan_s;
+        }
+        const std::int64_t n = report_.blocks;
+        if (n < 1) return;
+        const auto processors = static_cast<std::int64_t>(account_.processors.size());
+        const double mean_s = compute_s / static_cast<double>(n);
+        if (n > processors && mean_s < kShortBlock_s)
+            say(fmt::format("blocks compute for {} on average: they are too small beside what each costs; larger ones "
+                            "(granularity, initial block, fewer blocks) would take less",
+                            seconds_text(mean_s)),
+                std::min(account_.makespan_s, spread(kBlockCost_s * static_cast<double>(n))));
+        if (n < processors)
+            say(fmt::format("the load was cut into {} block{} for {} processors, so that some got none", n,
+                            n == 1 ? "" : "s", processors),
+                spread(without_s));
+    }
+
+    void models() {
+        for (const ReportedProcessor& processor : report_.processors)
+            if (const double r2 = processor.model_r2.value_or(1); r2 < kUsableR2)
+                say(fmt::format("the model of {} explains only {:.0f} % of its block times' variation (R2 = {:.2g})",
+                                processor.name, 100 * std::max(r2, 0.0), r2));
+    }
+
+    const RunReport& report_;
     const RunAccount& account_;
-    std::vector<std::string> facts_;
+    std::vector<Finding> findings_;
 };
 
 }  // namespace
 
-std::vector<std::string> suspicious_facts(const Json& report, const RunAccount& account) {
-    return Facts(report, account).all();
+std::vector<Finding> findings(const RunReport& report, const RunAccount& account) {
+    return Findings(report, account).all();
 }
 
-std::string why_nothing(const Json& report, std::size_t p) {
-    const Json& processor = report.at("processors").at(p);
-    for (const Json& lost : report.value("lost_processors", Json::array()))
-        if (lost.value("processor", std::size_t{0}) == p) return "it was lost: " + lost.value("reason", "");
-    const auto memory = processor.find("memory_units");
-    const std::int64_t granularity = report.at("granularity"), units = report.at("units");
-    if (memory != processor.end() && memory->is_number_integer() && memory->get<std::int64_t>() < granularity)
-        return fmt::format("a block of {} units, the granularity, does not fit its memory", granularity);
-    const auto processors = static_cast<std::int64_t>(report.at("processors").size());
-    if (units < granularity * processors)
-        return fmt::format("{} units in blocks of at least {} are fewer blocks than processors", units, granularity);
-    for (const Json& plan : report.value("distributions", Json::array()))
-        if (const auto shares = plan.find("shares"); shares != plan.end() && shares->is_array() && p < shares->size() &&
-                                                     (*shares)[p].is_number() && (*shares)[p].get<double>() < 1)
+std::string unlike_cores(const RunReport& report) {
+    struct Core {
+        double seconds_per_unit = 0;
+        std::string name;
+    };
+    std::vector<Core> cores;
+    for (const ReportedProcessor& processor : report.processors)
+        if (processor.kind == kInMainMemory && processor.units > 0 && processor.compute_s > 0)
+            cores.push_back({processor.compute_s / static_cast<double>(processor.units), processor.name});
+    if (cores.size() < 2) return "";
+    const auto [fastest, slowest] = std::ranges::minmax(cores, {}, &Core::seconds_per_unit);
+    const double ratio = slowest.seconds_per_unit / fastest.seconds_per_unit;
+    if (ratio < kUnlike * kUnlike) return "";
+    return fmt::format(
+        "under {} a unit took {} {:.3g} times as long as {}: units are not alike, or the cores are not; bounds and "
+        "plans "
+        "suppose that a processor's units are",
+        report.policy, slowest.name, ratio, fastest.name);
+}
+
+std::string why_nothing(const RunReport& report, std::size_t p) {
+    for (const ReportedLoss& lost : report.losses)
+        if (lost.processor == p) return "it was lost: " + lost.reason;
+    if (report.processors[p].memory_units.value_or(report.granularity) < report.granularity)
+        return fmt::format("a block of {} units, the granularity, does not fit its memory", report.granularity);
+    const auto processors = static_cast<std::int64_t>(report.processors.size());
+    if (report.units / report.granularity < processors)
+        return fmt::format("{} units in blocks of at least {} are fewer blocks than processors", report.units,
+                           report.granularity);
+    for (const ReportedDistribution& plan : report.distributions)
+        if (p < plan.shares.size() && plan.shares[p].value_or(1) < 1)
             return fmt::format("the plan ({}) gave it no share: the others finish sooner without it",
-                               plan.value("reason", "no reason is given"));
-    if (report.at("blocks").get<std::int64_t>() < processors)
-        return fmt::format("the load was cut into only {} blocks", report.at("blocks").get<std::int64_t>());
+                               plan.reason.empty() ? "no reason is given" : plan.reason);
+    if (report.blocks < processors) return fmt::format("the load was cut into only {} blocks", report.blocks);
     return "when it asked or would have been asked, all units had been handed out";
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a report of a run shows that its user should know: sentences, in the order in which they are to be looked at.
+// What a report of a run shows that its user should know, the most expensive first.
+//
+// A finding's cost is the part of the makespan that would go at most if its cause did: the processor seconds that it
+// took, spread over all processors, or, where all wait for it, its own seconds. Costs overlap and do not add up: a
+// lost processor also shows at the end, where it has nothing to do.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,10 +14,19 @@
 
 namespace apportion {
 
-/// Facts that cost time: lost processors, drift, spikes, links, blocks that are too small or too large, poor models.
-std::vector<std::string> suspicious_facts(const nlohmann::json& report, const RunAccount& account);
+struct Finding {
+    std::string sentence;  ///< without its full stop
+    double cost_s = 0;     ///< 0: not known; infinite: the run failed
+};
+
+/// Failures, lost processors, drift, spikes, links, memory, waiting, blocks that are too small or too few, poor models.
+std::vector<Finding> findings(const RunReport& report, const RunAccount& account);
+
+/// A sentence where cores took so unlike times for a unit, each noisy by as much as nothing else explains, that units
+/// cannot be alike, or cores not; else empty. Without its full stop.
+std::string unlike_cores(const RunReport& report);
 
 /// Why processor p computed nothing.
-std::string why_nothing(const nlohmann::json& report, std::size_t p);
+std::string why_nothing(const RunReport& report, std::size_t p);
 
 }  // namespace apportion

@@ -11,60 +11,58 @@ namespace apportion {
 
 namespace {
 
-using Json = nlohmann::json;
-
-std::string shares_text(const Json& plan, const Json& processors) {
+std::string shares_text(const ReportedDistribution& plan, const RunReport& report) {
     std::string text;
-    const Json shares = plan.value("shares", Json::array());
-    for (std::size_t p = 0; p < std::min(shares.size(), processors.size()); ++p)
-        if (shares[p].is_number())
-            text += fmt::format("{}{}: {:g}", text.empty() ? "" : ", ", processors[p].at("name").get<std::string>(),
-                                shares[p].get<double>());
+    for (std::size_t p = 0; p < std::min(plan.shares.size(), report.processors.size()); ++p)
+        if (plan.shares[p])
+            text += fmt::format("{}{}: {:g}", text.empty() ? "" : ", ", report.processors[p].name, *plan.shares[p]);
     return text;
 }
 
 class Builder {
   public:
-    void add(const Json& report) {
-        const std::string load = report.at("load");
-        const Json& processors = report.at("processors");
-        std::vector<std::size_t> indices;
-        for (const Json& processor : processors) indices.push_back(index(processor.at("name")));
-        const Json trace = report.value("trace", Json::array());
-        if (trace.empty() && report.at("units").get<std::int64_t>() > 0)
+    void add(const RunReport& report) {
+        if (report.trace.empty() && report.units > 0)
             throw UserError(
                 fmt::format("the report of load '{}', run {}, has no blocks; let the program run with "
                             "APPORTION_TRACE=1",
-                            load, report.at("run").get<int>()));
-        double last_s = report.at("makespan_seconds");
-        for (const Json& block : trace) {
-            TimelineBlock& own = timeline_.blocks.emplace_back();
-            own.processor = indices[block.at("processor").get<std::size_t>()];
-            own.load = load;
-            own.first = block.at("first");
-            own.units = block.at("units");
-            // A block that was not waited for has no end: its times are 0.
-            own.given_s = now_s_ + block.at("given").get<double>();
-            own.start_s = std::max(own.given_s, now_s_ + block.at("start").get<double>());
-            own.end_s = std::max(own.start_s, now_s_ + block.at("end").get<double>());
-            own.home_s = std::max(own.end_s, now_s_ + block.at("home").get<double>());
-            own.given_back = block.value("given_back", false);
-            last_s = std::max(last_s, own.home_s - now_s_);
-        }
-        for (const Json& plan : report.value("distributions", Json::array())) {
-            const Json predicted = plan.value("predicted_end_seconds", Json());
-            timeline_.decisions.push_back({now_s_ + plan.value("at_seconds", 0.0), plan.value("reason", ""),
-                                           shares_text(plan, processors),
-                                           predicted.is_number() ? now_s_ + predicted.get<double>() : -1});
-        }
-        timeline_.runs.push_back({load, report.at("policy"), report.at("run"), now_s_,
-                                  now_s_ + report.at("makespan_seconds").get<double>()});
+                            report.load, report.run));
+        double last_s = std::max(report.makespan_s, add_blocks(report, ""));
+        // A node's clock begins when it is told of the run, at about the same time.
+        for (std::size_t node = 0; node < std::min(report.nodes.size(), report.processors.size()); ++node)
+            last_s = std::max(last_s, add_blocks(report.nodes[node], report.processors[node].name + ", "));
+        for (const ReportedDistribution& plan : report.distributions)
+            timeline_.decisions.push_back({now_s_ + plan.at_s, plan.reason, shares_text(plan, report),
+                                           plan.predicted_end_s ? now_s_ + *plan.predicted_end_s : -1});
+        timeline_.runs.push_back({report.load, report.policy, report.run, now_s_, now_s_ + report.makespan_s});
         now_s_ += last_s;
     }
 
     Timeline take() { return std::move(timeline_); }
 
   private:
+    /// Seconds since the run's begin when the last of them was home. `node`: what stands before its processors' names.
+    double add_blocks(const RunReport& report, const std::string& node) {
+        std::vector<std::size_t> indices;
+        for (const ReportedProcessor& processor : report.processors) indices.push_back(index(node + processor.name));
+        double last_s = 0;
+        for (const ReportedBlock& block : report.trace) {
+            TimelineBlock& own = timeline_.blocks.emplace_back();
+            own.processor = indices[block.processor];
+            own.load = report.load;
+            own.first = block.first;
+            own.units = block.units;
+            // A block that was not waited for has no end: its times are 0.
+            own.given_s = now_s_ + block.given_s;
+            own.start_s = std::max(own.given_s, now_s_ + block.start_s);
+            own.end_s = std::max(own.start_s, now_s_ + block.end_s);
+            own.home_s = std::max(own.end_s, now_s_ + block.home_s);
+            own.given_back = block.given_back;
+            last_s = std::max(last_s, own.home_s - now_s_);
+        }
+        return last_s;
+    }
+
     std::size_t index(const std::string& name) {
         auto found = std::ranges::find(timeline_.processors, name);
         if (found == timeline_.processors.end()) found = timeline_.processors.insert(found, name);
@@ -77,9 +75,9 @@ class Builder {
 
 }  // namespace
 
-Timeline timeline_of(const std::vector<Json>& reports) {
+Timeline timeline_of(const std::vector<RunReport>& reports) {
     Builder builder;
-    for (const Json& report : reports) builder.add(report);
+    for (const RunReport& report : reports) builder.add(report);
     return builder.take();
 }
 

@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 
@@ -21,7 +22,7 @@ struct TimelineBlock {
 
 struct TimelineRun {
     std::string load, policy;
-    int run = 0;
+    std::int64_t run = 0;
     double begin_s = 0, end_s = 0;
 };
 
@@ -40,7 +41,7 @@ struct Timeline {
 };
 
 /// Throws UserError: a report has no blocks.
-Timeline timeline_of(const std::vector<nlohmann::json>& reports);
+Timeline timeline_of(const std::vector<RunReport>& reports);
 
 /// JSON of the Trace Event Format, which Perfetto and chrome://tracing open. Processors are threads, blocks are their
 /// slices, the way of data to a processor and home are asynchronous slices, and decisions are instants.

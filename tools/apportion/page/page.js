@@ -10,6 +10,14 @@
   const data = JSON.parse(document.getElementById("data").textContent);
 
   const colour = (k) => kColours[k % kColours.length];
+  // Each its own; where there are more than colours, cores have shades from dark to light.
+  const processorColours = (names) => {
+    const cores = names.filter((name) => name.startsWith("CPU "));
+    const shade = (part) => `rgb(${[[0x22, 0xcc], [0x33, 0xdd], [0x55, 0xee]].map(([dark, light]) => Math.round(dark + part * (light - dark)))})`;
+    let devices = 0;
+    return names.map((name, k) => names.length <= kColours.length ? colour(k)
+      : cores.includes(name) ? shade(cores.indexOf(name) / Math.max(cores.length - 1, 1)) : colour(devices++));
+  };
   const number = (x, digits = 4) => (Number.isFinite(x) ? String(Number(x.toPrecision(digits))) : "-");
   const seconds = (s) =>
     !Number.isFinite(s) ? "-" : s >= 1 || s <= 0 ? number(s) + " s" : s >= 1e-3 ? number(s * 1e3) + " ms" : number(s * 1e6) + " us";
@@ -144,6 +152,7 @@
     const intervals = policies.map((p) => ({ y: p.name, x: [p.low, p.high] }));
     const defaults = policies.filter((p) => p.default_median !== null).map((p) => ({ y: p.name, x: p.default_median }));
     const runs = policies.flatMap((p) => p.raw.map((s) => ({ y: p.name, x: s })));
+    const repeated = policies.some((p) => p.raw.length > 1);
     let kept = () => true;
     const all = [bars, intervals, defaults, runs];
     const bar = { grouped: false, barPercentage: 0.9, categoryPercentage: 0.85 };
@@ -151,8 +160,8 @@
       type: "bar",
       data: {
         datasets: [
-          { ...bar, type: "scatter", label: "each run", data: runs, backgroundColor: "#ffffff", borderColor: kDark, pointRadius: 2.5 },
-          { ...bar, label: `${percent(100 * compared.confidence)} % interval of the median`, data: intervals, backgroundColor: kDark, barThickness: 3 },
+          { ...bar, type: "scatter", label: "each run", hidden: !repeated, data: runs, backgroundColor: "#ffffff", borderColor: kDark, pointRadius: 2.5 },
+          { ...bar, label: `${percent(100 * compared.confidence)} % interval of the median`, hidden: !repeated, data: intervals, backgroundColor: kDark, barThickness: 3 },
           { ...bar, label: "median", data: bars, backgroundColor: kMedian },
           { ...bar, label: "median with the default number of blocks", data: defaults, backgroundColor: kDefault },
         ],
@@ -161,7 +170,10 @@
       options: {
         indexAxis: "y",
         scales: { x: xAxis("seconds" + (compared.bound === null ? "" : " (dashed: lower bound)")), y: yAxis(policies.map((p) => p.name)) },
-        plugins: { tooltip: { callbacks: { label: (item) => tip(item) } } },
+        plugins: {
+          legend: { labels: { filter: (item) => repeated || item.datasetIndex > 1 } },
+          tooltip: { callbacks: { label: (item) => tip(item) } },
+        },
       },
     }, { min: 0, max: longest * 1.05 || 1 }, policies.length);
     function tip(item) {
@@ -170,8 +182,9 @@
     }
     element("h3", parent, "Share of the units");
     const processors = [...new Set(policies.flatMap((p) => Object.keys(p.shares)))];
+    const colours = processorColours(processors);
     const shareSets = processors.map((name, k) => ({
-      label: name, backgroundColor: colour(k), all: policies.map((p) => ({ y: p.name, x: p.shares[name] || 0 })), data: [],
+      label: name, backgroundColor: colours[k], all: policies.map((p) => ({ y: p.name, x: p.shares[name] || 0 })), data: [],
     }));
     const shareBox = element("div", parent, undefined, "chart");
     const shares = new Chart(element("canvas", shareBox), {
@@ -184,7 +197,7 @@
       },
     });
     const made = table(parent, ["rank", "policy", "blocks", "median", "interval", "runs", "/ bound", "idle", "faster than"],
-      policies.map((p) => [String(p.rank), p.name, String(p.blocks), seconds(p.median), `${seconds(p.low)} to ${seconds(p.high)}`,
+      policies.map((p) => [String(p.rank), p.name, String(p.blocks), seconds(p.median), p.raw.length > 1 ? `${seconds(p.low)} to ${seconds(p.high)}` : "-",
         String(p.raw.length), compared.bound ? number(p.median / compared.bound) : "-", percent(p.idle) + " %", p.faster_than.join(", ")]));
     const filter = () => {
       const names = policies.map((p) => p.name).filter(kept);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/plan_policies.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/io/nearest_name.hpp"
+#include "models/io/shown.hpp"
+#include "models/transfer.hpp"
+#include "policies/engine/virtual_run.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/terminal.hpp"
+#include "tools/apportion/text_table.hpp"
+
+namespace apportion {
+
+namespace {
+
+std::vector<std::pair<double, std::string>> chosen(const LoadDescription& load, const std::vector<std::string>& names) {
+    std::vector<std::string> known;
+    for (const PolicyEntry& entry : registered_policies()) known.emplace_back(entry.name);
+    const bool all = std::ranges::find(names, "all") != names.end();
+    for (const std::string& name : names)
+        if (name != "all" && !find_policy(name))
+            throw UserError(fmt::format("--policies: there is no policy {}{}; choose from {}, or all", in_quotes(name),
+                                        did_you_mean(name, known), fmt::join(known, ", ")));
+    std::vector<std::pair<double, std::string>> sorted;
+    for (const auto& [policy, seconds] : policy_makespans(load))
+        if (all || std::ranges::find(names, policy) != names.end()) sorted.emplace_back(seconds, policy);
+    if (sorted.empty())
+        throw UserError(fmt::format("--policies: {} cannot run this load with these times", fmt::join(names, ", ")));
+    std::ranges::sort(sorted);
+    return sorted;
+}
+
+}  // namespace
+
+LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity,
+                                const std::vector<Units>& maximum_units) {
+    LoadDescription load;
+    load.units = units;
+    load.granularity = granularity;
+    load.recorded.processors = profile.processors;
+    for (std::size_t p = 0; p < profile.processors.size(); ++p) {
+        const ProcessorProfile& recorded = profile.processors[p];
+        TransferLine line;
+        bool travels = false;
+        for (const ProfilePoint& point : recorded.points) {
+            if (point.in_s + point.out_s <= 0) continue;
+            line.add(static_cast<double>(point.units), point.in_s + point.out_s);
+            travels = true;
+        }
+        const auto like = std::ranges::find(profile.processors, recorded.points, &ProcessorProfile::points);
+        Processor& processor = load.processors.emplace_back();
+        processor.name = recorded.name;
+        processor.kind = static_cast<int>(like - profile.processors.begin());
+        processor.own_memory = travels;
+        if (p < maximum_units.size()) processor.memory_units = maximum_units[p];
+        load.links.push_back({line.latency_s(), line.seconds_per_unit()});
+    }
+    load.initial_block = default_initial_block(units, granularity, static_cast<int>(load.processors.size()));
+    return load;
+}
+
+std::map<std::string, double> policy_makespans(const LoadDescription& load) {
+    std::map<std::string, double> makespans;
+    const std::vector<PiecewiseLinear> functions = recorded_functions(load);
+    if (functions.empty() || load.units == 0) return makespans;
+    for (const PolicyEntry& entry : registered_policies()) {
+        const double seconds = virtual_makespan(load, *entry.make(), functions);
+        if (std::isfinite(seconds)) makespans[entry.name] = seconds;
+    }
+    return makespans;
+}
+
+std::string policies_table(const LoadDescription& load, const std::vector<std::string>& names) {
+    TextTable table({{"policy", false}, {"seconds", true}, {"x best", true}});
+    const auto sorted = chosen(load, names);
+    for (const auto& [seconds, policy] : sorted)
+        table.add({policy, fmt::format("{:.6g}", seconds), fmt::format("{:.3f}", seconds / sorted.front().first)});
+    const bool travels = std::ranges::any_of(load.processors, &Processor::own_memory);
+    return table.text(terminal_columns(STDOUT_FILENO)) +
+           fmt::format(
+               "{} units, in the blocks that the policies give, {}\n", load.units,
+               travels ? "with the transfers of the profile" : "without transfers, of which the profile has none");
+}
+
+std::string policies_json(const LoadDescription& load, const std::vector<std::string>& names) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& [seconds, policy] : chosen(load, names))
+        list.push_back({{"policy", policy}, {"units", load.units}, {"makespan_seconds", seconds}});
+    return list.dump(2) + "\n";
+}
+
+}  // namespace apportion

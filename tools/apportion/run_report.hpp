@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The report of a run (docs/report.md) as all tools read it. What is here was checked: fields that tools need are there
+// and of their types, counts and times are none that no run can have, and indices lead somewhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace apportion {
+
+struct ReportedProcessor {
+    std::string name, kind;
+    std::int64_t units = 0, blocks = 0;
+    double compute_s = 0, transfer_wait_s = 0, return_s = 0, idle_percent = 0;
+    std::optional<std::int64_t> memory_units{};  ///< nothing: no limit
+    std::optional<double> model_r2{};            ///< nothing: no model, or none that tells
+};
+
+struct ReportedBlock {
+    std::size_t processor = 0;  ///< index into RunReport::processors
+    std::int64_t first = 0, units = 0;
+    double given_s = 0, start_s = 0, end_s = 0, home_s = 0;  ///< 0: it did not get so far
+    bool given_back = false;                                 ///< others computed its units, and their result counts
+
+    double compute_s() const { return end_s > start_s ? end_s - start_s : 0; }
+};
+
+struct ReportedDistribution {
+    double at_s = 0;
+    std::string reason;
+    std::vector<std::optional<double>> shares{};
+    std::optional<double> predicted_end_s{};
+};
+
+struct ReportedLoss {
+    std::size_t processor = 0;
+    std::string name, reason;
+    double at_s = 0;
+    std::int64_t units_given_back = 0;
+};
+
+struct ReportedLateBlock {
+    std::string name;  ///< of its processor
+    std::int64_t units = 0;
+    double waited_s = 0;
+};
+
+/// Of `auto`.
+struct ReportedChoice {
+    std::string policy;
+    std::map<std::string, double> predicted_s{};  ///< of those that can run the load
+};
+
+struct RunReport {
+    std::string load, policy;
+    std::string profile_name;  ///< under which profiles of the load are recorded
+    std::optional<std::string> profile_file{}, learnt_file{}, learnt_problem{}, error{};
+    std::string note;
+    std::int64_t units = 0, granularity = 1, run = 1, blocks = 0;
+    std::int64_t discarded_samples = 0, policy_stalls = 0;
+    double makespan_s = 0, idle_percent = 0, probing_s = 0, planning_s = 0;
+    std::optional<double> lower_bound_s{};
+    std::vector<ReportedProcessor> processors;  ///< at least one
+    std::vector<ReportedDistribution> distributions{};
+    std::vector<ReportedLoss> losses{};
+    std::vector<ReportedLateBlock> late_blocks{};
+    std::optional<ReportedChoice> choice{};
+    std::vector<ReportedBlock> trace{};  ///< in the order in which they were handed out; empty: not reported
+    /// Of a load over nodes, which are its processors then: what each did inside; without processors where that is not
+    /// reported.
+    std::vector<RunReport> nodes{};
+};
+
+/// `where`: file and line, for messages. Throws UserError.
+RunReport run_report(const nlohmann::json& report, const std::string& where);
+
+}  // namespace apportion
