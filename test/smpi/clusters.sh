@@ -9,8 +9,8 @@ apportion=$1 apps=$2
     echo "there is no $apportion: build the real flavour, too (tools/build real smpi)" >&2
     exit 77
 }
-export STARPU_SILENT=1 APPORTION_LEARN=0
-unset STARPU_SCHED APPORTION_NODES
+export STARPU_SILENT=1 APPORTION_LEARN=0 STARPU_SCHED=plb-hec
+unset APPORTION_NODES
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export XDG_CACHE_HOME=$folder

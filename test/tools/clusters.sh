@@ -8,6 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 export XDG_CACHE_HOME=$folder/cache
 mkdir -p "$folder/build/real/tools"
 cp "$1" "$folder/build/real/tools/apportion"
+ln -s "$(realpath "$(dirname "$1")/../policies")" "$folder/build/real/policies"
 apportion=$folder/build/real/tools/apportion
 failed=0
 fail() {
@@ -27,7 +28,7 @@ refused '\-\-blocks' compare --platform plbhec-nodes --app matmul --size 64 --bl
 refused 'dmda is no policy of Apportion' compare --platform plbhec-nodes --app matmul --size 64 --policies dmda,plb-hec
 refused 'does not describe kernel "grn"' compare --platform gdansk-nodes --app grn --size 64
 refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --size 64
-refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --square --sizes 64 --out "$folder/p.csv"
+refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --square --sizes 64:128:64 --out "$folder/p.csv"
 refused 'is a cluster of 4 nodes' platform plbhec-nodes --env
 refused 'is a cluster of 4 nodes' platform plbhec-nodes --generate "$folder/files"
 object=$(realpath "$(cc -print-file-name=libm.so.6)") # which programs of the flavour smpi are, too
