@@ -353,6 +353,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
         complain(error.what(), 1);
     }
     if (nodes && nodes->over_nodes()) nodes->stop();
+    if (nodes) nodes->leave(status);
     return status;
 }
 

@@ -40,6 +40,8 @@ class Nodes {
     bool home() const { return rank() == 0; }
     /// Whether loads run over nodes, even if there is one only.
     virtual bool over_nodes() const { return false; }
+    /// Whether every rank makes the problem: simulated data have no content, and files are there for all.
+    virtual bool alike() const { return false; }
 
     /// Runs `body` on all ranks. When it throws on some, all throw UsageError or std::runtime_error with the sentence
     /// of the lowest of them.
@@ -69,6 +71,9 @@ class Nodes {
         return nullptr;
     }
 
+    /// The program's end, with this exit status. Returns where the status that main returns is that of the program.
+    virtual void leave(int status) { (void)status; }
+
     /// An error that the others do not know of: ends all ranks. Returns where this is the only one, or where all know.
     virtual void fail_alone(const std::string& sentence, int status) { (void)sentence, (void)status; }
 };
@@ -80,9 +85,9 @@ auto make_on_home(Make&& make, ShapeOf&& shape_of, Empty&& empty) {
     Nodes& nodes = Nodes::here();
     std::optional<decltype(make())> problem;
     nodes.agreed([&] {
-        if (nodes.home()) problem.emplace(make());
+        if (nodes.home() || nodes.alike()) problem.emplace(make());
     });
-    if (nodes.size() == 1) return std::move(*problem);
+    if (nodes.size() == 1 || nodes.alike()) return std::move(*problem);
     decltype(shape_of(*problem)) shape{};
     if (nodes.home()) shape = shape_of(*problem);
     nodes.share(shape);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The processes that mpirun started, on libapportion-mpi. A program that was started without it runs alone, and no MPI
-// is started.
+// is started. Simulated ranks are parts of one process, which smpirun started.
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <new>
@@ -22,6 +23,7 @@ namespace {
 
 /// Open MPI's mpirun, MPICH's and Slurm's own each set one of these.
 bool started_by_mpirun() {
+    if (kSimulated) return true;
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
         if (std::getenv(name)) return true;
     return false;
@@ -38,7 +40,8 @@ void check(int status) {
 class OverNodes final : public NodesLoad {
   public:
     OverNodes(Workload& workload, unsigned runs) {
-        for (const auto& range : shared_memory(workload)) check(apportion_mpi_share(range.data(), range.size()));
+        if (!kSimulated)
+            for (const auto& range : shared_memory(workload)) check(apportion_mpi_share(range.data(), range.size()));
         std::vector<apportion_mpi_array> arrays;
         std::string problem;
         try {
@@ -78,6 +81,7 @@ class Together final : public Nodes {
     int size() const override { return size_; }
     int rank() const override { return rank_; }
     bool over_nodes() const override { return true; }
+    bool alike() const override { return kSimulated; }
 
     void agreed(const std::function<void()>& body) override {
         std::string usage, other;
@@ -96,6 +100,7 @@ class Together final : public Nodes {
     }
 
     void require_same(const std::string& what, const std::string& text) override {
+        if (alike()) return;
         std::uint64_t length = text.size();
         Nodes::share(length);
         std::string first = text;
@@ -112,6 +117,7 @@ class Together final : public Nodes {
 
     void start() override {
         if (const int status = apportion_mpi_init(nullptr)) throw Error(-status, agreed_on());
+        started_ = true;
     }
     void stop() override { apportion_mpi_shutdown(); }
 
@@ -120,15 +126,33 @@ class Together final : public Nodes {
     }
 
     void fail_alone(const std::string& sentence, int status) override {
+        if (size_ == 1 || sentence == agreed_sentence) return;
+        if (kSimulated) {
+            if (!started_) return;  // all find the same
+            std::cerr << fmt::format("rank {}: {}\n", rank_, shown(sentence));
+            end_process(status);
+        }
         int finished = 0;
         MPI_Finalized(&finished);
-        if (size_ == 1 || finished || sentence == agreed_sentence) return;
+        if (finished) return;
         std::cerr << fmt::format("rank {}: {}\n", rank_, shown(sentence));
         MPI_Abort(MPI_COMM_WORLD, status);
     }
 
+    /// SMPI does not know what main returns, and waits for ever for a StarPU that was not started.
+    void leave(int status) override {
+        if (kSimulated && home()) end_process(status);
+    }
+
   private:
+    [[noreturn]] static void end_process(int status) {
+        std::cout.flush();
+        std::fflush(nullptr);
+        std::_Exit(status);
+    }
+
     int size_, rank_;
+    bool started_ = false;
 };
 
 class Alone final : public Nodes {};

@@ -125,7 +125,7 @@ const EnvironmentVariable kVariables[] = {
 
 /// Read by the set-up scripts, not by the library.
 constexpr const char* kOtherNames[] = {"APPORTION_CACHE", "APPORTION_STARPU_REAL", "APPORTION_STARPU_SIMGRID",
-                                       "APPORTION_STARPU_MPI"};
+                                       "APPORTION_STARPU_MPI", "APPORTION_STARPU_SMPI"};
 
 std::vector<std::string_view> known_names() {
     std::vector<std::string_view> names(std::begin(kOtherNames), std::end(kOtherNames));

@@ -56,9 +56,24 @@ double best_speed(const TrueTime& time, Units most, const Seconds& seconds) {
     return best;
 }
 
-class LowerBound {
+/// The smallest time for which `speed`, of what ends within that time, gives the units.
+double smallest_seconds(double units, const std::function<double(double limit_s)>& speed) {
+    constexpr int kHalvings = 30;              // to nine digits
+    double within = units / speed(kInfinity);  // too short, or just right
+    double enough = within;
+    for (; std::isfinite(enough) && enough * speed(enough) < units; enough *= 2) within = enough;
+    if (!std::isfinite(enough)) return kInfinity;
+    for (int i = 0; i < kHalvings && within < enough; ++i) {
+        const double middle = within + (enough - within) / 2;
+        (middle * speed(middle) < units ? within : enough) = middle;
+    }
+    return within;
+}
+
+/// Of one machine.
+class MachineSpeed {
   public:
-    LowerBound(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units)
+    MachineSpeed(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units)
         : platform_(platform),
           kernel_(kernel),
           size_(size),
@@ -66,21 +81,6 @@ class LowerBound {
           in_(needs_of(platform, kernel).kept ? 0 : needs_of(platform, kernel).bytes_in(size)),
           out_(needs_of(platform, kernel).kept ? 0 : needs_of(platform, kernel).bytes_out(size)) {}
 
-    double seconds() const {
-        constexpr int kHalvings = 30;  // to nine digits
-        const auto units = static_cast<double>(units_);
-        double within = units / speed(kInfinity);  // too short, or just right
-        double enough = within;
-        for (; std::isfinite(enough) && enough * speed(enough) < units; enough *= 2) within = enough;
-        if (!std::isfinite(enough)) return kInfinity;
-        for (int i = 0; i < kHalvings && within < enough; ++i) {
-            const double middle = within + (enough - within) / 2;
-            (middle * speed(middle) < units ? within : enough) = middle;
-        }
-        return within;
-    }
-
-  private:
     /// Units per second of all devices, with blocks that end within `limit_s`.
     double speed(double limit_s) const {
         double sum = 0;
@@ -98,6 +98,7 @@ class LowerBound {
         return sum;
     }
 
+  private:
     double link_speed(const Link& link) const {
         const double unit_bytes = link.full_duplex ? std::max(in_, out_) : in_ + out_;
         return unit_bytes > 0 ? link.bytes_per_s / unit_bytes : kInfinity;
@@ -130,17 +131,55 @@ class LowerBound {
         return latencies_s + static_cast<double>(x) * (in_ + out_) / platform_.links[device.link].bytes_per_s;
     }
 
-    const Platform& platform_;
+    const Platform platform_;
     const std::string& kernel_;
     const KernelSize& size_;
     Units units_;
     double in_, out_;  ///< bytes of a unit over a link
 };
 
+/// Of all nodes; what others than the first compute passes their links and the first one's.
+class ClusterSpeed {
+  public:
+    ClusterSpeed(const Platform& cluster, const std::string& kernel, const KernelSize& size, Units units)
+        : unit_bytes_(std::max(needs_of(cluster, kernel).bytes_in(size), needs_of(cluster, kernel).bytes_out(size))) {
+        int rank = 0;
+        for (const Node& node : cluster.nodes) {
+            const int at_home = rank == 0 ? 1 : 0;
+            alike_.push_back({MachineSpeed(machine_of_node(cluster, rank), kernel, size, units), node.count - at_home,
+                              link_speed(node)});
+            rank += node.count;
+        }
+    }
+
+    double operator()(double limit_s) const {
+        double others = 0;
+        for (const Alike& nodes : alike_)
+            if (nodes.others > 0) others += nodes.others * std::min(nodes.machine.speed(limit_s), nodes.link_speed);
+        return alike_.front().machine.speed(limit_s) + std::min(others, alike_.front().link_speed);
+    }
+
+  private:
+    struct Alike {
+        MachineSpeed machine;
+        int others;  ///< such nodes, the first one of all left out
+        double link_speed;
+    };
+    double link_speed(const Node& node) const {
+        return unit_bytes_ > 0 ? node.network_bytes_per_s / unit_bytes_ : kInfinity;
+    }
+
+    double unit_bytes_;
+    std::vector<Alike> alike_;
+};
+
 }  // namespace
 
 double lower_bound_seconds(const Platform& platform, const std::string& kernel, const KernelSize& size, Units units) {
-    return LowerBound(platform, kernel, size, units).seconds();
+    const auto n = static_cast<double>(units);
+    if (!platform.nodes.empty()) return smallest_seconds(n, ClusterSpeed(platform, kernel, size, units));
+    const MachineSpeed machine(platform, kernel, size, units);
+    return smallest_seconds(n, [&](double limit_s) { return machine.speed(limit_s); });
 }
 
 }  // namespace apportion::simulated

@@ -10,6 +10,9 @@
 // and the machine the sum over its links and the devices in main memory. The bound is the smallest T for which that is
 // the load.
 //
+// On a cluster, what nodes other than the first compute comes from the first and goes back, over the links of both,
+// which are full-duplex; the network's latency is left out.
+//
 // Left out: noise, drift, and what a block waits for. Resident data are on the devices from the beginning. Data that
 // are kept on devices from one run to the next need not travel.
 #pragma once

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <ostream>
 
+#include "codelets/simulated/machine_xml.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/new_file.hpp"
-#include "models/io/shown.hpp"
 #include "models/io/user_folders.hpp"
 
 namespace apportion::simulated {
@@ -26,12 +27,8 @@ constexpr int kMostCpus = 64;
 constexpr int kMatrixSize = 32;              // nodes that the bandwidth and latency files have room for
 constexpr std::size_t kLongestFolder = 180;  // StarPU keeps whole paths in 256 bytes
 
-constexpr double kStarpuShare = 0.9;  // of a device's memory that StarPU uses; the rest is the driver's
-constexpr double kMebi = 1024.0 * 1024.0;
-
-// Speed of simulated processors: their times are given in seconds, so that any speed would do.
-constexpr const char* kSpeed = "2000000000f";
-constexpr const char* kUnbounded = "1000000000000000Bps";
+// What every simulated StarPU is told: the platform's times contain all that a block costs.
+const Environment kCosts = {{"STARPU_SIMGRID_CUDA_MALLOC_COST", "0"}, {"STARPU_SIMGRID_CUDA_QUEUE_COST", "0"}};
 
 /// The letters, digits, '-' and '.' of the platform's name, as a host name.
 std::string host_name(const Platform& platform) {
@@ -40,35 +37,6 @@ std::string host_name(const Platform& platform) {
     for (char& c : name)
         if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '-';
     return name;
-}
-
-/// For XML, which knows no control characters.
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (char c : shown(text)) {
-        if (c == '&')
-            out += "&amp;";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
-}
-
-/// Memory that StarPU has to be told so that it uses all of the device's.
-std::uint64_t memory_to_tell(const Device& device) {
-    const double mebibytes = std::ceil(std::ceil(device.memory_bytes / kMebi) / kStarpuShare);
-    return static_cast<std::uint64_t>((mebibytes + 1) * kMebi);
-}
-
-/// The cuda devices one by one, as StarPU counts them.
-std::vector<const Device*> cuda_devices(const Platform& platform) {
-    std::vector<const Device*> devices;
-    for (int d = 0; d < platform.count(DeviceKind::cuda); ++d) devices.push_back(&platform.device(DeviceKind::cuda, d));
-    return devices;
 }
 
 /// One line a node, columns by tabs; nodes that do not exist are nan.
@@ -113,114 +81,21 @@ std::string config_file(int cpus, std::size_t cuda) {
         cpus, cuda);
 }
 
-/// SimGrid's description of the machine.
-class Xml {
-  public:
-    Xml(const Platform& platform, const std::vector<const Device*>& cuda) : platform_(platform), cuda_(cuda) {}
-
-    std::string text(int cpus) {
-        text_ =
-            "<?xml version='1.0'?>\n"
-            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-            "<platform version=\"4.1\">\n"
-            " <config id=\"General\">\n";
-        // Bandwidth and latency as they are given, without SimGrid's corrections for TCP.
-        for (const char* option : {"network/TCP-gamma\" value=\"-1", "network/latency-factor\" value=\"1",
-                                   "network/bandwidth-factor\" value=\"1", "network/weight-S\" value=\"0.0",
-                                   "network/crosstraffic\" value=\"0"})
-            text_ += fmt::format("  <prop id=\"{}\"/>\n", option);
-        text_ += " </config>\n <zone id=\"AS0\" routing=\"Full\">\n  <host id=\"MAIN\" speed=\"1f\"/>\n";
-        for (int cpu = 0; cpu < cpus; ++cpu) text_ += fmt::format("  <host id=\"CPU{}\" speed=\"{}\"/>\n", cpu, kSpeed);
-        for (std::size_t d = 0; d < cuda_.size(); ++d) add_host(d);
-        text_ += "  <host id=\"RAM\" speed=\"1f\"/>\n";
-        add_links();
-        add_routes();
-        return text_ + " </zone>\n</platform>\n";
-    }
-
-  private:
-    void add_host(std::size_t d) {
-        text_ += fmt::format(
-            "  <host id=\"CUDA{}\" speed=\"{}\">\n"
-            "   <prop id=\"model\" value=\"{}\"/>\n"
-            "   <prop id=\"memsize\" value=\"{}\"/>\n"
-            "   <prop id=\"memcpy_peer\" value=\"1\"/>\n"
-            "  </host>\n",
-            d, kSpeed, escaped(cuda_[d]->name), memory_to_tell(*cuda_[d]));
-    }
-
-    void add_link(const std::string& id, const std::string& bandwidth, double latency_s, bool shared) {
-        text_ += fmt::format("  <link id=\"{}\" bandwidth=\"{}\" latency=\"{:.9f}s\" sharing_policy=\"{}\"/>\n", id,
-                             bandwidth, latency_s, shared ? "SHARED" : "FATPIPE");
-    }
-
-    /// The part of a route between main memory and a device.
-    std::vector<std::string> links_of(std::size_t d, bool to_device) const {
-        const Link& link = platform_.links[cuda_[d]->link];
-        const std::string who = link.shared ? fmt::format("link{}", cuda_[d]->link) : fmt::format("device{}", d);
-        return {who + (!link.full_duplex ? "" : to_device ? "-in" : "-out"), fmt::format("latency{}", d)};
-    }
-
-    void add_links() {
-        std::vector<std::string> done;
-        for (std::size_t d = 0; d < cuda_.size(); ++d) {
-            for (bool to_device : {true, false}) {
-                const std::string id = links_of(d, to_device).front();
-                if (std::find(done.begin(), done.end(), id) != done.end()) continue;
-                add_link(id, fmt::format("{:.6f}Bps", platform_.links[cuda_[d]->link].bytes_per_s), 0, true);
-                done.push_back(id);
-            }
-            add_link(fmt::format("latency{}", d), kUnbounded, cuda_[d]->latency_s, false);
-        }
-        // The name tells StarPU that devices have no direct connection.
-        add_link("Host", kUnbounded, 0, false);
-    }
-
-    void add_route(const std::string& from, const std::string& to, const std::vector<std::string>& links) {
-        text_ += fmt::format("  <route src=\"{}\" dst=\"{}\" symmetrical=\"NO\">\n", from, to);
-        for (const std::string& id : links) text_ += fmt::format("   <link_ctn id=\"{}\"/>\n", id);
-        text_ += "  </route>\n";
-    }
-
-    void add_routes() {
-        const auto name = [](std::size_t d) { return fmt::format("CUDA{}", d); };
-        for (std::size_t d = 0; d < cuda_.size(); ++d) {
-            for (bool to_device : {true, false}) {
-                add_route(to_device ? "RAM" : name(d), to_device ? name(d) : "RAM", links_of(d, to_device));
-            }
-            for (std::size_t other = 0; other < cuda_.size(); ++other) {
-                if (other == d) continue;
-                std::vector<std::string> links = links_of(d, false);
-                // One link in both directions is there once.
-                for (const std::string& id : links_of(other, true))
-                    if (std::find(links.begin(), links.end(), id) == links.end()) links.push_back(id);
-                links.emplace_back("Host");
-                add_route(name(d), name(other), links);
-            }
-        }
-    }
-
-    const Platform& platform_;
-    const std::vector<const Device*>& cuda_;
-    std::string text_;
-};
-
-}  // namespace
-
-Environment write_machine_files(const Platform& platform, const fs::path& folder) {
-    const std::vector<const Device*> cuda = cuda_devices(platform);
-    const int workers = platform.count(DeviceKind::cpu);
-    const int cpus = workers + static_cast<int>(cuda.size());
-    const std::string where = platform.file.string();
-    if (cuda.size() > kMostCuda)
-        throw PlatformError(
-            fmt::format("{}:1: the platform has {} cuda devices, but StarPU is built for {}; remove some", where,
-                        cuda.size(), kMostCuda));
+/// Throws PlatformError.
+void check_size(const Platform& machine, const std::string& what) {
+    const int cuda = machine.count(DeviceKind::cuda), cpus = machine.count(DeviceKind::cpu) + cuda;
+    if (cuda > kMostCuda)
+        throw PlatformError(fmt::format("{}:1: {} has {} cuda devices, but StarPU is built for {}; remove some",
+                                        machine.file.string(), what, cuda, kMostCuda));
     if (cpus > kMostCpus)
         throw PlatformError(
-            fmt::format("{}:1: the platform needs {} CPUs (cpu devices, and one for each cuda device), "
+            fmt::format("{}:1: {} needs {} CPUs (cpu devices, and one for each cuda device), "
                         "but StarPU is built for {}; remove some",
-                        where, cpus, kMostCpus));
+                        machine.file.string(), what, cpus, kMostCpus));
+}
+
+/// Makes `folder`/bus. Returns the folder's absolute path.
+fs::path make_folder(const fs::path& folder) {
     const fs::path absolute = fs::absolute(folder).lexically_normal();
     if (absolute.string().size() > kLongestFolder)
         throw PlatformError(
@@ -232,23 +107,85 @@ Environment write_machine_files(const Platform& platform, const fs::path& folder
     if (failed)
         throw PlatformError(fmt::format("{}: this folder cannot be made: {}; choose another one",
                                         (absolute / "bus").string(), failed.message()));
+    return absolute;
+}
+
+void write_file(const fs::path& file, const std::string& content) {
+    replace_file(file.string(), [&](std::ostream& out) { out << content; });
+}
+
+/// What StarPU would have measured of the machine.
+void write_measurements(const Platform& machine, const fs::path& folder, const std::string& host) {
+    const std::vector<const Device*> cuda = cuda_devices(machine);
+    const fs::path file = folder / "bus" / host;
+    write_file(file.string() + ".config",
+               config_file(machine.count(DeviceKind::cpu) + static_cast<int>(cuda.size()), cuda.size()));
+    write_file(file.string() + ".bandwidth", bandwidth_file(machine, cuda));
+    write_file(file.string() + ".latency", latency_file(cuda));
+}
+
+}  // namespace
+
+Environment write_machine_files(const Platform& platform, const fs::path& folder) {
+    check_size(platform, "the platform");
+    const fs::path absolute = make_folder(folder);
     const std::string host = host_name(platform);
-    const auto write = [&](const char* suffix, const std::string& content) {
-        replace_file((absolute / "bus" / (host + suffix)).string(), [&](std::ostream& out) { out << content; });
-    };
-    write(".config", config_file(cpus, cuda.size()));
-    write(".bandwidth", bandwidth_file(platform, cuda));
-    write(".latency", latency_file(cuda));
-    write(".platform.v4.xml", Xml(platform, cuda).text(cpus));
-    return {{"APPORTION_PLATFORM", where},
-            {"STARPU_PERF_MODEL_DIR", absolute.string()},
-            {"STARPU_HOSTNAME", host},
-            {"STARPU_NCPU", std::to_string(workers)},
-            {"STARPU_NCUDA", std::to_string(cuda.size())},
-            {"STARPU_NOPENCL", "0"},
-            // The platform's times contain all that a block costs.
-            {"STARPU_SIMGRID_CUDA_MALLOC_COST", "0"},
-            {"STARPU_SIMGRID_CUDA_QUEUE_COST", "0"}};
+    write_measurements(platform, absolute, host);
+    write_file(absolute / "bus" / (host + ".platform.v4.xml"), machine_xml(platform));
+    Environment environment{{"APPORTION_PLATFORM", platform.file.string()},
+                            {"STARPU_PERF_MODEL_DIR", absolute.string()},
+                            {"STARPU_HOSTNAME", host},
+                            {"STARPU_NCPU", std::to_string(platform.count(DeviceKind::cpu))},
+                            {"STARPU_NCUDA", std::to_string(platform.count(DeviceKind::cuda))},
+                            {"STARPU_NOPENCL", "0"}};
+    environment.insert(environment.end(), kCosts.begin(), kCosts.end());
+    return environment;
+}
+
+ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder) {
+    const int nodes = cluster.node_count();
+    for (int rank = 0; rank < nodes; ++rank)
+        check_size(machine_of_node(cluster, rank), fmt::format("node {}", cluster.node(rank).name));
+    const fs::path absolute = make_folder(folder);
+    const std::string path = absolute.string();
+    if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return std::isspace(c) || std::strchr("*?[", c); }))
+        throw PlatformError(
+            fmt::format("{}: smpirun bears no white space and none of *?[ in this path; choose another "
+                        "folder",
+                        path));
+    std::string hosts, mpi_hosts;
+    for (int rank = 0; rank < nodes; ++rank) {
+        const std::string host = node_host(cluster, rank);
+        write_measurements(machine_of_node(cluster, rank), absolute, host);
+        hosts += (rank == 0 ? "" : " ") + host;
+        mpi_hosts += mpi_host(rank) + "\n";
+    }
+    const std::string xml = (absolute / "cluster.xml").string(), hostfile = (absolute / "hosts").string();
+    write_file(xml, cluster_xml(cluster));
+    write_file(hostfile, mpi_hosts);
+    ClusterFiles files;
+    // Bandwidth and latency as they are given, as in machine_xml.cpp; nothing of the programs' own time counts.
+    files.launcher = {"smpirun",
+                      "-quiet",
+                      "-platform",
+                      xml,
+                      "-hostfile",
+                      hostfile,
+                      "-np",
+                      std::to_string(nodes),
+                      "--cfg=network/model:CM02",
+                      "--cfg=smpi/simulate-computation:no",
+                      "--cfg=smpi/host-speed:1f",
+                      "--cfg=smpi/privatization:dlopen",
+                      "--cfg=contexts/stack-size:8192",
+                      "--log=xbt_cfg.thres:warning"};
+    files.environment = {{"APPORTION_PLATFORM", cluster.file.string()},
+                         {"STARPU_PERF_MODEL_DIR", absolute.string()},
+                         {"STARPU_MPI_HOSTNAMES", hosts},
+                         {"STARPU_NOPENCL", "0"}};
+    files.removed = {"STARPU_HOSTNAME", "STARPU_NCPU", "STARPU_NCPUS", "STARPU_NCUDA"};
+    files.environment.insert(files.environment.end(), kCosts.begin(), kCosts.end());
+    return files;
 }
 
 fs::path machine_files_cache(const Platform& platform) {

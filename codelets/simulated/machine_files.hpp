@@ -2,11 +2,6 @@
 //
 // What StarPU's simulated flavour needs to run on a platform: files that describe the machine, as StarPU would write
 // after measuring a real one, and environment variables that choose them.
-//
-// Main memory and each cuda device are hosts of SimGrid. A shared link is two, one for each direction, that the routes
-// of all its devices contain (one when it is not full-duplex), so that transfers at the same time share its bandwidth;
-// each device adds a link that has its latency only. Data between devices go through main memory's links. StarPU keeps
-// one CPU for the driver of every cuda device.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +20,17 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 /// built with the simulated flavour runs on the platform. Throws PlatformError when the machine is too large for
 /// StarPU, and when files cannot be written.
 Environment write_machine_files(const Platform& platform, const std::filesystem::path& folder);
+
+/// How programs of the flavour smpi are started on a cluster: the launcher, the program and its arguments, under the
+/// environment. None of the arguments may have white space in it, where smpirun divides them.
+struct ClusterFiles {
+    std::vector<std::string> launcher;
+    Environment environment;
+    std::vector<std::string> removed;  ///< from the environment, which is one for nodes that differ
+};
+
+/// The same for a cluster: one rank for each node. Throws PlatformError.
+ClusterFiles write_cluster_files(const Platform& cluster, const std::filesystem::path& folder);
 
 /// A folder of this user's cache for the platform's machine files; another file of the same name has another.
 std::filesystem::path machine_files_cache(const Platform& platform);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -111,6 +112,20 @@ int Platform::count(DeviceKind kind) const {
     return sum;
 }
 
+int Platform::node_count() const {
+    int sum = 0;
+    for (const Node& node : nodes) sum += node.count;
+    return sum;
+}
+
+const Node& Platform::node(int rank) const {
+    for (const Node& node : nodes) {
+        if (rank < node.count) return node;
+        rank -= node.count;
+    }
+    throw std::out_of_range("platform " + name + " has fewer nodes");
+}
+
 const Device& Platform::device(DeviceKind kind, int index) const {
     for (const Device& device : devices) {
         if (device.kind != kind) continue;
@@ -118,6 +133,37 @@ const Device& Platform::device(DeviceKind kind, int index) const {
         index -= device.count;
     }
     throw std::out_of_range("platform " + name + " has fewer devices of that kind");
+}
+
+Platform machine_of_node(const Platform& cluster, int rank) {
+    const Node& node = cluster.node(rank);
+    Platform machine = cluster;
+    machine.nodes.clear();
+    machine.devices.clear();
+    machine.description = fmt::format("node {} of {}", rank, cluster.name);
+    if (node.bus) machine.links = {*node.bus};
+    for (Device device : cluster.devices) {
+        const auto found = node.devices.find(device.name);
+        if (found == node.devices.end()) continue;
+        device.count = found->second;
+        if (node.bus && device.link >= 0) {
+            device.link = 0;
+            device.latency_s = node.bus->latency_s;
+        }
+        machine.devices.push_back(std::move(device));
+    }
+    return machine;
+}
+
+std::string node_host(const Platform& cluster, int rank) {
+    constexpr std::size_t kLongest = 24;
+    const Node& node = cluster.node(rank);
+    std::string host = node.name.substr(0, kLongest);
+    for (char& c : host)
+        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '-';
+    int before = 0;
+    for (const Node* other = cluster.nodes.data(); other != &node; ++other) before += other->count;
+    return node.count == 1 ? host : fmt::format("{}-{}", host, rank - before + 1);
 }
 
 const KernelNeeds& needs_of(const Platform& platform, const std::string& kernel) {

@@ -99,6 +99,17 @@ struct Device {
     std::optional<double> lost_at_s;  ///< the device dies at this moment: it finishes no block any more
 };
 
+/// Machines of a cluster that are alike, each on a full-duplex link of its own to a switch that limits nothing.
+struct Node {
+    std::string name;
+    int count = 1;
+    std::map<std::string, int> devices;  ///< how many of each of the platform's
+    double network_bytes_per_s = 0;      ///< in each direction
+    double network_latency_s = 0;        ///< between two nodes: the sum of both nodes'
+    /// Between main memory and each device, in the place of the links that the devices name.
+    std::optional<Link> bus;
+};
+
 struct Platform {
     std::string name;
     std::string description;
@@ -108,10 +119,19 @@ struct Platform {
     std::vector<Link> links;
     std::vector<Device> devices;  ///< CPU devices first
     std::map<std::string, KernelNeeds> kernels;
+    std::vector<Node> nodes;  ///< empty: one machine, which has all devices; else a cluster, whose data are on node 0
 
+    int node_count() const;                                  ///< counting identical ones; 0: one machine
+    const Node& node(int rank) const;                        ///< 0 <= rank < node_count()
     int count(DeviceKind kind) const;                        ///< devices of that kind, counting identical ones
     const Device& device(DeviceKind kind, int index) const;  ///< index-th of that kind; 0 <= index < count(kind)
 };
+
+/// One machine of a cluster, as a platform of its own.
+Platform machine_of_node(const Platform& cluster, int rank);
+
+/// "Xeon", or "Xeon-2" where there are several: a host name's letters only.
+std::string node_host(const Platform& cluster, int rank);
 
 /// How a device does not stay what it is, in words: "3 x as slow from 10 s on; lost at 20 s"; or nothing.
 std::string describe_behaviour(const Device& device);

@@ -35,6 +35,7 @@ constexpr Limits kHalf = {1e-9, 1e15};  // units
 constexpr Limits kFactor = {1e-6, 1e6};
 constexpr Limits kNoise = {1e-9, 2};  // of the logarithm: a factor of 7 is usual with 2
 constexpr std::int64_t kMostDevices = 1024;
+constexpr std::int64_t kMostNodes = 1024;
 constexpr std::int64_t kLargestSeed = 1'000'000'000;
 constexpr std::int64_t kLongestRipple = 1'000'000;
 
@@ -126,7 +127,9 @@ class PlatformReader {
     void read_link(TomlTable table);
     void read_device(TomlTable table, const fs::path& folder);
     TrueTime read_time(TomlTable& table, const fs::path& folder);
+    void read_node(TomlTable table);
     std::string link_names() const;
+    std::string device_names() const;
 
     Platform platform_;
     std::set<fs::path> seen_;
@@ -137,6 +140,13 @@ Platform PlatformReader::read(const fs::path& file) {
     platform_.file = fs::absolute(file);
     if (platform_.devices.empty())
         throw PlatformError(fmt::format("{}:1: the platform has no device; add [[device]]", file.string()));
+    std::set<std::string> hosts;
+    for (int rank = 0; rank < platform_.node_count(); ++rank)
+        if (const std::string host = node_host(platform_, rank); !hosts.insert(host).second)
+            throw PlatformError(
+                fmt::format("{}:1: two nodes would have the same host name, {}; give nodes names that "
+                            "differ in letters and digits",
+                            file.string(), host));
     std::stable_sort(platform_.devices.begin(), platform_.devices.end(),
                      [](const Device& a, const Device& b) { return a.kind < b.kind; });
     return std::move(platform_);
@@ -176,6 +186,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
     table.for_each_named("kernel", [&](const std::string& kernel, TomlTable t) { read_needs(kernel, std::move(t)); });
     table.for_each_table("link", "a link", [&](TomlTable t) { read_link(std::move(t)); });
     table.for_each_table("device", "a device", [&](TomlTable t) { read_device(std::move(t), file.parent_path()); });
+    table.for_each_table("node", "a node", [&](TomlTable t) { read_node(std::move(t)); });
     table.finish();
 }
 
@@ -267,6 +278,51 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
     platform_.devices.push_back(std::move(device));
 }
 
+std::string PlatformReader::device_names() const {
+    std::vector<std::string> names;
+    for (const Device& device : platform_.devices) names.push_back(device.name);
+    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+void PlatformReader::read_node(TomlTable table) {
+    Node node;
+    node.name = table.text("name");
+    node.count = static_cast<int>(table.whole("count", 1, kMostNodes, 1));
+    if (platform_.node_count() + node.count > kMostNodes)
+        table.fail("count", fmt::format("a platform has at most {} nodes; remove some", kMostNodes));
+    table.for_each_whole("devices", 1, kMostDevices, [&](const std::string& name, std::int64_t count) {
+        const auto known = std::ranges::count(platform_.devices, name, &Device::name);
+        if (known != 1)
+            table.fail("devices", known == 0
+                                      ? fmt::format("there is no device {}; the devices are: {}", name, device_names())
+                                      : fmt::format("there are {} devices {}; rename all but one", known, name));
+        node.devices.emplace(name, static_cast<int>(count));
+    });
+    if (node.devices.empty())
+        table.fail("devices", fmt::format("node {} has no device; add devices = {{ \"NAME\" = COUNT }}", node.name));
+    auto network = table.table("network", "a network");
+    if (!network)
+        table.fail(nullptr, fmt::format("node {} has no network; add network = {{ bytes_per_s = NUMBER, latency_s = "
+                                        "NUMBER }}",
+                                        node.name));
+    node.network_bytes_per_s = network->within("bytes_per_s", kSpeed);
+    node.network_latency_s = network->zero_or_within("latency_s", kLatency, 0);
+    network->finish();
+    if (auto bus = table.table("bus", "a bus")) {
+        Link& link = node.bus.emplace();
+        link.name = "bus";
+        link.bytes_per_s = bus->within("bytes_per_s", kSpeed);
+        link.latency_s = bus->zero_or_within("latency_s", kLatency, 0);
+        link.shared = false;
+        bus->finish();
+    }
+    table.finish();
+    for (const Node& other : platform_.nodes)
+        if (other.name == node.name)
+            table.fail("name", fmt::format("there are two nodes {}; rename one, or give a count", node.name));
+    platform_.nodes.push_back(std::move(node));
+}
+
 TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
     TrueTime time;
     if (const std::string file = table.text("table", ""); !file.empty()) {
@@ -304,6 +360,16 @@ std::vector<std::string> bundled_platforms() {
             if (entry.path().extension() == ".toml") names.insert(entry.path().stem().string());
     }
     return {names.begin(), names.end()};
+}
+
+Platform load_machine(const std::string& name_or_path) {
+    Platform platform = load_platform(name_or_path);
+    if (!platform.nodes.empty())
+        throw PlatformError(
+            fmt::format("{}:1: the platform is a cluster of {} nodes, and this is for a single machine; "
+                        "name one without [[node]], or use `apportion compare --platform`",
+                        platform.file.string(), platform.node_count()));
+    return platform;
 }
 
 Platform load_platform(const std::string& name_or_path) {

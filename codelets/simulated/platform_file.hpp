@@ -44,6 +44,13 @@
 //     table = "k20c.csv"             # or, instead of them all: lines "units,seconds" under just that heading
 //     ripple = { height = 0.2, period = 64, fade = 1e3, from = 1, to = 1e4 }  # the last three: see TrueTime; optional
 //
+//     [[node]]                       # makes the platform a cluster of machines; the first node has the data
+//     name = "Xeon"
+//     count = 8                      # identical ones; default 1
+//     devices = { "core" = 16, "Tesla K20c" = 2 }       # how many of each [[device]], whatever its own count
+//     network = { bytes_per_s = 1.25e9, latency_s = 20e-6 }   # the node's own link, full duplex; latencies of two add
+//     up bus = { bytes_per_s = 12e9, latency_s = 10e-6 }   # to each device; default: the links that devices name
+//
 // The reader is strict: unknown keys, wrong types, and numbers that are impossible or that no simulation bears are
 // errors, as is a part or table that is no regular file.
 #pragma once
@@ -65,6 +72,9 @@ class PlatformError : public std::runtime_error {
 
 /// The platform of that name, if one is bundled, or of that file. Throws PlatformError.
 Platform load_platform(const std::string& name_or_path);
+
+/// The same, but of one machine: a cluster is a PlatformError.
+Platform load_machine(const std::string& name_or_path);
 
 /// Where bundled platforms are looked for, in this order: the build's source tree, the installation.
 std::vector<std::filesystem::path> platform_folders();

@@ -12,6 +12,9 @@
 
 #include "codelets/simulated/platform_file.hpp"
 
+// StarPU-MPI's, where it is there.
+extern "C" __attribute__((weak)) int starpu_mpi_world_rank(void);
+
 namespace apportion::simulated {
 
 namespace {
@@ -107,6 +110,16 @@ void set_up_machine() {
             "`apportion platform NAME --env` prints");
     m.workers.clear();
     m.platform = load_platform(name);
+    int first_stream = 0;  // of the noise
+    if (!m.platform.nodes.empty()) {
+        if (!starpu_mpi_world_rank)
+            throw PlatformError(
+                fmt::format("{}:1: the platform is a cluster, and this program runs on one machine; take "
+                            "the program of the flavour smpi (tools/build smpi, build/smpi/apps)",
+                            m.platform.file.string()));
+        first_stream = STARPU_NMAXWORKERS * starpu_mpi_world_rank();
+        m.platform = machine_of_node(m.platform, starpu_mpi_world_rank());
+    }
     if (const char* seed = std::getenv("APPORTION_PLATFORM_SEED"); seed && *seed)
         m.platform.seed = std::strtoull(seed, nullptr, 10);
     for (unsigned worker = 0; worker < starpu_worker_get_count(); ++worker) {
@@ -119,7 +132,7 @@ void set_up_machine() {
                 "variables that `apportion platform {} --env` prints",
                 m.platform.file.string(), m.platform.count(kind), kind == DeviceKind::cpu ? "cpu" : "cuda", name));
         const Device& device = m.platform.device(kind, index);
-        m.workers.push_back({device, Execution(m.platform, device, static_cast<int>(worker))});
+        m.workers.push_back({device, Execution(m.platform, device, first_stream + static_cast<int>(worker))});
     }
     tell_starpu_of_separate_links();
 }

@@ -5,8 +5,8 @@
 // d-th cuda device. A scheduler that asks for a time gets the exact one, without noise and drift; when StarPU asks in
 // order to execute a task, it gets what the machine will really need.
 //
-// APPORTION_PLATFORM_SEED replaces the platform's seed of the noise. Compiled in the simulated flavour only. Use the
-// model for one kernel and size at a time.
+// APPORTION_PLATFORM_SEED replaces the platform's seed of the noise. Of a cluster, each rank has the devices of its
+// node. Compiled in the simulated flavours only. Use the model for one kernel and size at a time.
 #pragma once
 
 #include <starpu.h>

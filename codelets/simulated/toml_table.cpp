@@ -131,6 +131,19 @@ void TomlTable::for_each_named(const char* key, const std::function<void(const s
     }
 }
 
+void TomlTable::for_each_whole(const char* key, std::int64_t smallest, std::int64_t largest,
+                               const std::function<void(const std::string&, std::int64_t)>& read) {
+    const auto values = table(key, key);
+    if (!values) return;
+    for (const auto& [name, entry] : values->table_) {
+        const auto value = entry.value_exact<std::int64_t>();
+        if (!value || *value < smallest || *value > largest)
+            fail_at(entry,
+                    fmt::format("{} of {} must be a whole number from {} to {}", name.str(), key, smallest, largest));
+        read(std::string(name.str()), *value);
+    }
+}
+
 void TomlTable::for_each_text(const char* key, const std::function<void(const std::string&)>& read) {
     const toml::node* node = find(key);
     if (!node) return;

@@ -44,6 +44,9 @@ class TomlTable {
     void for_each_table(const char* key, const std::string& what, const std::function<void(TomlTable)>& read);
     /// Calls `read` for each named table under the table `key`.
     void for_each_named(const char* key, const std::function<void(const std::string& name, TomlTable)>& read);
+    /// Calls `read` for each name and whole number of the table under `key`.
+    void for_each_whole(const char* key, std::int64_t smallest, std::int64_t largest,
+                        const std::function<void(const std::string& name, std::int64_t value)>& read);
     /// Calls `read` for each text of the list under `key`.
     void for_each_text(const char* key, const std::function<void(const std::string&)>& read);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/mpi/node_part.hpp"
 
+#include <cerrno>
 #include <utility>
+
+#include "policies/starpu/error.hpp"
 
 namespace apportion {
 
@@ -45,13 +48,21 @@ void NodePart::done(const apportion_done* done, void* part) {
 void NodePart::begin() {
     finish();
     load_->submit();
-    waits_ = std::thread([this] {
-        Event event;
-        event.kind = Event::Kind::ended;
-        event.status = apportion_load_wait(load_->get());
-        if (event.status != 0) event.text = apportion_error();
-        post_.add(std::move(event));
-    });
+    if (starpu_pthread_create(&waits_, nullptr, wait_for_end, this) != 0) {
+        close();
+        throw ApiError(EAGAIN, "no thread can be had that waits for the node's part of the load");
+    }
+    waiting_ = true;
+}
+
+void* NodePart::wait_for_end(void* part) {
+    auto& self = *static_cast<NodePart*>(part);
+    Event event;
+    event.kind = Event::Kind::ended;
+    event.status = apportion_load_wait(self.load_->get());
+    if (event.status != 0) event.text = apportion_error();
+    self.post_.add(std::move(event));
+    return nullptr;
 }
 
 void NodePart::add(UnitRange units) {
@@ -62,8 +73,8 @@ void NodePart::add(UnitRange units) {
 void NodePart::close() { apportion_load_close(load_->get()); }
 
 void NodePart::finish() {
-    if (!waits_.joinable()) return;
-    waits_.join();
+    if (!std::exchange(waiting_, false)) return;
+    starpu_pthread_join(waits_, nullptr);
     report_ = load_->report();
 }
 

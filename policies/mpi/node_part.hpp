@@ -4,10 +4,11 @@
 // input arrives. Tells the post which units are done, and when the load ends.
 #pragma once
 
+#include <starpu.h>
+
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "policies/mpi/post.hpp"
 #include "policies/policy.hpp"
@@ -42,7 +43,10 @@ class NodePart {
     const apportion_load_options options_;
     Post& post_;
     std::optional<Load> load_;
-    std::thread waits_;  ///< for the load's end
+    static void* wait_for_end(void* part);
+
+    starpu_pthread_t waits_{};  ///< for the load's end, in virtual time where that is simulated
+    bool waiting_ = false;
     std::string report_ = "{}";
 };
 

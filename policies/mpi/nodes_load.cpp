@@ -4,7 +4,6 @@
 #include "policies/mpi/nodes_load.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "policies/mpi/node_profile.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/machine.hpp"
 
 using apportion::ApiError;
 using nlohmann::json;
@@ -22,12 +22,6 @@ namespace {
 
 constexpr const char* kDefaultPolicy = "plb-hec";
 constexpr const char* kAlone = "equal";  // one node: all units in one grant
-
-std::string host_name() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
-}
 
 json array_facts(const apportion::Post::Arrays& arrays) {
     json facts = json::array();
@@ -112,7 +106,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
 
 /// What the others are to know of this rank.
 json apportion_mpi_load::facts(const apportion_load_options* options, std::string& problem) {
-    json mine{{"host", host_name()}, {"workers", starpu_worker_get_count()}};
+    json mine{{"host", apportion::host_name()}, {"workers", starpu_worker_get_count()}};
     json devices = json::array();
     for (unsigned w = 0; w < starpu_worker_get_count(); ++w) {
         char name[128] = "";

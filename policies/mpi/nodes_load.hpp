@@ -4,7 +4,8 @@
 // decides) and is a node as well; the others do what they are told.
 #pragma once
 
-#include <chrono>
+#include <starpu.h>
+
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -30,17 +31,14 @@ struct apportion_mpi_load {
     double seconds() const { return seconds_; }
 
   private:
-    using Clock = std::chrono::steady_clock;
-    static constexpr double kLongestWait_s = 3600;
-
     nlohmann::json facts(const apportion_load_options* options, std::string& problem);
     void describe(const std::vector<nlohmann::json>& nodes);
     void make_policy();
-    double now_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+    double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
     // Rank 0.
     void run_as_home();
-    Clock::time_point silent_at() const;
+    double silent_at_us() const;
     void end_job_if_silent(int node) const;
     void carry_out(apportion::Grants::Orders orders);
     apportion::Grants::Orders take_in(const apportion::Event& event);
@@ -71,7 +69,7 @@ struct apportion_mpi_load {
     std::unique_ptr<apportion::NodePart> part_;
 
     // Of a run:
-    Clock::time_point begin_{};
+    double begin_us_ = 0;  ///< of StarPU's clock
     int runs_ = 0;
     apportion::GrantedUnits granted_;
     std::vector<std::pair<std::int64_t, apportion::UnitRange>> waiting_;  ///< for a grant of the same units to end

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "policies/config.hpp"
@@ -13,6 +13,10 @@
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
+
+namespace {
+constexpr double kPart_us = 1e6;  // of a wait for what is on its way
+}
 
 using apportion::Event;
 using apportion::GrantOrder;
@@ -40,7 +44,7 @@ int apportion_mpi_load::run(std::string& sentence) {
     }
     sentence = apportion::agreed_sentence(world_, problem);
     const bool well = sentence.empty();
-    begin_ = Clock::now();
+    begin_us_ = starpu_timing_now();
     if (well) {
         if (world_.rank() == 0)
             run_as_home();
@@ -52,7 +56,7 @@ int apportion_mpi_load::run(std::string& sentence) {
         part_->close();
     }
     part_->finish();
-    while (post_.wait(Clock::now())) continue;  // what the node's own load told last
+    while (post_.wait(0)) continue;  // what the node's own load told last
     if (well) collect_reports(std::exchange(collects_, false));
     return status_;
 }
@@ -83,13 +87,10 @@ void apportion_mpi_load::run_as_home() {
     carry_out(grants_->begin(now_s()));
     while (!grants_->done() && grants_->error().empty()) {
         const double look_s = grants_->next_look_s(now_s());
-        auto until = std::isfinite(look_s)
-                         ? begin_ + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(std::min(look_s, now_s() + kLongestWait_s)))
-                         : Clock::time_point::max();
+        double until_us = begin_us_ + look_s * 1e6;
         const int awaited = grants_->awaited_node();
-        if (awaited >= 0) until = std::min(until, silent_at());
-        if (const auto event = post_.wait(until)) {
+        if (awaited >= 0) until_us = std::min(until_us, silent_at_us());
+        if (const auto event = post_.wait(until_us)) {
             carry_out(take_in(*event));
         } else {
             if (awaited >= 0) end_job_if_silent(awaited);
@@ -105,14 +106,12 @@ void apportion_mpi_load::run_as_home() {
 }
 
 /// When nodes that have to answer, which takes no time, have done so for the last time so long ago that one hangs.
-apportion_mpi_load::Clock::time_point apportion_mpi_load::silent_at() const {
-    if (!recovery_) return Clock::time_point::max();
-    return post_.moved_at() +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(recovery_->silence_s()));
+double apportion_mpi_load::silent_at_us() const {
+    return recovery_ ? post_.moved_at_us() + recovery_->silence_s() * 1e6 : std::numeric_limits<double>::infinity();
 }
 
 void apportion_mpi_load::end_job_if_silent(int node) const {
-    if (Clock::now() < silent_at()) return;
+    if (starpu_timing_now() < silent_at_us()) return;
     apportion::abort_job(
         fmt::format("{} has not answered for {:g} s: it hangs, and the job ends; a larger "
                     "APPORTION_STALL_FACTOR waits longer",
@@ -206,7 +205,7 @@ void apportion_mpi_load::end_run() {
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
     part_->close();
     while (!listening_.empty() || post_.on_the_way() > 0) {
-        const auto event = post_.wait(silent_at());
+        const auto event = post_.wait(silent_at_us());
         if (!event) {
             end_job_if_silent(listening_.empty() ? 0 : *listening_.begin());
             continue;
@@ -257,9 +256,9 @@ void apportion_mpi_load::run_as_node() {
     }
     seconds_ = now_s();
     part_->close();
-    while (post_.on_the_way() > 0) post_.wait(Clock::now() + std::chrono::seconds(1));
+    while (post_.on_the_way() > 0) post_.wait(starpu_timing_now() + kPart_us);
     tell(Message::Kind::ended, 0, "");
-    while (post_.on_the_way() > 0) post_.wait(Clock::now() + std::chrono::seconds(1));
+    while (post_.on_the_way() > 0) post_.wait(starpu_timing_now() + kPart_us);
 }
 
 void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds) {

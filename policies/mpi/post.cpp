@@ -10,33 +10,19 @@
 #include <utility>
 
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/mutex.hpp"
+#include "policies/starpu/watch.hpp"
 
 namespace apportion {
 
 namespace {
 
-// StarPU-MPI 1.4 counts a message's bytes in an int; half of that keeps every part of it well below.
-constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
-
 // Tags: messages from 0 on; data above, by grant, array and part of the range.
 constexpr std::int64_t kData = std::int64_t{1} << 40;
 constexpr std::int64_t kArraysPerGrant = 64, kPartsPerArray = 1 << 16, kGrants = std::int64_t{1} << 32;
+static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
 
 std::size_t bytes_of(const apportion_mpi_array& array) { return array.bytes_per_unit * array.pieces; }
-
-starpu_data_handle_t registered(const apportion_mpi_array& array, UnitRange units) {
-    starpu_data_handle_t handle = nullptr;
-    const auto address =
-        reinterpret_cast<std::uintptr_t>(array.data) + static_cast<std::size_t>(units.first) * array.bytes_per_unit;
-    const auto count = static_cast<std::uint32_t>(units.units);
-    if (array.pieces == 1)
-        starpu_vector_data_register(&handle, STARPU_MAIN_RAM, address, count, array.bytes_per_unit);
-    else
-        starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, address,
-                                    static_cast<std::uint32_t>(array.stride / array.bytes_per_unit), count,
-                                    static_cast<std::uint32_t>(array.pieces), array.bytes_per_unit);
-    return handle;
-}
 
 void check(int status, const char* function) {
     if (status != 0) throw ApiError(EIO, fmt::format("{} failed with status {}", function, status));
@@ -62,18 +48,82 @@ std::string why_no_arrays(const Post::Arrays& arrays) {
     return {};
 }
 
+/// What has arrived and is not looked at. Wakes the thread that waits for it, at moments that it named as well.
+class Post::Box final : public Watched {
+  public:
+    void put(std::unique_ptr<Parcel> parcel) {
+        const Lock lock(mutex_);
+        parcels_.push_back(std::move(parcel));
+        something_.notify_one();
+    }
+    void put(Event event) {
+        const Lock lock(mutex_);
+        events_.push_back(std::move(event));
+        something_.notify_one();
+    }
+    void look(double) noexcept override {
+        const Lock lock(mutex_);
+        alarm_us_ = std::numeric_limits<double>::infinity();
+        something_.notify_one();
+    }
+
+    struct Content {
+        std::unique_ptr<Parcel> parcel;
+        std::optional<Event> event;
+    };
+    /// Of `self`. Empty: the moment has come.
+    static Content take(const std::shared_ptr<Box>& self, double until_us) {
+        Lock lock(self->mutex_);
+        Content content;
+        while (self->parcels_.empty() && self->events_.empty()) {
+            if (starpu_timing_now() >= until_us) return content;
+            if (until_us < self->alarm_us_) {
+                self->alarm_us_ = until_us;
+                if (!wake_at(self, until_us)) throw ApiError(EAGAIN, "no thread can be had for the watch");
+            }
+            self->something_.wait(lock);
+        }
+        if (!self->events_.empty()) {
+            content.event = std::move(self->events_.front());
+            self->events_.pop_front();
+        } else {
+            content.parcel = std::move(self->parcels_.front());
+            self->parcels_.pop_front();
+        }
+        return content;
+    }
+
+  private:
+    Mutex mutex_;
+    Condition something_;
+    std::deque<std::unique_ptr<Parcel>> parcels_;
+    std::deque<Event> events_;
+    double alarm_us_ = std::numeric_limits<double>::infinity();  ///< the next one
+};
+
+Post::Post(MPI_Comm comm) : comm_(comm), box_(std::make_shared<Box>()) {}
+Post::~Post() = default;
+
 void Post::delivered(void* arg) {
     std::unique_ptr<Parcel> parcel(static_cast<Parcel*>(arg));
-    Post& post = *parcel->post;
-    const std::lock_guard<std::mutex> lock(post.mutex_);
-    post.parcels_.push_back(std::move(parcel));
-    post.something_.notify_one();
+    Box& box = *parcel->post->box_;
+    box.put(std::move(parcel));
 }
 
-void Post::add(Event event) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    events_.push_back(std::move(event));
-    something_.notify_one();
+void Post::add(Event event) { box_->put(std::move(event)); }
+
+starpu_data_handle_t Post::registered(const apportion_mpi_array& array, UnitRange units) {
+    starpu_data_handle_t handle = nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(
+        memory_.of(static_cast<char*>(array.data) + static_cast<std::size_t>(units.first) * array.bytes_per_unit));
+    const auto count = static_cast<std::uint32_t>(units.units);
+    if (array.pieces == 1 || TransferMemory::kFolded)
+        starpu_vector_data_register(&handle, STARPU_MAIN_RAM, address, count, bytes_of(array));
+    else
+        starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, address,
+                                    static_cast<std::uint32_t>(array.stride / array.bytes_per_unit), count,
+                                    static_cast<std::uint32_t>(array.pieces), array.bytes_per_unit);
+    return handle;
 }
 
 void Post::send(int to, const Message& message) {
@@ -84,7 +134,7 @@ void Post::send(int to, const Message& message) {
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     ++on_the_way_;
     bytes_moved_ += sizeof(Message);
-    moved_at_ = std::chrono::steady_clock::now();
+    moved_at_us_ = starpu_timing_now();
     const starpu_data_handle_t handle = parcel->handle;
     check(starpu_mpi_isend_detached(handle, to, sent_[to]++, comm_, delivered, parcel.release()),
           "starpu_mpi_isend_detached");
@@ -149,7 +199,7 @@ bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& array
 
 std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
     starpu_data_unregister(parcel->handle);
-    moved_at_ = std::chrono::steady_clock::now();
+    moved_at_us_ = starpu_timing_now();
     if (parcel->from >= 0) {
         Event event;
         event.node = parcel->from;
@@ -161,28 +211,15 @@ std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
     return parcel->batch->event;
 }
 
-std::optional<Event> Post::wait(std::chrono::steady_clock::time_point until) {
+std::optional<Event> Post::wait(double until_us) {
     while (true) {
-        std::unique_ptr<Parcel> parcel;
-        {
-            std::unique_lock<std::mutex> lock(mutex_);
-            const auto any = [this] { return !parcels_.empty() || !events_.empty(); };
-            if (until == std::chrono::steady_clock::time_point::max())
-                something_.wait(lock, any);
-            else if (!something_.wait_until(lock, until, any))
-                return std::nullopt;
-            if (!events_.empty()) {
-                Event event = std::move(events_.front());
-                events_.pop_front();
-                return event;
-            }
-            parcel = std::move(parcels_.front());
-            parcels_.pop_front();
-        }
-        if (auto event = unpack(std::move(parcel))) return event;
+        Box::Content content = Box::take(box_, until_us);
+        if (content.event) return std::move(content.event);
+        if (!content.parcel) return std::nullopt;
+        if (auto event = unpack(std::move(content.parcel))) return event;
     }
 }
 
-Event Post::wait() { return *wait(std::chrono::steady_clock::time_point::max()); }
+Event Post::wait() { return *wait(std::numeric_limits<double>::infinity()); }
 
 }  // namespace apportion

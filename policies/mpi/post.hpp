@@ -3,6 +3,9 @@
 // Messages and data between rank 0 and the nodes, as detached sends and receives of StarPU-MPI. What happens on other
 // threads (StarPU-MPI's, workers') becomes an event in one queue, which the thread that runs the load waits for.
 //
+// Moments are microseconds of StarPU's clock, which a simulation has, too. In one the content of data does not matter:
+// what travels comes from the same memory and goes there, whatever the array (transfer_memory.hpp).
+//
 // Messages of one node arrive in the order in which they were sent: each has the next number as its tag. Data are sent
 // when the receiver has said that it waits for them, so that StarPU-MPI never has to put them aside.
 #pragma once
@@ -10,13 +13,10 @@
 #include <mpi.h>
 #include <starpu.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +24,7 @@
 #include "policies/engine/free_units.hpp"
 #include "policies/mpi/apportion_mpi.h"
 #include "policies/mpi/message.hpp"
+#include "policies/mpi/transfer_memory.hpp"
 
 namespace apportion {
 
@@ -50,8 +51,12 @@ class Post {
   public:
     using Arrays = std::vector<apportion_mpi_array>;
 
-    /// On this communicator nothing else is sent.
-    explicit Post(MPI_Comm comm) : comm_(comm) {}
+    /// On this communicator nothing else is sent with tags below kTags.
+    explicit Post(MPI_Comm comm);
+    ~Post();
+    Post(const Post&) = delete;
+    Post& operator=(const Post&) = delete;
+    static constexpr std::int64_t kTags = std::int64_t{1} << 60;
 
     void send(int to, const Message& message);
     /// The node's next message becomes an event.
@@ -65,13 +70,13 @@ class Post {
     /// From any thread.
     void add(Event event);
     /// The next event; none until then.
-    std::optional<Event> wait(std::chrono::steady_clock::time_point until);
+    std::optional<Event> wait(double until_us);
     Event wait();
 
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }
     /// When something was sent, or arrived, for the last time.
-    std::chrono::steady_clock::time_point moved_at() const { return moved_at_; }
+    double moved_at_us() const { return moved_at_us_; }
     /// From here and to here, since the process began.
     std::uint64_t bytes_moved() const { return bytes_moved_; }
 
@@ -87,7 +92,9 @@ class Post {
         int from = -1;                     ///< a message that was listened for
         std::shared_ptr<Batch> batch;      ///< or data
     };
+    class Box;
     static void delivered(void* parcel);
+    starpu_data_handle_t registered(const apportion_mpi_array& array, UnitRange units);
     bool move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
     std::optional<Event> unpack(std::unique_ptr<Parcel> parcel);
 
@@ -95,12 +102,9 @@ class Post {
     std::map<int, std::int64_t> sent_, heard_;  ///< messages to and from each node
     std::size_t on_the_way_ = 0;
     std::uint64_t bytes_moved_ = 0;
-    std::chrono::steady_clock::time_point moved_at_{};
-
-    std::mutex mutex_;
-    std::condition_variable something_;
-    std::deque<std::unique_ptr<Parcel>> parcels_;
-    std::deque<Event> events_;
+    double moved_at_us_ = 0;
+    TransferMemory memory_;
+    const std::shared_ptr<Box> box_;  ///< also of its alarms, which may ring later
 };
 
 /// Why such arrays cannot travel, or empty.

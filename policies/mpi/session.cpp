@@ -6,18 +6,16 @@
 
 #include <fmt/format.h>
 #include <starpu.h>
-#include <starpu_mpi.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include "models/io/shown.hpp"
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/machine.hpp"
 
 namespace apportion {
 
@@ -25,13 +23,6 @@ namespace {
 
 std::string last_error = "no error";
 std::unique_ptr<Post> post;
-bool starpu_mpi_runs = false;
-
-std::string host_name() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
-}
 
 void set_last_error(const std::string& sentence) { last_error = shown(sentence); }
 
@@ -64,7 +55,7 @@ void start(starpu_conf* conf) {
         starpu_conf_init(&own);
         conf = &own;
     }
-    if (world.size() > 1) leave_core(*conf);
+    if (world.size() > 1 && World::takes_core()) leave_core(*conf);
     // Rank 0 lists the schedulers for all.
     const char* const scheduler = std::getenv("STARPU_SCHED");
     const bool listed = world.rank() > 0 && scheduler && std::string_view(scheduler) == "help";
@@ -80,12 +71,8 @@ void start(starpu_conf* conf) {
         throw ApiError(only_listed ? ECANCELED : status == 0 || listed ? EIO : -status, sentence);
     }
     post = std::make_unique<Post>(world.of_grants());
-    if (world.size() == 1) return;
-    starpu_mpi_runs = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
-    if (starpu_mpi_runs) starpu_mpi_comm_register(world.of_grants());
-    if (const std::string sentence = agreed_sentence(world, starpu_mpi_runs ? "" : "starpu_mpi_init_comm failed");
-        !sentence.empty())
-        throw ApiError(EIO, sentence);
+    const std::string wrong = world.start_starpu_mpi();
+    if (const std::string sentence = agreed_sentence(world, wrong); !sentence.empty()) throw ApiError(EIO, sentence);
 }
 
 }  // namespace
@@ -102,8 +89,7 @@ std::string agreed_sentence(const World& world, const std::string& problem) {
 
 void abort_job(const std::string& sentence) {
     fmt::print(stderr, "apportion: {}\n", shown(sentence));
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    std::abort();
+    World::abort();
 }
 
 }  // namespace apportion
@@ -117,7 +103,7 @@ int apportion_mpi_init(starpu_conf* conf) {
 }
 
 void apportion_mpi_shutdown(void) {
-    if (std::exchange(apportion::starpu_mpi_runs, false)) starpu_mpi_shutdown();
+    World::stop_starpu_mpi();
     apportion::post.reset();
     apportion_shutdown();
     World::finish();

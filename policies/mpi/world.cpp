@@ -2,12 +2,14 @@
 #include "policies/mpi/world.hpp"
 
 #include <fmt/format.h>
+#include <starpu_mpi.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "policies/starpu/error.hpp"
 
@@ -48,6 +50,25 @@ World::World() {
                        "MPI gives no thread level MPI_THREAD_MULTIPLE, which StarPU-MPI's thread needs beside the "
                        "program's; start MPI with it, or take an MPI that has it");
     for (MPI_Comm* own : {&common_, &of_grants_}) check(MPI_Comm_dup(MPI_COMM_WORLD, own), "MPI_Comm_dup");
+}
+
+std::string World::start_starpu_mpi() {
+    if (size_ == 1) return {};
+    starpu_mpi_runs_ = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
+    if (!starpu_mpi_runs_) return "starpu_mpi_init_comm failed";
+    starpu_mpi_comm_register(of_grants_);
+    return {};
+}
+
+void World::stop_starpu_mpi() {
+    if (world && std::exchange(world->starpu_mpi_runs_, false)) starpu_mpi_shutdown();
+}
+
+bool World::takes_core() { return true; }
+
+void World::abort() {
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    std::abort();
 }
 
 void World::finish() {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// MPI as this library uses it: a communicator of its own for what all ranks do together, which is agreeing on errors,
-// telling what rank 0 knows, and gathering small facts; and one for StarPU-MPI's messages about grants and their data,
-// so that they do not meet those of the program.
+// How ranks do something together: agree on errors, tell what rank 0 knows, and gather small facts.
+//
+// By MPI (world.cpp) on a communicator of its own; StarPU-MPI's messages about grants and their data have another, so
+// that they do not meet those of the program. In a simulation (world_simulated.cpp) MPI belongs to StarPU-MPI, which
+// knows one communicator, so that what is said travels as StarPU-MPI's handles. Before StarPU-MPI runs there nothing
+// can be said, and need not be: ranks are parts of one process, started by one command line, and find the same things
+// wrong.
 #pragma once
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,12 +21,21 @@ class World {
   public:
     /// The process's; starts MPI if it is not running. Throws ApiError when it cannot be used.
     static World& get();
+    /// StarPU runs: starts StarPU-MPI. Empty, or what is wrong.
+    std::string start_starpu_mpi();
+    /// Ends StarPU-MPI if it runs.
+    static void stop_starpu_mpi();
     /// Ends MPI if get() started it.
     static void finish();
+    /// Ends all ranks.
+    [[noreturn]] static void abort();
 
     int rank() const { return rank_; }
     int size() const { return size_; }
     MPI_Comm of_grants() const { return of_grants_; }
+
+    /// Whether StarPU-MPI's thread needs a core of this machine.
+    static bool takes_core();
 
     /// The sentence of the lowest rank whose `problem` is not empty; empty: all are well.
     std::string agreed_problem(const std::string& problem) const;
@@ -35,6 +49,8 @@ class World {
     MPI_Comm common_ = MPI_COMM_NULL, of_grants_ = MPI_COMM_NULL;
     int rank_ = 0, size_ = 1;
     bool started_here_ = false;
+    bool starpu_mpi_runs_ = false;
+    mutable std::int64_t tag_ = 0;  ///< of the next message, the same on all ranks; in a simulation
 };
 
 }  // namespace apportion

@@ -16,6 +16,9 @@ struct Machine {
 /// As StarPU names the machine: STARPU_HOSTNAME, or the host's name without its domain.
 std::string host_name();
 
+/// For a node of a simulated cluster, whose ranks share one environment.
+void set_host_name(const std::string& name);
+
 /// The machine that this process runs on, or simulates (APPORTION_PLATFORM). A handicap makes another machine of it.
 Machine this_machine();
 

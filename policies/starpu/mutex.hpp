@@ -33,11 +33,14 @@ class Condition {
     Condition(const Condition&) = delete;
     Condition& operator=(const Condition&) = delete;
 
+    void notify_one() { STARPU_PTHREAD_COND_SIGNAL(&condition_); }
     void notify_all() { STARPU_PTHREAD_COND_BROADCAST(&condition_); }
+    /// Until it is notified, or for no reason.
+    void wait(Lock& lock) { STARPU_PTHREAD_COND_WAIT(&condition_, &lock.mutex()->mutex_); }
     /// Waits until `holds()`, which is asked under the lock.
     template <class Predicate>
     void wait(Lock& lock, Predicate&& holds) {
-        while (!holds()) STARPU_PTHREAD_COND_WAIT(&condition_, &lock.mutex()->mutex_);
+        while (!holds()) wait(lock);
     }
 
   private:

@@ -50,7 +50,7 @@ bool starpu_knows(const std::string& name) {
 }
 
 // The file this library was loaded from.
-std::string own_path() {
+[[maybe_unused]] std::string own_path() {
     Dl_info info;
     if (dladdr(reinterpret_cast<void*>(&own_path), &info) == 0 || !info.dli_fname)
         throw ApiError(EIO, "the path of libapportion.so cannot be found out; set STARPU_SCHED_LIB to it");
@@ -107,8 +107,12 @@ void start(starpu_conf* conf) {
         if (!find_scheduler(name))
             throw ApiError(EINVAL, fmt::format("STARPU_SCHED={} is no known scheduler; choose one of {}", name,
                                                all_scheduler_names()));
+#ifdef APPORTION_STATIC
+        conf->sched_policy = find_scheduler(name);
+#else
         // StarPU looks policies up by name, also for contexts created later: let it find them here.
         setenv("STARPU_SCHED_LIB", own_path().c_str(), 1);
+#endif
     }
     const int status = starpu_init(conf);
     if (status == -ENODEV)

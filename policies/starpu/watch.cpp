@@ -83,7 +83,7 @@ class Watch {
         constexpr auto kPart = std::chrono::milliseconds(200);
         constexpr int kLinger = 5;  // parts without an alarm: a load that runs again needs no new thread each time
         std::unique_lock lock(mutex_);
-        for (int idle = 0; idle < kLinger;) {
+        for (int idle = 0; idle < kLinger || !alarms_.empty();) {  // one may have come in the last part
             std::erase_if(alarms_, [](const auto& alarm) { return alarm.second.whom.expired(); });
             idle = alarms_.empty() ? idle + 1 : 0;
             auto until = Clock::now() + kPart;

@@ -43,6 +43,12 @@ grep -q -- "--enable-maxcudadev=16 .*--with-cuda-dir=$folder/cuda" "$folder/conf
     . "$folder/tools/starpu-recipe" simgrid
     [[ $options == *--enable-maxcudadev=16* ]]
 ) || fail "no room for 16 simulated GPUs"
+(
+    die() { exit 1; }
+    . "$folder/tools/starpu-recipe" smpi
+    [[ $options == *--enable-simgrid* && $options == *--enable-static* && $options == *--disable-shared* &&
+        $options == *"--enable-mpi --with-mpicc="* && $options != *--disable-mpi* && $options != *--disable-static* ]]
+) || fail "simulated ranks that are no static StarPU-MPI over SMPI"
 
 sed -i 's/--enable-maxcudadev=16/--enable-maxcudadev=17/' "$folder/tools/starpu-recipe"
 second=$(flavour)

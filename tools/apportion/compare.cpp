@@ -45,15 +45,15 @@ std::vector<std::string> launcher_words(const CompareOptions& options) {
     std::vector<std::string> words = CLI::detail::split_up(options.launch);
     for (std::string& word : words) CLI::detail::remove_quotes(word);
     if (words.empty()) throw UserError("--launch: name the command that starts the program on several nodes");
-    if (!options.platform.empty())
-        throw UserError("--launch: runs on a simulated platform are on one node; leave it out");
+    if (!options.platform.empty()) throw UserError("--launch: runs on a simulated platform need none; leave it out");
     if (options.blocks != "auto")
         throw UserError("--launch: policies choose their grants to nodes themselves; leave --blocks out");
     return words;
 }
 
-/// A comparison over nodes is one of policies that grant units to nodes. None of them gets a profile for it.
+/// A comparison over nodes is one of policies that grant units to nodes. Those of this machine get no profile for it.
 void keep_policies_for_nodes(CompareOptions& options) {
+    const bool profiles = options.launch.empty();
     std::erase_if(options.policies, [&](const std::string& policy) {
         const PolicyEntry* entry = find_policy(policy);
         if (options.policies_given && !entry)
@@ -61,7 +61,7 @@ void keep_policies_for_nodes(CompareOptions& options) {
                 fmt::format("--policies: {} is no policy of Apportion, and cannot grant units to nodes; "
                             "inside of them, STARPU_SCHED chooses it",
                             policy));
-        return !options.policies_given && (!entry || entry->reads_profile);
+        return !options.policies_given && (!entry || (entry->reads_profile && !profiles));
     });
 }
 
@@ -81,6 +81,8 @@ ProgramCommand command_of(const CompareOptions& options) {
     return command;
 }
 
+bool is_cluster(const std::optional<simulated::Platform>& platform) { return platform && !platform->nodes.empty(); }
+
 ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simulated::Platform>& platform) {
     ComparisonPlan plan;
     plan.policies = options.policies;
@@ -89,7 +91,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
         if (std::ranges::count(plan.policies, policy) > 1)
             throw UserError(fmt::format("--policies: {} appears twice; name it once", policy));
     }
-    plan.sweep = options.launch.empty();
+    plan.sweep = options.launch.empty() && !is_cluster(platform);
     if (options.blocks != "auto") plan.blocks = parse_numbers(options.blocks, "--blocks");
     // Without noise a simulated run always takes the same time.
     plan.exact = platform && platform->noise == 0;
@@ -120,10 +122,12 @@ int tell_interruption(const Comparison& comparison, bool without_plot) {
 
 int compare_command(CompareOptions options) {
     const EndingChildren ending_children;
-    if (!options.launch.empty()) keep_policies_for_nodes(options);
-    const ProgramCommand command = command_of(options);
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
+    if (is_cluster(platform) && options.blocks != "auto")
+        throw UserError("--blocks: policies choose their grants to nodes themselves; leave it out");
+    if (!options.launch.empty() || is_cluster(platform)) keep_policies_for_nodes(options);
+    const ProgramCommand command = command_of(options);
     ComparisonPlan plan = make_plan(options, platform);
     if (platform) check_platform(options, *platform);
     if (!options.plot.empty()) check_plot(options.plot);
@@ -145,6 +149,9 @@ int compare_command(CompareOptions options) {
         comparison = compare(runner, plan, progress);
     }
     if (profile) std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
+    if (is_cluster(platform))
+        comparison.notes.push_back(fmt::format("policies grant units to {} nodes; inside of them is {}",
+                                               platform->node_count(), inner_policy()));
     if (!options.launch.empty())
         comparison.notes.push_back(fmt::format("policies grant units to nodes, which '{}' starts", options.launch));
     const bool interrupted = comparison.ending == Ending::signal;

@@ -9,6 +9,7 @@
 
 #include "codelets/common/child_process.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/comparison.hpp"
 #include "tools/apportion/profile_platform.hpp"
 #include "tools/apportion/profile_program.hpp"
 #include "tools/apportion/recorded_load.hpp"
@@ -69,10 +70,15 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     : policies_(std::move(policies)) {
     if (std::ranges::none_of(policies_, plans_from_profile)) return;
     progress.begin("which profile is there");
-    const RunReport report = runner.run({.policy = "equal"}).report;
-    std::string problem = problem_of(report, runner);
-    if (problem.empty()) return;
-    problem = record(runner, platform, report, progress);
+    std::string problem;
+    if (runner.platform() && !runner.platform()->nodes.empty()) {
+        problem = record_nodes(runner);
+    } else {
+        const RunReport report = runner.run({.policy = "equal"}).report;
+        problem = problem_of(report, runner);
+        if (problem.empty()) return;
+        problem = record(runner, platform, report, progress);
+    }
     if (problem.empty()) {
         std::cerr << "apportion compare: no usable profile is recorded, so the static policies have one that was made "
                      "for this comparison\n";
@@ -89,6 +95,19 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     std::erase_if(policies_, needs_profile);
     if (!left_out.empty())
         notes_.push_back(fmt::format("left out are {}, which need a profile: {}", left_out, problem));
+}
+
+/// Recorded profiles are those of machines, and no command records them for nodes.
+std::string ComparisonProfile::record_nodes(ProgramRunner& runner) {
+    if (!runner.command().bundled || runner.command().size.empty())
+        return "nodes of a cluster have true times of bundled applications that are given a --size";
+    folder_.emplace();
+    const RunResult run = runner.run({.policy = "equal", .without_recovery = true});
+    for (const RunReport& report : run.last_reports)
+        save_cluster_profiles({runner.name(), runner.command().size, simulated_size(run.size)}, *runner.platform(),
+                              report, folder_->path());
+    runner.set_environment("APPORTION_PROFILES", folder_->path().string());
+    return {};
 }
 
 std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform, const RunReport& report,

@@ -32,6 +32,8 @@ class ComparisonProfile {
     std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
                        RunProgress& progress);
 
+    std::string record_nodes(ProgramRunner& runner);
+
     std::vector<std::string> policies_, notes_;
     std::optional<TemporaryFolder> folder_;
 };

@@ -4,6 +4,7 @@
 // simulated flavour run on it, runs one there, or draws one by chance.
 #include "codelets/simulated/platform.hpp"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -23,6 +25,7 @@
 #include "models/io/new_file.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/program_runner.hpp"
 
 namespace apportion {
 
@@ -54,6 +57,15 @@ std::string kernel_names(const Device& device) {
     return names;
 }
 
+std::string devices_of(const simulated::Node& node) {
+    std::string text;
+    for (const auto& [name, count] : node.devices)
+        text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", count, name);
+    if (node.bus)
+        text += fmt::format("; bus {:g} GB/s, {:g} us", node.bus->bytes_per_s * 1e-9, node.bus->latency_s * 1e6);
+    return text;
+}
+
 void print_platform(const Platform& platform) {
     fmt::print("{}: {}\n{}\n\n", shown(platform.name), shown(platform.description), shown(platform.file.string()));
     fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}\n", "device", "kind", "count", "link", "latency",
@@ -72,6 +84,12 @@ void print_platform(const Platform& platform) {
         fmt::print("  {:<20} {:>10}  {}, {}\n", shown(link.name), fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
                    link.shared ? "shared by its devices" : "one for each device",
                    link.full_duplex ? "full-duplex" : "one direction at a time");
+    if (!platform.nodes.empty())
+        fmt::print("\n  {:<20} {:>5} {:>10} {:>9}  {}\n", "node", "count", "network", "latency", "devices");
+    for (const simulated::Node& node : platform.nodes)
+        fmt::print("  {:<20} {:>5} {:>10} {:>9}  {}\n", shown(node.name), node.count,
+                   fmt::format("{:g} GB/s", node.network_bytes_per_s * 1e-9),
+                   fmt::format("{:g} us", node.network_latency_s * 1e6), shown(devices_of(node)));
     if (platform.noise > 0)
         fmt::print("\n  noise: log-normal, standard deviation {:g}, seed {}\n", platform.noise, platform.seed);
     else
@@ -102,6 +120,14 @@ Json platform_json(const Platform& platform) {
         if (d.lost_at_s) device["lost_at_seconds"] = *d.lost_at_s;
         json["devices"].push_back(std::move(device));
     }
+    for (const simulated::Node& n : platform.nodes) {
+        Json node{{"name", n.name},
+                  {"count", n.count},
+                  {"devices", n.devices},
+                  {"network", {{"bytes_per_second", n.network_bytes_per_s}, {"latency_seconds", n.network_latency_s}}}};
+        if (n.bus) node["bus"] = {{"bytes_per_second", n.bus->bytes_per_s}, {"latency_seconds", n.bus->latency_s}};
+        json["nodes"].push_back(std::move(node));
+    }
     return json;
 }
 
@@ -119,6 +145,45 @@ int run_command(const std::vector<std::string>& command, const simulated::Enviro
     arguments.push_back(nullptr);
     execvp(arguments.front(), arguments.data());
     throw UserError(fmt::format("{} cannot be run: {}", command.front(), std::strerror(errno)));
+}
+
+/// A program of the flavour smpi is a shared object, which names no loader; a file that is no program is left to
+/// others.
+bool runs_on_clusters(const std::string& program) {
+    std::ifstream in(program, std::ios::binary);
+    Elf64_Ehdr header{};
+    in.read(reinterpret_cast<char*>(&header), sizeof header);
+    if (!in || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+        return false;
+    in.seekg(static_cast<std::streamoff>(header.e_phoff));
+    for (int k = 0; k < header.e_phnum; ++k) {
+        Elf64_Phdr part{};
+        in.read(reinterpret_cast<char*>(&part), sizeof part);
+        if (!in || part.p_type == PT_INTERP) return false;
+    }
+    return true;
+}
+
+void check_flavour(const std::string& program, const Platform& platform) {
+    const bool cluster = !platform.nodes.empty();
+    if (runs_on_clusters(program) == cluster) return;
+    throw UserError(cluster
+                        ? fmt::format("{} is no program that runs on a simulated cluster, as {} is; take one of the "
+                                      "flavour smpi (tools/build smpi), such as build/smpi/apps/matmul",
+                                      program, platform.name)
+                        : fmt::format("{} is a program for simulated clusters, and {} is a single machine; take one "
+                                      "of the flavour simgrid, such as build/simgrid/apps/matmul",
+                                      program, platform.name));
+}
+
+int run_on_cluster(const std::vector<std::string>& command, const Platform& cluster,
+                   const std::filesystem::path& folder) {
+    check_for_smpirun(command);
+    const simulated::ClusterFiles files = simulated::write_cluster_files(cluster, folder);
+    for (const std::string& name : files.removed) unsetenv(name.c_str());
+    std::vector<std::string> words = files.launcher;
+    words.insert(words.end(), command.begin(), command.end());
+    return run_command(words, files.environment);
 }
 
 void draw_platform(std::uint64_t seed, const std::string& file) {
@@ -141,9 +206,17 @@ int platform_command(const PlatformOptions& options) {
     if (options.platform.empty())
         throw UserError("name a platform, or give --list to see the bundled ones, or --random SEED to draw one");
     const Platform platform = simulated::load_platform(options.platform);
+    if (!platform.nodes.empty() && options.command.empty() && (options.env || !options.folder.empty()))
+        throw UserError(
+            fmt::format("{} is a cluster of {} nodes, which no variables alone make; name the program of the "
+                        "flavour smpi to run on it: apportion platform {} build/smpi/apps/matmul --size 4096",
+                        options.platform, platform.node_count(), options.platform));
     if (options.env || !options.folder.empty() || !options.command.empty()) {
-        const auto environment = simulated::write_machine_files(
-            platform, options.folder.empty() ? simulated::machine_files_cache(platform) : options.folder.c_str());
+        const std::filesystem::path folder =
+            options.folder.empty() ? simulated::machine_files_cache(platform) : std::filesystem::path(options.folder);
+        if (!options.command.empty()) check_flavour(options.command.front(), platform);
+        if (!platform.nodes.empty()) return run_on_cluster(options.command, platform, folder);
+        const auto environment = simulated::write_machine_files(platform, folder);
         if (!options.command.empty()) return run_command(options.command, environment);
         for (const auto& [name, value] : environment) fmt::print("export {}={}\n", name, for_shell(value));
     } else if (options.json) {

@@ -250,7 +250,7 @@ int record_platform(const ProfileOptions& options) {
 int learn(const ProfileOptions& options) {
     const EndingChildren ending_children;
     std::optional<simulated::Platform> platform;
-    if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
+    if (!options.platform.empty()) platform = simulated::load_machine(options.platform);
     const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
                                false);
     const double load = platform ? 0 : load_per_cpu();

@@ -15,6 +15,8 @@
 
 namespace apportion {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 using simulated::Device;
@@ -52,29 +54,18 @@ ProfilePoint record(simulated::Execution& execution, Units units, double true_s,
     return {units, samples.mean_s(), samples.interval_s(), samples.repetitions()};
 }
 
-}  // namespace
-
-PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform_name,
-                                 const std::vector<Units>& sizes, const SampleOptions& options) {
-    Platform platform = simulated::load_platform(platform_name);
-    if (!platform.kernels.contains(app))
-        throw UserError(
-            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
-                        platform_name, app, app));
-    const ProgramRunner runner(bundled_command(app, size, {}), platform, false);
-    const RunResult run = runner.run({.policy = "equal"});
-    const RunReport& report = run.report;
-    const simulated::KernelSize kernel_size = simulated_size(run.size);
+/// Of the processors that `report` tells of, on `platform`.
+PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const Machine& machine,
+                           const RunReport& report, const std::vector<Units>& sizes, const SampleOptions& options) {
     const std::vector<Units> wanted = sizes.empty() ? dense_sizes(report.units, report.granularity) : sizes;
-
-    simulated::check_unit_times(platform, app, kernel_size);
+    simulated::check_unit_times(platform, kernel.app, kernel.measures);
     PlatformProfile result;
     result.load = report.profile_name;
-    result.machine = runner.machine();
-    result.profile.notes = {{"kernel", app},
+    result.machine = machine;
+    result.profile.notes = {{"kernel", kernel.app},
                             {kLoadNote, result.load},
-                            {kMachineNote, result.machine.description},
-                            {"size", size},
+                            {kMachineNote, machine.description},
+                            {"size", kernel.size},
                             {"mode", "true times of the simulated platform"}};
     int stream = 0;
     for (const ReportedProcessor& processor : report.processors) {
@@ -85,7 +76,7 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
         for (const Units units : wanted) {
             if (units > processor.memory_units.value_or(units)) break;
             const double true_s =
-                simulated::true_seconds(platform, device, app, kernel_size, static_cast<double>(units));
+                simulated::true_seconds(platform, device, kernel.app, kernel.measures, static_cast<double>(units));
             profile.points.push_back(platform.noise > 0 ? record(execution, units, true_s, options)
                                                         : ProfilePoint{units, true_s, 0, 0});
         }
@@ -96,8 +87,35 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
     return result;
 }
 
+}  // namespace
+
+PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform_name,
+                                 const std::vector<Units>& sizes, const SampleOptions& options) {
+    Platform platform = simulated::load_machine(platform_name);
+    if (!platform.kernels.contains(app))
+        throw UserError(
+            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
+                        platform_name, app, app));
+    const ProgramRunner runner(bundled_command(app, size, {}), platform, false);
+    const RunResult run = runner.run({.policy = "equal"});
+    return true_times({app, size, simulated_size(run.size)}, platform, runner.machine(), run.report, sizes, options);
+}
+
+void save_cluster_profiles(const Kernel& kernel, const Platform& cluster, const RunReport& report,
+                           const fs::path& folder) {
+    for (int rank = 0; rank < cluster.node_count(); ++rank) {
+        const RunReport& node = report.nodes.at(static_cast<std::size_t>(rank));
+        const PlatformProfile profile =
+            true_times(kernel, machine_of_node(cluster, rank),
+                       simulated_machine(node_host(cluster, rank), cluster.file.string()), node, {}, {});
+        const fs::path file = folder / file_name(profile.machine.name) / (file_name(profile.load) + ".csv");
+        fs::create_directories(file.parent_path());
+        save_profile(file.string(), profile.profile);
+    }
+}
+
 Profile square_profile(const std::string& app, const std::string& platform_name, const std::vector<Units>& sizes) {
-    const Platform platform = simulated::load_platform(platform_name);
+    const Platform platform = simulated::load_machine(platform_name);
     if (!platform.kernels.contains(app))
         throw UserError(
             fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",

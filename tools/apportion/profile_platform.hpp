@@ -5,13 +5,16 @@
 // begin at a moment of a run, are left out. The application runs once, to tell its processors' names and its units.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "codelets/simulated/platform.hpp"
 #include "models/profile_file.hpp"
 #include "models/samples.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/machine.hpp"
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 
@@ -20,6 +23,17 @@ struct PlatformProfile {
     Machine machine;
     Profile profile;
 };
+
+/// What is run: the application's kernel, its --size, and what that means.
+struct Kernel {
+    std::string app, size;
+    simulated::KernelSize measures;
+};
+
+/// The true times of each node of a cluster, into files in `folder` where the nodes' ranks look for them. `report`: of
+/// one load, from a run on the cluster, with those of all nodes. Throws PlatformError.
+void save_cluster_profiles(const Kernel& kernel, const simulated::Platform& cluster, const RunReport& report,
+                           const std::filesystem::path& folder);
 
 /// `size`: the application's --size. `sizes`: units to record, ascending; empty: about 500 from one granule to the
 /// whole load, dense enough to interpolate. Sizes that exceed a device's memory are left out of its times. Throws

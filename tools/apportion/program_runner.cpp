@@ -28,19 +28,39 @@ constexpr int kUserHasToChange = 2;  ///< exit status of an application
 constexpr const char* kSizePlace = "{size}";
 constexpr std::size_t kDrawnRuns = 4;  ///< more are the steps of an iteration, alike and too narrow to be seen
 
-enum class Flavour { real, simulated, over_nodes };
+enum class Flavour { real, simulated, over_nodes, clusters };
 
-Flavour flavour_of(const ProgramCommand& command, bool simulated) {
-    return simulated ? Flavour::simulated : command.launcher.empty() ? Flavour::real : Flavour::over_nodes;
+/// Where the flavour's programs are, and what for.
+struct FlavourFolder {
+    const char* name;
+    const char* runs;
+    const char* build_argument;
+};
+FlavourFolder folder_of(Flavour flavour) {
+    switch (flavour) {
+        case Flavour::simulated:
+            return {"simgrid", "simulated runs", ""};
+        case Flavour::over_nodes:
+            return {"mpi", "runs over nodes", " mpi"};
+        case Flavour::clusters:
+            return {"smpi", "runs on simulated clusters", " smpi"};
+        case Flavour::real:
+            break;
+    }
+    return {"real", "real runs", ""};
+}
+
+Flavour flavour_of(const ProgramCommand& command, const std::optional<simulated::Platform>& platform) {
+    if (platform) return platform->nodes.empty() ? Flavour::simulated : Flavour::clusters;
+    return command.launcher.empty() ? Flavour::real : Flavour::over_nodes;
 }
 
 /// Where applications of a flavour can be, seen from this program: in the build folders, or installed.
 std::vector<fs::path> app_folders(Flavour flavour) {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    if (flavour == Flavour::simulated) return {here / "../../simgrid/apps", here / APPORTION_SIMULATED_APPS};
-    if (flavour == Flavour::over_nodes)
-        return {here / "../../mpi/apps", (here / APPORTION_SIMULATED_APPS).parent_path() / "mpi"};
-    return {here / "../apps", here};
+    if (flavour == Flavour::real) return {here / "../apps", here};
+    const char* const name = folder_of(flavour).name;
+    return {here / "../.." / name / "apps", (here / APPORTION_SIMULATED_APPS).parent_path() / name};
 }
 
 std::string find_app(const std::string& app, Flavour flavour) {
@@ -54,11 +74,7 @@ std::string find_app(const std::string& app, Flavour flavour) {
     throw UserError(
         fmt::format("--app {}: there is no such application for {}; looked for {}; build it with "
                     "tools/build{}, or install it",
-                    app,
-                    flavour == Flavour::simulated    ? "simulated runs"
-                    : flavour == Flavour::over_nodes ? "runs over nodes"
-                                                     : "real runs",
-                    fmt::join(tried, " and "), flavour == Flavour::over_nodes ? " mpi" : ""));
+                    app, folder_of(flavour).runs, fmt::join(tried, " and "), folder_of(flavour).build_argument));
 }
 
 bool is_bundled(const std::string& name) {
@@ -150,6 +166,20 @@ ProgramCommand program_command(const std::vector<std::string>& words, const std:
     return {words, size, is_bundled(words.front())};
 }
 
+std::string inner_policy() {
+    const char* const chosen = std::getenv("STARPU_SCHED");
+    return chosen ? chosen : "plb-hec";
+}
+
+void check_for_smpirun(const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+        if (word.empty() || word.find_first_of(" \t\n\r*?[") != word.npos)
+            throw UserError(
+                fmt::format("{}: smpirun, which starts programs on simulated clusters, bears no empty argument "
+                            "and none with white space or *?[ in it; use other names",
+                            in_quotes(word)));
+}
+
 ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace,
                              std::optional<double> limit_s)
     : command_(std::move(command)),
@@ -158,14 +188,22 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
       limit_s_(limit_s) {
     for (const std::string& word : command_.words) arguments_.push_back(with_size(word, command_.size));
     if (command_.bundled) {
-        arguments_.front() = find_app(name_, flavour_of(command_, platform_.has_value()));
+        arguments_.front() = find_app(name_, flavour_of(command_, platform_));
         if (std::ranges::find(arguments_, "--json") == arguments_.end()) arguments_.push_back("--json");
     }
     if (with_trace) environment_.push_back({"APPORTION_TRACE", "1"});
     if (!platform_) return;
-    for (const auto& [name, value] :
-         simulated::write_machine_files(*platform_, simulated::machine_files_cache(*platform_)))
-        environment_.push_back({name, value});
+    simulated::Environment environment;
+    if (const auto folder = simulated::machine_files_cache(*platform_); platform_->nodes.empty()) {
+        environment = simulated::write_machine_files(*platform_, folder);
+    } else {
+        check_for_smpirun(arguments_);
+        simulated::ClusterFiles files = simulated::write_cluster_files(*platform_, folder);
+        command_.launcher = std::move(files.launcher);
+        environment = std::move(files.environment);
+        for (const std::string& name : files.removed) environment_.push_back({name, "", true});
+    }
+    for (const auto& [name, value] : environment) environment_.push_back({name, value});
 }
 
 Machine ProgramRunner::machine() const {
@@ -182,12 +220,13 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
     // Neither what was learnt before nor what one run learns may decide how another one does, unless it is asked to.
     environment.push_back({"APPORTION_LEARN", request.learn_into.empty() ? "0" : "1"});
     if (!request.learn_into.empty()) environment.push_back({"APPORTION_PROFILES", request.learn_into});
+    if (request.without_recovery) environment.push_back({"APPORTION_STALL_FACTOR", "0"});
     if (command_.launcher.empty()) {
         environment.push_back({"STARPU_SCHED", request.policy});
     } else {
-        const char* const inside = std::getenv("STARPU_SCHED");
-        environment.push_back({"STARPU_SCHED", inside ? inside : "plb-hec"});
+        environment.push_back({"STARPU_SCHED", inner_policy()});
         environment.push_back({"APPORTION_NODES", request.policy});
+        if (platform_) environment.push_back(seed_of(request));
         return environment;  // a program over nodes calls apportion_mpi_init
     }
     if (!command_.bundled && find_policy(request.policy) && !std::getenv("STARPU_SCHED_LIB"))
@@ -199,17 +238,21 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
         environment.push_back({"APPORTION_BLOCKS", "", true});
     if (request.initial_block > 0)
         environment.push_back({"APPORTION_INITIAL_BLOCK", std::to_string(request.initial_block)});
-    if (platform_)
-        environment.push_back(
-            {"APPORTION_PLATFORM_SEED", std::to_string(platform_->seed + static_cast<std::uint64_t>(request.round))});
+    if (platform_) environment.push_back(seed_of(request));
     return environment;
 }
 
-/// The launcher, and on each node `env`: launchers differ in which variables they pass on.
+EnvironmentChange ProgramRunner::seed_of(const RunRequest& request) const {
+    return {"APPORTION_PLATFORM_SEED", std::to_string(platform_->seed + static_cast<std::uint64_t>(request.round))};
+}
+
+/// The launcher, and on each node `env`: launchers differ in which variables they pass on. smpirun starts one process.
 std::vector<std::string> ProgramRunner::on_nodes(const std::vector<EnvironmentChange>& environment) const {
     std::vector<std::string> words = command_.launcher;
-    words.emplace_back("env");
-    for (const EnvironmentChange& change : environment) words.push_back(change.name + "=" + change.value);
+    if (!platform_) {
+        words.emplace_back("env");
+        for (const EnvironmentChange& change : environment) words.push_back(change.name + "=" + change.value);
+    }
     words.insert(words.end(), arguments_.begin(), arguments_.end());
     return words;
 }
@@ -246,6 +289,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     try {
         const std::vector<EnvironmentChange> environment = environment_of(request, file);
         result = command_.launcher.empty() ? run_child(arguments_, environment, {}, limit_s_)
+                 : platform_               ? run_child(on_nodes(environment), environment, {}, limit_s_)
                                            : run_child(on_nodes(environment), {}, {}, limit_s_);
     } catch (const CannotRun& error) {
         std::error_code missing;
@@ -271,7 +315,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
         run.loads.push_back(times_of(load));
         run.makespan_s += run.loads.back().seconds;
     }
-    if (!request.learn_into.empty())
+    if (!request.learn_into.empty() || (platform_ && !platform_->nodes.empty()))
         for (const LoadRuns& load : loads) run.last_reports.push_back(load.last());
     if (command_.bundled) run.size = printed_size(result.output);
     return run;

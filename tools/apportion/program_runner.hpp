@@ -34,6 +34,12 @@ ProgramCommand bundled_command(const std::string& app, const std::string& size,
                                const std::vector<std::string>& arguments);
 ProgramCommand program_command(const std::vector<std::string>& words, const std::string& size);
 
+/// Of workers, where the policies that are compared are those of nodes.
+std::string inner_policy();
+
+/// Throws UserError when smpirun, which starts programs on simulated clusters, would pass on other words than these.
+void check_for_smpirun(const std::vector<std::string>& words);
+
 /// One run of the program.
 struct RunRequest {
     std::string policy;                    ///< of the workers; of the nodes where there are several
@@ -41,7 +47,8 @@ struct RunRequest {
     std::optional<std::int64_t> blocks{};  ///< how many; nothing: the default
     std::int64_t initial_block = 0;        ///< units of a policy's first blocks; 0: the default
     int round = 0;
-    std::string learn_into{};  ///< folder of profiles where the run keeps what it learns; empty: it learns nothing
+    std::string learn_into{};       ///< folder of profiles where the run keeps what it learns; empty: it learns nothing
+    bool without_recovery = false;  ///< late blocks are waited for
 };
 
 /// What one load of the program did in all its runs.
@@ -61,7 +68,7 @@ struct RunResult {
     RunReport report{};     ///< of the loads' last runs, merged
     RunReport whole{};      ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
     std::vector<LoadTimes> loads{};
-    std::vector<RunReport> last_reports{};  ///< of each load; only of a run that learns
+    std::vector<RunReport> last_reports{};  ///< of each load; only of a run that learns, or on a cluster
 };
 
 class ProgramRunner {
@@ -87,6 +94,7 @@ class ProgramRunner {
     const std::optional<simulated::Platform>& platform() const { return platform_; }
 
   private:
+    EnvironmentChange seed_of(const RunRequest& request) const;
     std::vector<std::string> on_nodes(const std::vector<EnvironmentChange>& environment) const;
     std::vector<EnvironmentChange> environment_of(const RunRequest& request, const std::string& report_file) const;
     std::vector<RunReport> read_reports_of(const std::string& file, const RunRequest& request,

@@ -38,7 +38,9 @@ export -f check
 
 "$apportion" platform --list | while read -r platform description; do
     kernels=$("$apportion" platform "$platform" --json |
-        python3 -c 'import json, sys; print(*sorted({k for d in json.load(sys.stdin)["devices"] for k in d["kernels"]}))')
+        python3 -c 'import json, sys
+platform = json.load(sys.stdin)  # clusters are for another flavour
+print(*sorted({k for d in platform["devices"] for k in d["kernels"] if "nodes" not in platform}))')
     for kernel in $kernels; do
         read -r sizes units < <(arguments "$kernel")
         for policy in eager dmda plb-hec; do echo "$platform $kernel $policy $sizes $units"; done

@@ -68,6 +68,30 @@ double bound_by_search(const Platform& platform, std::int64_t units) {
 
 }  // namespace
 
+TEST_CASE("on a cluster, what other nodes compute passes their links and the first node's") {
+    Platform cluster = devices_on_link(1, false, true, 0, 0);  // 100 units a second
+    cluster.devices[0].name = "card";
+    cluster.kernels["k"].bytes_in = {10, 0, 0, 0};
+    cluster.links[0].bytes_per_s = 1e9;
+    const auto node = [](const char* name, int count, double bytes_per_s) {
+        Node alike;
+        alike.name = name;
+        alike.count = count;
+        alike.devices = {{"card", 1}};
+        alike.network_bytes_per_s = bytes_per_s;
+        return alike;
+    };
+    const auto seconds = [&] { return lower_bound_seconds(cluster, "k", kSize, 100000); };
+    cluster.nodes = {node("first", 1, 1e9), node("others", 3, 1e9)};
+    CHECK(seconds() == Approx(250).epsilon(1e-3));
+    cluster.nodes[1].network_bytes_per_s = 500;  // 50 units a second to each
+    CHECK(seconds() == Approx(400).epsilon(1e-3));
+    cluster.nodes[0].network_bytes_per_s = 1200;  // 120 to all
+    CHECK(seconds() == Approx(100000. / 220).epsilon(1e-3));
+    cluster.nodes = {node("alike", 4, 1e9)};
+    CHECK(seconds() == Approx(250).epsilon(1e-3));
+}
+
 TEST_CASE("the lower bound adds the devices' speeds with blocks that end in time") {
     TrueTime time;
     time.base_s = 1;

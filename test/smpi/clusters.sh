@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# clusters.sh APPORTION APPS: programs on simulated clusters. APPORTION is of the real flavour, beside this one; where it
+# is not built the test is skipped.
+set -euo pipefail
+apportion=$1 apps=$2
+[ -x "$apportion" ] || {
+    echo "there is no $apportion: build the real flavour, too (tools/build real smpi)" >&2
+    exit 77
+}
+export STARPU_SILENT=1 APPORTION_LEARN=0 STARPU_SCHED=plb-hec
+unset APPORTION_NODES
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_CACHE_HOME=$folder
+failed=0
+fail() {
+    echo "FAILED: $*" >&2
+    failed=$((failed + 1))
+}
+cat >"$folder/three.toml" <<'END'
+[kernel.matmul]
+work = { factor = 2, m = 1, k = 1 }
+bytes_in = { factor = 4, k = 1 }
+bytes_out = { factor = 4, m = 1 }
+[[link]]
+name = "bus"
+bytes_per_s = 6e9
+[[device]]
+name = "core"
+kind = "cpu"
+[device.kernel.matmul]
+rate = 1e10
+[[device]]
+name = "card"
+kind = "cuda"
+link = "bus"
+memory_bytes = 2e9
+[device.kernel.matmul]
+rate = 2e11
+half_saturation = 16
+[[node]]
+name = "home"
+devices = { "core" = 2 }
+network = { bytes_per_s = 1e9, latency_s = 1e-5 }
+[[node]]
+name = "cards"
+count = 2
+devices = { "card" = 2, "core" = 1 }
+network = { bytes_per_s = 1e9, latency_s = 1e-5 }
+END
+# on PLATFORM PROGRAM ARGUMENTS: under a time limit, which ends what hangs
+on() { timeout -k 5 120 "$apportion" platform "$@"; }
+# checks of JSON on standard input: each argument is an expression
+holds() {
+    python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+for check in sys.argv[1:]:
+    if not eval(check): sys.exit("does not hold: %s in %.2000s" % (check, json.dumps(j)))' "$@"
+}
+
+on "$folder/three.toml" "$apps/matmul" --size 2048 --json >"$folder/one" 2>"$folder/err" || fail "matmul: $(tail -3 "$folder/err")"
+holds 'sum(p["units"] for p in j["report"]["processors"]) == 2048' 'len(j["report"]["nodes"]) == 3' \
+    '[p["name"] for p in j["report"]["processors"]] == ["node 0 (home)", "node 1 (cards-1)", "node 2 (cards-2)"]' \
+    '[len(n["processors"]) for n in j["report"]["nodes"]] == [2, 3, 3]' 'j["verified"] is None' \
+    'j["policy"] == "plb-hec/plb-hec"' 'j["report"]["network"]["bytes"] >= j["report"]["network"]["least_bytes"] > 0' \
+    <"$folder/one" || fail "the report of matmul"
+# Virtual time is the same again, whatever the machine does and the environment says of it.
+STARPU_NCPU=1 STARPU_HOSTNAME=another on "$folder/three.toml" "$apps/matmul" --size 2048 --json 2>"$folder/err" | cat >"$folder/two"
+[ "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["runs"] == json.load(open(sys.argv[2]))["runs"])' \
+    "$folder/one" "$folder/two")" = True ] || fail "another time: $(cat "$folder/one" "$folder/two")"
+
+for arguments in 'blackscholes --size 1000000' 'grn --size 2000' 'fft2d --size 1024' 'jacobi_batch --size 64,128' \
+    'matmul --size 1024 --repeat 3'; do
+    on plbhec-nodes "$apps/"$arguments --json >"$folder/out" 2>"$folder/err" || fail "$arguments: $(tail -3 "$folder/err")"
+    holds 'j["seconds"] > 0' 'j["nodes"] == 4' <"$folder/out" || fail "$arguments"
+done
+for outer in equal gss greedy awf-c hdss acosta fpm-dynamic; do
+    for inner in plb-hec dmda; do
+        APPORTION_NODES=$outer STARPU_SCHED=$inner on "$folder/three.toml" "$apps/matmul" --size 1024 --json \
+            >"$folder/out" 2>"$folder/err" || fail "$outer/$inner: $(tail -3 "$folder/err")"
+        holds "j['policy'] == '$outer/$inner'" 'sum(p["units"] for p in j["report"]["processors"]) == 1024' \
+            <"$folder/out" || fail "$outer/$inner"
+    done
+done
+on unlike-16 "$apps/blackscholes" --size 2000000 --json >"$folder/out" 2>"$folder/err" || fail "16 nodes: $(tail -3 "$folder/err")"
+holds 'j["nodes"] == 16' 'sum(p["units"] for p in j["report"]["processors"]) == 2000000' <"$folder/out" || fail "16 nodes"
+
+# A comparison, with policies that plan from true times; nothing is faster than the bound.
+timeout -k 5 300 "$apportion" compare --platform "$folder/three.toml" --app matmul --size 2048 --policies plb-hec,equal,cpm,hpopta \
+    --json >"$folder/out" 2>"$folder/err" || fail "compare: $(tail -3 "$folder/err")"
+holds 'sorted(c["policy"] for c in j["runs"]) == ["cpm", "equal", "hpopta", "plb-hec"]' \
+    'all(t >= j["lower_bound_seconds"] for c in j["runs"] for t in [c["makespan_seconds"]["min"]])' <"$folder/out" || fail "compare"
+
+# words of the sentence on standard error, which comes once, then the command
+refused() {
+    local words=$1 status=0
+    shift
+    "$@" >"$folder/out" 2>"$folder/err" || status=$?
+    [ $status != 0 ] && [ $status != 124 ] && [ $status != 137 ] || fail "status $status: $*"
+    [ "$(grep -c "$words" "$folder/err")" = 1 ] || fail "not said once, '$words': $*: $(cat "$folder/err")"
+}
+refused 'give --size' on "$folder/three.toml" "$apps/matmul"
+refused 'size 12,x' on "$folder/three.toml" "$apps/matmul" --size 12,x
+refused 'STARPU_SCHED=nonsense' env STARPU_SCHED=nonsense timeout -k 5 60 "$apportion" platform "$folder/three.toml" "$apps/matmul" --size 64
+refused 'APPORTION_NODES' env APPORTION_NODES=nonsense timeout -k 5 60 "$apportion" platform "$folder/three.toml" "$apps/matmul" --size 64
+refused 'blackscholes' on "$folder/three.toml" "$apps/blackscholes" --size 64
+refused 'white space' on "$folder/three.toml" "$apps/matmul" --a "a b"
+[ $failed = 0 ]

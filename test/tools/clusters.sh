@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# clusters.sh APPORTION: what `apportion` says of platforms with nodes where the flavour that runs on them is not built.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_CACHE_HOME=$folder/cache
+mkdir -p "$folder/build/real/tools"
+cp "$1" "$folder/build/real/tools/apportion"
+ln -s "$(realpath "$(dirname "$1")/../policies")" "$folder/build/real/policies"
+apportion=$folder/build/real/tools/apportion
+failed=0
+fail() {
+    echo "FAILED: $*" >&2
+    failed=$((failed + 1))
+}
+refused() { # words of the one line that is said, then the arguments
+    local words=$1 status=0 said
+    shift
+    said=$("$apportion" "$@" 2>&1) || status=$?
+    [ $status = 2 ] || fail "status $status: $*: $said"
+    [ "$(wc -l <<<"$said")" = 1 ] && grep -q "$words" <<<"$said" || fail "$*: $said"
+}
+refused 'runs on simulated clusters; .*smpi/apps/matmul.*tools/build smpi' compare --platform plbhec-nodes --app matmul --size 64
+refused '\-\-launch' compare --platform plbhec-nodes --launch 'mpirun -np 4' --app matmul --size 64
+refused '\-\-blocks' compare --platform plbhec-nodes --app matmul --size 64 --blocks 4
+refused 'dmda is no policy of Apportion' compare --platform plbhec-nodes --app matmul --size 64 --policies dmda,plb-hec
+refused 'does not describe kernel "grn"' compare --platform gdansk-nodes --app grn --size 64
+refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --size 64
+refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --square --sizes 64:128:64 --out "$folder/p.csv"
+refused 'is a cluster of 4 nodes' platform plbhec-nodes --env
+refused 'is a cluster of 4 nodes' platform plbhec-nodes --generate "$folder/files"
+object=$(realpath "$(cc -print-file-name=libm.so.6)") # which programs of the flavour smpi are, too
+refused 'white space' platform plbhec-nodes "$object" 'two words'
+refused 'is no program that runs on a simulated cluster' platform plbhec-nodes "$1"
+refused 'is no program that runs on a simulated cluster' platform plbhec-nodes "$folder/none"
+refused 'is a program for simulated clusters' platform plbhec-a "$object"
+[ ! -e "$folder/files" ] && [ ! -e "$folder/p.csv" ] || fail "something was written: $(ls "$folder")"
+
+"$apportion" platform plbhec-nodes | grep -q '^  D  *1  *1.17 GB/s  *30 us  1 x GTX Titan, 1 x i7-3930K, 5 cores; bus 6 GB/s, 10 us' ||
+    fail "the description: $("$apportion" platform plbhec-nodes)"
+"$apportion" platform unlike-64 --json | python3 -c '
+import json, sys
+nodes = json.load(sys.stdin)["nodes"]
+assert sum(n["count"] for n in nodes) == 64, nodes
+assert nodes[0]["network"] == {"bytes_per_second": 12.5e9, "latency_seconds": 1e-6}, nodes[0]' || fail "the description as JSON"
+! "$apportion" platform plbhec-abcd --json | grep -q '"nodes"' || fail "a machine has nodes"
+
+# smpirun, a shell script, divides paths at white space.
+XDG_CACHE_HOME="$folder/with space" refused 'smpirun bears no white space' platform plbhec-nodes "$object"
+[ $failed = 0 ]
