@@ -177,7 +177,7 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
 
         work.stall_s = Work::kUntilReleased;
         CHECK(run(work, load.get()) == -ETIMEDOUT);
-        CHECK(contains(apportion_error(), "nobody else can compute them"));
+        CHECK(contains(apportion_error(), "no other processor can compute them"));
         CHECK(work.stalled == 1);
         CHECK(apportion_load_submit(load.get()) == -EBUSY);
         CHECK(contains(apportion_error(), "of an earlier submission"));
