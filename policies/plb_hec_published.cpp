@@ -294,7 +294,7 @@ void PlbHecPublished::select_sizes(double now_s, const char* reason) {
     if (round_units_ <= 0) round_units_ = left / kRounds;
     constexpr double kInside = 0.9;  // of the memories together: all shares are below their bounds
     problem.units = std::min({round_units_, kInside * bound, left});
-    const EqualFinishPlan plan = solver_.solve(problem, EqualFinishIpopt::Start::equal_shares);
+    const EqualFinishPlan plan = solver_.solve(problem, IpoptStart::equal_shares);
     const double rounds = left / problem.units;
     PlannedDistribution distribution{now_s, reason, std::vector<double>(lanes_.size(), 0),
                                      now_s + plan.finish_s * rounds};

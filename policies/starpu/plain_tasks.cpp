@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
@@ -19,6 +20,11 @@ const starpu_sched_policy& dmdas() {
         throw std::runtime_error("this StarPU has no scheduler 'dmdas', to which Apportion gives ordinary tasks");
     }();
     return found;
+}
+
+void begun(unsigned sched_ctx) {
+    EqualFinishIpopt::load();
+    dmdas().init_sched(sched_ctx);
 }
 
 // A thread that waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the
@@ -60,6 +66,7 @@ void task_ended(starpu_task* task, unsigned sched_ctx) {
 
 starpu_sched_policy scheduler_for(const char* name, const char* description) {
     starpu_sched_policy scheduler = dmdas();
+    scheduler.init_sched = begun;
     scheduler.push_task = task_pushed;
     scheduler.push_task_notify = bound_task_pushed;
     scheduler.pre_exec_hook = task_begins;

@@ -80,7 +80,7 @@ bool measure(const std::string& what, std::size_t processors, double target_ms, 
 int main() {
     const Problem small = make_problem(8), large = make_problem(64);
     EqualFinishIpopt ipopt;
-    using Start = EqualFinishIpopt::Start;
+    using Start = IpoptStart;
     bool met = true;
     for (const Start start : {Start::equal_shares, Start::bisection}) {
         ipopt.reset_statistics();

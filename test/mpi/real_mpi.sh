@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # real_mpi.sh BUILD SOURCE PC: a program of the user calls the MPI that mpirun started, in whichever order it is linked
-# with MPI, StarPU and Apportion: nothing in the process has stand-ins of MPI's functions, as a sequential MUMPS has.
+# with MPI, StarPU and Apportion, and with IPOPT in the process, whose sequential MUMPS has stand-ins of MPI's functions.
 . "$(dirname "$0")/run_nodes.sh"
 build=$1 source=$2 pc=$3
 folder=$(mktemp -d)
@@ -25,6 +25,7 @@ cat >"$folder/program.c" <<'END'
 int ranks(void);
 int main(void) {
     if (apportion_mpi_init(NULL) != 0) return fprintf(stderr, "%s\n", apportion_mpi_error()), 1;
+    if (!dlopen("libapportion-ipopt.so", RTLD_NOW | RTLD_NOLOAD)) return fprintf(stderr, "no IPOPT: %s\n", dlerror()), 1;
     Dl_info info;
     const char* names[] = {"MPI_Init", "MPI_Comm_size", "MPI_Finalize", "MPI_Wtime"};
     int wrong = ranks() != 2 || apportion_mpi_nodes() != 2;

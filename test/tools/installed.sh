@@ -25,6 +25,9 @@ if [ "$build" = --as-user ]; then
         STARPU_SCHED=$policy "$prefix/bin/matmul" --size 64 >output 2>&1 || fail "matmul under $policy: $(cat output)"
         ! grep 'does not exist' output || fail "StarPU misses a folder of where it was built"
     done
+    STARPU_SCHED=plb-hec-published APPORTION_REPORT=report "$prefix/bin/matmul" --size 64 >output 2>&1 ||
+        fail "matmul under plb-hec-published: $(cat output)"
+    grep -q '"solver":{[^}]*"fallbacks":0,' report || fail "IPOPT is not found: $(cat report)"
     "$prefix/bin/apportion" platform plbhec-a >output 2>&1 || fail "apportion platform: $(cat output)"
     cc -Wall -Wextra -pedantic hello_blocks.c $(pkg-config --cflags --libs apportion) -o hello >output 2>&1 ||
         fail "cc: $(cat output)"
@@ -51,7 +54,7 @@ pc=$(find "$installed" -name apportion.pc)
 [ -n "$pc" ] || fail "there is no apportion.pc"
 closed=$(find "$installed" ! -type l ! -perm -o+r)
 [ -z "$closed" ] || fail "not everybody may read $closed"
-for file in $(find "$installed" -name 'lib*.so.*' -type f) "$installed"/bin/*; do
+for file in $(find "$installed" -name 'lib*.so*' -type f) "$installed"/bin/*; do
     ! readelf -S "$file" | grep -q '\.symtab' || fail "$file is not stripped"
     run_path=$(readelf -d "$file" | sed -n 's/.*RUNPATH.*\[\(.*\)\]/\1/p')
     case :$run_path in *:/root/* | *:/home/* | *:"$HOME"/* | *:"$build"*) fail "the run path of $file is $run_path" ;; esac

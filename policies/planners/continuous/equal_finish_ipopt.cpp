@@ -1,143 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 
-#include <IpIpoptApplication.hpp>
-#include <IpSolveStatistics.hpp>
-#include <IpTNLP.hpp>
-#include <algorithm>
+#include <dlfcn.h>
+
 #include <chrono>
 #include <cmath>
-#include <mutex>
 
 namespace apportion {
 
 namespace {
 
-using Ipopt::Index;
-using Ipopt::Number;
+using MakeSolver = IpoptSolver* (*)();
 
-/// The program over the processors that the bisection gave a share strictly between its bounds. Variable 0..m-1: u_g,
-/// m: tau. Constraint 0..m-1: equal finish, m: all units. The Hessian of the Lagrangian is diagonal.
-class EqualFinishProgram final : public Ipopt::TNLP {
-  public:
-    EqualFinishProgram(const EqualFinishProblem& problem, const EqualFinishPlan& start, EqualFinishIpopt::Start from)
-        : problem_(problem) {
-        double processors = 0;
-        for (std::size_t g = 0; g < problem.processors.size(); ++g) {
-            const double x = start.shares_units[g];
-            if (x <= 0 || x >= problem.processors[g].maximum_units) continue;
-            members_.push_back(g);
-            units_ += x * problem.processors[g].count;
-            processors += problem.processors[g].count;
-        }
-        const bool equal = from == EqualFinishIpopt::Start::equal_shares;
-        for (std::size_t g : members_) start_.push_back(equal ? 1 / processors : start.shares_units[g] / units_);
-        start_.push_back(1);
-        scale_s_ = start.finish_s;
-    }
+/// Null: there is no module beside the library, or none that loads. It stays loaded.
+MakeSolver load_module() {
+    // Where the process has an MPI, the names that MUMPS brings have to be found in the module first.
+    const bool has_mpi = dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr;
+    void* module =
+        dlopen("libapportion-ipopt.so", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | (has_mpi ? RTLD_DEEPBIND : 0));
+    return module ? reinterpret_cast<MakeSolver>(dlsym(module, "apportion_ipopt_solver")) : nullptr;
+}
 
-    std::size_t size() const { return members_.size(); }
-    std::size_t member(std::size_t i) const { return members_[i]; }
-    double share_units(std::size_t i) const { return solution_[i] * units_; }
-    double finish_s() const { return solution_.back() * scale_s_; }
-    bool solved() const { return !solution_.empty(); }
-
-    bool get_nlp_info(Index& n, Index& m, Index& jacobian, Index& hessian, IndexStyleEnum& style) override {
-        n = m = count() + 1;
-        jacobian = 3 * count();
-        hessian = count();
-        style = C_STYLE;
-        return true;
-    }
-
-    bool get_bounds_info(Index n, Number* x_low, Number* x_high, Index m, Number* g_low, Number* g_high) override {
-        for (Index i = 0; i < count(); ++i) {
-            x_low[i] = 0;
-            x_high[i] = std::min(1.0, processor(i).maximum_units / units_);
-            g_low[i] = g_high[i] = 0;
-        }
-        x_low[n - 1] = 0;
-        x_high[n - 1] = 2e19;  // IPOPT's infinity
-        g_low[m - 1] = g_high[m - 1] = 1;
-        return true;
-    }
-
-    bool get_starting_point(Index n, bool init_x, Number* x, bool init_z, Number* z_low, Number* z_high, Index m,
-                            bool init_lambda, Number* lambda) override {
-        if (init_x) std::copy(start_.begin(), start_.end(), x);
-        if (init_z) std::fill(z_low, z_low + n, 0.0), std::fill(z_high, z_high + n, 0.0);
-        if (init_lambda) std::fill(lambda, lambda + m, 0.0);
-        return true;
-    }
-
-    bool eval_f(Index n, const Number* x, bool, Number& value) override {
-        value = x[n - 1];
-        return true;
-    }
-
-    bool eval_grad_f(Index n, const Number*, bool, Number* gradient) override {
-        std::fill(gradient, gradient + n, 0.0);
-        gradient[n - 1] = 1;
-        return true;
-    }
-
-    bool eval_g(Index n, const Number* x, bool, Index m, Number* g) override {
-        g[m - 1] = 0;
-        for (Index i = 0; i < count(); ++i) {
-            const EqualFinishProcessor& p = processor(i);
-            g[i] = (p.busy_until_s + p.time->seconds(x[i] * units_)) / scale_s_ - x[n - 1];
-            g[m - 1] += p.count * x[i];
-        }
-        return finite(g, m);
-    }
-
-    bool eval_jac_g(Index, const Number* x, bool, Index, Index, Index* rows, Index* columns, Number* values) override {
-        for (Index i = 0, k = 0; i < count(); ++i, k += 3) {
-            if (values) {
-                values[k] = processor(i).time->derivative(x[i] * units_) * units_ / scale_s_;
-                values[k + 1] = -1;
-                values[k + 2] = processor(i).count;
-            } else {
-                rows[k] = rows[k + 1] = columns[k] = columns[k + 2] = i;
-                columns[k + 1] = rows[k + 2] = count();
-            }
-        }
-        return !values || finite(values, 3 * count());
-    }
-
-    bool eval_h(Index, const Number* x, bool, Number, Index, const Number* lambda, bool, Index, Index* rows,
-                Index* columns, Number* values) override {
-        for (Index i = 0; i < count(); ++i) {
-            if (values)
-                values[i] =
-                    lambda[i] * processor(i).time->second_derivative(x[i] * units_) * units_ * units_ / scale_s_;
-            else
-                rows[i] = columns[i] = i;
-        }
-        return !values || finite(values, count());
-    }
-
-    void finalize_solution(Ipopt::SolverReturn status, Index n, const Number* x, const Number*, const Number*, Index,
-                           const Number*, const Number*, Number, const Ipopt::IpoptData*,
-                           Ipopt::IpoptCalculatedQuantities*) override {
-        if (status == Ipopt::SUCCESS || status == Ipopt::STOP_AT_ACCEPTABLE_POINT) solution_.assign(x, x + n);
-    }
-
-  private:
-    static bool finite(const Number* values, Index count) {
-        return std::all_of(values, values + count, [](Number value) { return std::isfinite(value); });
-    }
-    Index count() const { return static_cast<Index>(members_.size()); }
-    const EqualFinishProcessor& processor(Index i) const {
-        return problem_.processors[members_[static_cast<std::size_t>(i)]];
-    }
-
-    const EqualFinishProblem& problem_;
-    std::vector<std::size_t> members_;
-    double units_ = 0;    ///< n less what is at a bound
-    double scale_s_ = 1;  ///< T0
-    std::vector<double> start_, solution_;
-};
+MakeSolver loaded_module() {
+    static const MakeSolver make = load_module();
+    return make;
+}
 
 /// Whether a plan keeps what it promises: shares within bounds, all finish by T, the sum is n.
 bool holds(const EqualFinishProblem& problem, const EqualFinishPlan& plan) {
@@ -155,74 +42,31 @@ bool holds(const EqualFinishProblem& problem, const EqualFinishPlan& plan) {
 
 }  // namespace
 
-namespace {
-
-/// Sequential MUMPS keeps state of the whole process, from the set-up of a solver to its end: one thread at a time.
-std::mutex& ipopt_mutex() {
-    static std::mutex mutex;
-    return mutex;
-}
-
-}  // namespace
-
-struct EqualFinishIpopt::Application {
-    Ipopt::SmartPtr<Ipopt::IpoptApplication> ipopt = new Ipopt::IpoptApplication(false);
-    bool usable = false;
-};
-
 EqualFinishIpopt::EqualFinishIpopt() {
-    const std::lock_guard lock(ipopt_mutex());
-    application_ = std::make_unique<Application>();
-    auto& ipopt = *application_->ipopt;
-    auto options = ipopt.Options();
-    options->SetIntegerValue("print_level", 0);
-    options->SetStringValue("sb", "yes");  // no banner
-    options->SetIntegerValue("max_iter", 50);
-    options->SetNumericValue("tol", 1e-8);
-    options->SetStringValue("linear_solver", "mumps");
-    options->SetStringValue("mu_strategy", "monotone");
-    // Do not push a start that is next to the solution away from its bounds.
-    options->SetNumericValue("bound_push", 1e-9);
-    options->SetNumericValue("bound_frac", 1e-9);
-    application_->usable = ipopt.Initialize("") == Ipopt::Solve_Succeeded;
+    if (const MakeSolver make = loaded_module()) solver_.reset(make());
 }
 
-EqualFinishIpopt::~EqualFinishIpopt() {
-    const std::lock_guard lock(ipopt_mutex());
-    application_.reset();
-}
+void EqualFinishIpopt::load() { loaded_module(); }
 
-EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, Start start) {
+EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, IpoptStart start) {
     const auto begin = std::chrono::steady_clock::now();
     EqualFinishPlan plan = equal_finish(problem);
-    Ipopt::SmartPtr<EqualFinishProgram> program = new EqualFinishProgram(problem, plan, start);
-    if (plan.feasible && problem.units > 0 && program->size() > 1) {
-        ++statistics_.solves;
+    if (plan.feasible && problem.units > 0) {
+        EqualFinishPlan other = plan;
+        const IpoptAnswer answer = solver_ ? solver_->solve(problem, other, start) : IpoptAnswer{.posed = true};
+        statistics_.solves += answer.posed;
+        statistics_.iterations += answer.iterations;
         bool better = false;
-        if (application_->usable) {
-            const std::lock_guard lock(ipopt_mutex());
-            // From the solution the barrier begins small, from elsewhere at IPOPT's default.
-            application_->ipopt->Options()->SetNumericValue("mu_init", start == Start::bisection ? 1e-7 : 0.1);
-            application_->ipopt->OptimizeTNLP(GetRawPtr(program));
-            if (auto run = application_->ipopt->Statistics(); IsValid(run))
-                statistics_.iterations += run->IterationCount();
-        }
-        if (program->solved()) {
-            EqualFinishPlan other = plan;
-            for (std::size_t i = 0; i < program->size(); ++i)
-                other.shares_units[program->member(i)] = program->share_units(i);
-            other.finish_s = program->finish_s();
+        if (answer.solved) {
             double moved_units = 0;  // each of them is missed at one processor and found at another
             for (std::size_t g = 0; g < problem.processors.size(); ++g)
                 moved_units += std::abs(other.shares_units[g] - plan.shares_units[g]) * problem.processors[g].count / 2;
             statistics_.largest_difference = std::max(statistics_.largest_difference, moved_units / problem.units);
             constexpr double kAgreement = 1e-6;
-            if (holds(problem, other) && other.finish_s <= plan.finish_s * (1 + kAgreement)) {
-                plan = other;
-                better = true;
-            }
+            better = holds(problem, other) && other.finish_s <= plan.finish_s * (1 + kAgreement);
+            if (better) plan = other;
         }
-        if (!better) ++statistics_.fallbacks;
+        statistics_.fallbacks += answer.posed && !better;
     }
     statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return plan;

@@ -8,14 +8,15 @@
 //
 // The bisection decides which processors are left out or at their bounds, for which eq. 4 cannot hold, and is the
 // starting point unless equal shares are asked for. It is the cross-check as well: where IPOPT does not converge, or
-// its answer breaks a constraint or finishes later, the bisection's answer stands and is counted as a fallback.
+// its answer breaks a constraint or finishes later, or there is no IPOPT, the bisection's answer stands and is counted
+// as a fallback.
 //
 // Objects of different threads may solve at the same time: IPOPT itself runs for one of them after the other.
 #pragma once
 
 #include <memory>
 
-#include "policies/planners/continuous/equal_finish.hpp"
+#include "policies/planners/continuous/ipopt_module.hpp"
 
 namespace apportion {
 
@@ -32,24 +33,18 @@ struct SolverStatistics {
 class EqualFinishIpopt {
   public:
     EqualFinishIpopt();
-    ~EqualFinishIpopt();
-    EqualFinishIpopt(const EqualFinishIpopt&) = delete;
-    EqualFinishIpopt& operator=(const EqualFinishIpopt&) = delete;
 
-    enum class Start {
-        bisection,    ///< IPOPT polishes what it is given
-        equal_shares  ///< IPOPT finds its own way, as in the paper
-    };
+    /// Loading IPOPT takes tens of milliseconds, the first time in a process: early, so that no run waits for it.
+    static void load();
 
     /// Silent, never throws. Time functions must be twice differentiable on the way, else it falls back.
-    EqualFinishPlan solve(const EqualFinishProblem& problem, Start start = Start::bisection);
+    EqualFinishPlan solve(const EqualFinishProblem& problem, IpoptStart start = IpoptStart::bisection);
 
     const SolverStatistics& statistics() const { return statistics_; }
     void reset_statistics() { statistics_ = {}; }
 
   private:
-    struct Application;  ///< keeps IPOPT's headers and the configured solver out of sight
-    std::unique_ptr<Application> application_;
+    std::unique_ptr<IpoptSolver> solver_;  ///< null without IPOPT
     SolverStatistics statistics_;
 };
 

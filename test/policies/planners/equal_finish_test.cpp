@@ -166,7 +166,7 @@ TEST_CASE("a share above the memory pays for each of its blocks") {
 }
 
 TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
-    for (const auto start : {EqualFinishIpopt::Start::bisection, EqualFinishIpopt::Start::equal_shares}) {
+    for (const auto start : {IpoptStart::bisection, IpoptStart::equal_shares}) {
         EqualFinishIpopt ipopt;
         double largest_difference = 0;
         for (std::size_t processors : {2u, 3u, 8u, 18u, 64u})
@@ -185,7 +185,7 @@ TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
                 largest_difference = std::max(largest_difference, moved / 2 / random.problem.units);
             }
         CHECK(ipopt.statistics().solves == 50);
-        if (start == EqualFinishIpopt::Start::bisection) {
+        if (start == IpoptStart::bisection) {
             CHECK(ipopt.statistics().fallbacks == 0);
             CHECK(ipopt.statistics().largest_difference == Approx(largest_difference));
             CHECK(largest_difference < 1e-5);
@@ -202,7 +202,7 @@ TEST_CASE("IPOPT finds the same when several threads solve, each with solvers of
     constexpr std::size_t kThreads = 4;
     constexpr int kSolves = 150;
     const auto solve = [](std::size_t processors) {
-        return EqualFinishIpopt().solve(random_problem(1, processors).problem, EqualFinishIpopt::Start::equal_shares);
+        return EqualFinishIpopt().solve(random_problem(1, processors).problem, IpoptStart::equal_shares);
     };
     std::vector<int> equal(kThreads, 0);
     std::vector<std::thread> threads;
@@ -230,7 +230,7 @@ TEST_CASE("where IPOPT cannot work the bisection's answer stands and is counted"
     Broken fast(1e-3), slow(4e-3);
     EqualFinishProblem problem{1000, {{&fast}, {&slow}}};
     EqualFinishIpopt ipopt;
-    const EqualFinishPlan plan = ipopt.solve(problem, EqualFinishIpopt::Start::equal_shares);
+    const EqualFinishPlan plan = ipopt.solve(problem, IpoptStart::equal_shares);
     CHECK(plan.shares_units[0] == Approx(800));
     CHECK(plan.finish_s == Approx(0.8));
     CHECK(ipopt.statistics().solves == 1);

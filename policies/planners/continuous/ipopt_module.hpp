@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// libapportion-ipopt: IPOPT in a module that is loaded when a policy first needs it. Its MUMPS brings functions of
+// MPI's names (stand-ins in Debian 12, an MPI of its own in Debian 13); in the module they meet neither the MPI of a
+// program over several nodes nor SimGrid's, and a program that needs no IPOPT does not wait for it to load.
+#pragma once
+
+#include "policies/planners/continuous/equal_finish.hpp"
+
+namespace apportion {
+
+enum class IpoptStart {
+    bisection,    ///< IPOPT polishes what it is given
+    equal_shares  ///< IPOPT finds its own way, as in the paper
+};
+
+struct IpoptAnswer {
+    bool posed = false;   ///< at least two processors have shares to be found
+    bool solved = false;  ///< IPOPT converged, and the plan is its answer
+    int iterations = 0;
+};
+
+/// One solver, for one thread at a time; those of several threads run one after the other.
+class IpoptSolver {
+  public:
+    virtual ~IpoptSolver() = default;
+    /// Solves eqs 3-5 among the processors to which the plan, the bisection's, gives a share strictly between its
+    /// bounds, and puts the answer into the plan; without an answer it stays as it is.
+    virtual IpoptAnswer solve(const EqualFinishProblem& problem, EqualFinishPlan& plan, IpoptStart start) = 0;
+};
+
+}  // namespace apportion
+
+/// All that the module exports. The caller owns the solver.
+extern "C" __attribute__((visibility("default"))) apportion::IpoptSolver* apportion_ipopt_solver();
