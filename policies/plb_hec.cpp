@@ -7,9 +7,10 @@
 // blocks that the equal-finish plan for everything left gives it, with all blocks in flight accounted for. So probes
 // are work, a better model corrects the next block, and the last blocks shrink until all finish together.
 //
-// While little is known, little is risked. Beside devices one core of a kind tries the smallest block, the others wait
-// for what it tells. While a processor's fixed costs are unknown, no core gets a block that takes longer than the load
-// has run. A device's first block may take as long as it likes: in the end others compute it again (engine/recovery).
+// While little is known, little is risked. Where devices may be much faster, cores wait for what these tell; then one
+// core of a kind tries the smallest block, the others wait for what it tells. While a processor's fixed costs are
+// unknown, no core gets a block that takes longer than the load has run. A device's first block may take as long as it
+// likes: in the end others compute it again (engine/recovery).
 //
 // Two balances decide how many blocks a share becomes. Each block pays its fixed costs again (launch, filling the
 // device, streaming what does not fit), but the last one alone is as late as its prediction is wrong. And while a
@@ -37,6 +38,8 @@ struct PlbHecOptions {
     double extrapolation_error = 0.05;  ///< more for every doubling beyond it
     double most_parts = 4;              ///< a share that could be one block becomes at most so many
     double full_rest = 0.5;             ///< of the memory that the blocks after it would fill, at most: it may grow
+    double cores_of_device = 16;        ///< more cores than these, for each device, do not wait for what devices tell
+    double slowest_core = 50;           ///< times what a device needs for the smallest block
     double worthwhile_s = 0.2;          ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
@@ -69,7 +72,10 @@ class PlbHecImproved final : public Policy {
         if (const auto repeated = replay_.next(processor, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) {
-            if (!idle || (!at(processor).own_memory && kind_is_tried(processor, progress))) return 0;
+            if (!idle) return 0;
+            if (!at(processor).own_memory &&
+                (kind_is_tried(processor, progress) || devices_come_first(processor, now_s, progress)))
+                return 0;
             plan_.outdate();
             return plan_.first_units(processor);
         }
@@ -150,6 +156,8 @@ class PlbHecImproved final : public Policy {
         return devices && tried;
     }
 
+    bool devices_come_first(int processor, double now_s, const Progress& progress);
+
     /// Whether the fixed costs of all processors are told from the rest.
     bool everybody_known() const {
         for (std::size_t p = 0; p < load_.processors.size(); ++p)
@@ -225,6 +233,34 @@ bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) co
         if (ran_s >= kTwice * expected_s) return true;
     }
     return false;
+}
+
+/// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait
+/// until the fixed costs of a device are known, and for good if all devices together need less for the rest than a core
+/// may need for that block. Where cores are many for each device, they matter too much to wait.
+bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
+    double cores = 0, devices = 0;
+    bool computing = false, known = false;
+    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
+        const int other = static_cast<int>(p);
+        if (plan_.lost(other)) continue;
+        if (!load_.processors[p].own_memory) {
+            ++cores;
+            continue;
+        }
+        ++devices;
+        computing = computing || !progress.in_flight(other).empty();
+        known = known || (models_.curve(other) && models_.sizes_differ(other));
+    }
+    if (!computing || cores > options_.cores_of_device * devices) return false;
+    if (!known) return true;
+    plan_.make(now_s, progress);
+    const double smallest = static_cast<double>(plan_.first_units(processor));
+    double device_s = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < load_.processors.size(); ++p)
+        if (load_.processors[p].own_memory && models_.curve(static_cast<int>(p)))
+            device_s = std::min(device_s, plan_.time(static_cast<int>(p)).kernel_seconds(smallest));
+    return plan_.finish_s() - now_s < options_.slowest_core * device_s;
 }
 
 /// The plan for everything not handed out, by IPOPT where its time is little beside the run's.

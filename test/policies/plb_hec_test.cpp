@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -200,17 +201,36 @@ FakePlatform cards_and_cores(double card_fixed_s, double core_s) {
 
 }  // namespace
 
-TEST_CASE("beside devices one core of a kind tries the smallest block, and others do nothing that outlasts the load") {
-    const auto policy = improved();
-    const FakePlatform platform = cards_and_cores(1e-3, 0.02);
-    const FakeRun result = run(platform, *policy, platform.load(4000));
+TEST_CASE("cores do nothing where devices may need less for everything than a core for its smallest block") {
+    const FakeRun result = run(cards_and_cores(1e-3, 0.02), *improved(), cards_and_cores(1e-3, 0.02).load(4000));
     CHECK(result.done);
-    CHECK(result.units_of(2) == 1);
-    CHECK(result.units_of(3) == 0);
-    CHECK(result.units_of(4) == 0);
-    CHECK(result.makespan_s < 0.03);  // another unit of a core would take until 0.04
-    const FakeRun large = run(platform, *improved(), platform.load(400'000));
-    for (int core = 2; core < 5; ++core) CHECK(large.units_of(core) > 20);
+    for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) == 0);
+    CHECK(result.makespan_s < 0.026);  // a unit of a core would take 0.02 from when devices are known
+}
+
+TEST_CASE("beside devices one core of a kind tries the smallest block, once what devices need is known") {
+    const FakePlatform platform = cards_and_cores(1e-3, 0.02);
+    const FakeRun result = run(platform, *improved(), platform.load(400'000));
+    CHECK(result.done);
+    std::vector<FakeBlock> of_cores;
+    for (const FakeBlock& block : result.blocks)
+        if (block.processor >= 2) of_cores.push_back(block);
+    std::sort(of_cores.begin(), of_cores.end(), [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
+    REQUIRE(of_cores.size() > 3);
+    CHECK(of_cores[0].units == 1);
+    CHECK(of_cores[0].start_s > 2e-3);  // a card's first two blocks
+    CHECK(of_cores[1].start_s >= of_cores[0].end_s);
+    for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) > 20);
+}
+
+TEST_CASE("where cores are many for each device they do not wait for what it tells") {
+    FakePlatform platform = cards_and_cores(0.1, 1e-3);
+    platform.workers.erase(platform.workers.begin());
+    for (int k = 0; k < 20; ++k) platform.workers.push_back(platform.workers.back());
+    const FakeRun result = run(platform, *improved(), platform.load(20'000));
+    CHECK(result.done);
+    CHECK(std::any_of(result.blocks.begin(), result.blocks.end(),
+                      [](const FakeBlock& block) { return block.processor > 0 && block.start_s < 1e-3; }));
 }
 
 TEST_CASE("while a processor of unknown speed computes, no core gets a block longer than the load has run") {
