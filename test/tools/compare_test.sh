@@ -44,12 +44,12 @@ shows "a default that is the best has one row" " 1 dmda default, best 8 1.008 s"
 shows "the bound of real runs is measured" "lower bound: 0.5 s, measured" once --policies plb-hec
 shows "the bound of simulated runs is the platform's" "lower bound: 0.5 s, exact" compare --policies plb-hec --platform tiny.toml
 unlike="under equal a unit took CPU 1 5 times as long as CPU 0"
-shows "no bound is told where units are not alike" "$unlike: units are not alike, or the cores are not; so no lower bound is told." \
+shows "no bound is told where units are not alike" "$unlike: units are not alike, or the cores are not, or something else used one; so no lower bound is told." \
     env FAKE=uneven "$apportion" compare --app fake --size 1024 --policies equal,dmda --blocks 8 --repeat 1
 [[ $(FAKE=uneven once --policies equal,dmda --blocks 8) != *[/:]\ bound* ]] || fail "... nor multiples of it"
 shows "... in JSON it is null" '"lower_bound_seconds":null' \
     env FAKE=uneven "$apportion" compare --app fake --size 1024 --policies equal,dmda --blocks 8 --repeat 1 --json
-shows "nor where nothing tells whether it is the units or the cores" "or the cores are not; so no" \
+shows "nor where nothing tells whether it is the units or the cores" "or something else used one; so no" \
     env FAKE=unlike "$apportion" compare --app fake --size 1024 --policies equal --repeat 1
 shows "cores that are unlike in many blocks as well have a bound" "lower bound: 1.667 s, measured" \
     env FAKE=unlike "$apportion" compare --app fake --size 1024 --policies equal,dmda --blocks 8 --repeat 1

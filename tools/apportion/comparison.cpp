@@ -50,8 +50,8 @@ double measured_bound_s(const Comparison& comparison) {
     return seconds;
 }
 
-/// Whether units, or cores in a way that nothing tells from it, are unlike. Cores that took unlike times for a unit are
-/// themselves unlike if they did so in every run that cut a load into many blocks, which mix its units.
+/// Whether units, or cores in a way that nothing tells from them, are unlike. Cores that took unlike times for a unit
+/// are themselves unlike if they did so in every run that cut a load into many blocks, which mix its units.
 bool find_unlike(Comparison& comparison) {
     constexpr std::int64_t kManyPerProcessor = 4;
     bool unlike_units = false, mixed = false, mixed_alike = false;
@@ -71,8 +71,10 @@ bool find_unlike(Comparison& comparison) {
     }
     if (comparison.unlike.empty()) return false;
     const bool only_cores = !unlike_units || (mixed && !mixed_alike);
-    comparison.unlike += only_cores ? ": the cores are not alike"
-                                    : ": units are not alike, or the cores are not; so no lower bound is told";
+    comparison.unlike +=
+        only_cores
+            ? ": the cores are not alike"
+            : ": units are not alike, or the cores are not, or something else used one; so no lower bound is told";
     return !only_cores;
 }
 

@@ -189,9 +189,10 @@ class Findings {
 
     void cores() {
         if (const std::string unlike = unlike_cores(report_); !unlike.empty())
-            say(unlike + (units_seem_alike(report_)
-                              ? ": the cores are not alike"
-                              : ": units are not alike, or the cores are not; so no bound is told"));
+            say(unlike +
+                (units_seem_alike(report_)
+                     ? ": the cores are not alike"
+                     : ": units are not alike, or the cores are not, or something else used one; so no bound is told"));
     }
 
     void link() {
