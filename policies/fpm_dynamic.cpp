@@ -152,10 +152,7 @@ void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units
         if (function && shares[p] > 0) longest_s = std::max(longest_s, function->seconds(shares[p]));
         units += shares[p];
     }
-    const std::vector<Units> whole = whole_shares(shares, load_.granularity);
-    Units later = remaining;  // what the shares leave; together they may be more than a number of units can be
-    for (const Units units : whole) later -= std::min(later, units);
-    round_.begin(load_, whole, later);
+    round_.begin(load_, whole_shares(shares, load_.granularity), remaining);
     report_.distributions.push_back({now_s,
                                      reason,
                                      {shares.begin(), shares.end()},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/simulated/starpu_cost.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,15 +17,6 @@ extern "C" __attribute__((weak)) int starpu_mpi_world_rank(void);
 namespace apportion::simulated {
 
 namespace {
-
-/// SimGrid tells on standard error of each setting that StarPU's machine files make. It takes this before main(), where
-/// StarPU starts it.
-[[maybe_unused]] const bool settings_are_silent = [] {
-    using Control = void (*)(const char*);
-    if (auto control = reinterpret_cast<Control>(dlsym(RTLD_DEFAULT, "xbt_log_control_set")))
-        control("xbt_cfg.thres:warning");
-    return true;
-}();
 
 /// What runs on one StarPU worker.
 struct SimulatedWorker {

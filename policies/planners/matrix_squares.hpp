@@ -5,7 +5,9 @@
 // rectangle. Where a few processors are much slower than the largest, that communicates less: a square of area a adds
 // 2 sqrt(a) to the sum of half perimeters, where a column adds more. With two and three processors these are the shapes
 // "square corner" and "square rectangle" (Becker, Lastovetsky 2006; DeFlumere, Lastovetsky 2012), which SummaGen
-// multiplies matrices in. How many squares there are is decided by trying: O(p^3). Its other shapes are not here.
+// multiplies matrices in; its other two, block rectangle and one-dimensional, are columns. (A corner of two rectangles
+// that are no squares has 3 + s^2 sides where squares have 2 + 2 s, with s the sum of the roots of their areas.) How
+// many squares there are is decided by trying: O(p^3).
 #pragma once
 
 #include "policies/planners/matrix_columns.hpp"

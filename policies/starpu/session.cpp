@@ -25,6 +25,17 @@ namespace {
 
 bool started_here = false;
 
+#ifdef STARPU_SIMGRID
+/// SimGrid tells on standard error of each setting that StarPU's machine files make. It takes this before main(), where
+/// StarPU starts it.
+[[maybe_unused]] const bool settings_are_silent = [] {
+    using Control = void (*)(const char*);
+    if (auto control = reinterpret_cast<Control>(dlsym(RTLD_DEFAULT, "xbt_log_control_set")))
+        control("xbt_cfg.thres:warning");
+    return true;
+}();
+#endif
+
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
     return value ? value : "";

@@ -129,6 +129,19 @@ TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
     CHECK(report.models.at(0).samples >= 2);
 }
 
+TEST_CASE("a round of fpm-dynamic is its shares and no more, behind a barrier") {
+    const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
+    const auto policy = find_policy("fpm-dynamic")->make();
+    const FakeRun result = run(platform, *policy, platform.load(kUnits, 1, 100));
+    const double second_s = policy->report().distributions.at(1).at_s;
+    Units first_round = 0;
+    double end_s = 0;
+    for (const FakeBlock& block : result.blocks)
+        if (block.given_s < second_s) first_round += block.units, end_s = std::max(end_s, block.end_s);
+    CHECK(first_round == 3 * 100);
+    CHECK(second_s == Approx(end_s));
+}
+
 TEST_CASE("fpm-dynamic-published begins with equal shares and goes on as algorithm 1 of its paper") {
     Application application("fpm-dynamic-published", one_slow());
     const Iteration first = application.iterate();

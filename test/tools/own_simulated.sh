@@ -23,6 +23,7 @@ done
 grep -q 'round' table && fail "what takes equally long each time was repeated: $(cat table)"
 APPORTION_REPORT=runs.jsonl APPORTION_TRACE=1 STARPU_SCHED=plb-hec "$apportion" platform plbhec-ab ./bodies 8000 >printed 2>&1 ||
     fail "platform: $(cat printed)"
+grep -q xbt_cfg printed && fail "platform: SimGrid tells of settings: $(cat printed)"
 grep -q '^policy plb-hec, 5 iterations' printed || fail "platform: $(cat printed)"
 shows "a simulated run is explained" "bodies: 8000 units under plb-hec took" "$apportion" explain runs.jsonl
 shows "... and traced" '"bodies under plb-hec, run 5"' "$apportion" trace runs.jsonl

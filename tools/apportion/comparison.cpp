@@ -17,6 +17,7 @@
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison_rounds.hpp"
 #include "tools/apportion/machine_load.hpp"
+#include "tools/apportion/run_findings.hpp"
 
 namespace apportion {
 
@@ -49,6 +50,34 @@ double measured_bound_s(const Comparison& comparison) {
     return seconds;
 }
 
+/// Whether units, or cores in a way that nothing tells from them, are unlike. Cores that took unlike times for a unit
+/// are themselves unlike if they did so in every run that cut a load into many blocks, which mix its units.
+bool find_unlike(Comparison& comparison) {
+    constexpr std::int64_t kManyPerProcessor = 4;
+    bool unlike_units = false, mixed = false, mixed_alike = false;
+    for (const Configuration& c : comparison.configurations) {
+        const RunReport& report = c.median_run().report;
+        const std::string cores = unlike_cores(report);
+        const bool alike = units_seem_alike(report);
+        unlike_units = unlike_units || !alike;
+        if (report.blocks >= kManyPerProcessor * static_cast<std::int64_t>(report.processors.size())) {
+            mixed = true;
+            mixed_alike = mixed_alike || cores.empty();
+        }
+        if (!comparison.unlike.empty() || (cores.empty() && alike)) continue;
+        comparison.unlike =
+            cores.empty() ? fmt::format("under {} units of one half took longer than those of the other", report.policy)
+                          : cores;
+    }
+    if (comparison.unlike.empty()) return false;
+    const bool only_cores = !unlike_units || (mixed && !mixed_alike);
+    comparison.unlike +=
+        only_cores
+            ? ": the cores are not alike"
+            : ": units are not alike, or the cores are not, or something else used one; so no lower bound is told";
+    return !only_cores;
+}
+
 void find_bound(Comparison& comparison, const ProgramRunner& runner) {
     const auto& platform = runner.platform();
     if (platform && platform->kernels.contains(comparison.program) && !comparison.size.is_null()) {
@@ -58,7 +87,7 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
                 load.runs * simulated::lower_bound_seconds(*platform, comparison.program,
                                                            simulated_size(comparison.size), load.units / load.runs);
     } else {
-        comparison.lower_bound_s = measured_bound_s(comparison);
+        if (!find_unlike(comparison)) comparison.lower_bound_s = measured_bound_s(comparison);
         comparison.bound_is_measured = true;
     }
 }

@@ -8,7 +8,6 @@
 
 #include "tools/apportion/comparison_output.hpp"
 #include "tools/apportion/reports.hpp"
-#include "tools/apportion/run_findings.hpp"
 
 namespace apportion {
 
@@ -34,7 +33,7 @@ class Conclusions {
         tell_ending();
         tell_outliers();
         tell_load();
-        tell_unlike_units();
+        if (!comparison_.unlike.empty()) say(comparison_.unlike + ".");
         tell_choice_of_auto();
         tell_losses();
         for (const std::string& note : comparison_.notes) say(note);
@@ -108,12 +107,6 @@ class Conclusions {
                 fmt::format("Other programs kept {:.1f} of {:g} CPUs busy meanwhile, and what they take is in the "
                             "times; compare on a quiet machine.",
                             comparison_.cpus_of_others, cpus));
-    }
-
-    void tell_unlike_units() {
-        for (const std::string& policy : policies_)
-            if (const std::string text = unlike_cores(comparison_.best_of(policy).median_run().report); !text.empty())
-                return say(text + ".");
     }
 
     void tell_choice_of_auto() {

@@ -65,7 +65,7 @@ std::string makespans(const Comparison& comparison) {
                      {"makespan", true},
                      {confidence > 0 ? "95 % interval" : "range", true, repeated},
                      {"runs", true, repeated},
-                     {"/ bound", true},
+                     {"/ bound", true, std::isfinite(comparison.lower_bound_s)},
                      {"idle", true}});
     for (const std::string& policy : ranked_policies(comparison, order)) {
         const auto index = static_cast<std::size_t>(std::ranges::find(policies, policy) - policies.begin());

@@ -39,7 +39,7 @@ std::string title(const RunReport& report, const RunAccount& account) {
         fmt::format("{}: {} units under {} took {} in {} block{}", report.load, report.units, report.policy,
                     seconds_text(account.makespan_s), report.blocks, report.blocks == 1 ? "" : "s");
     if (report.run > 1) text += fmt::format(", as run {} of the load", report.run);
-    if (const double bound = report.lower_bound_s.value_or(0); bound > 0)
+    if (const double bound = report.lower_bound_s.value_or(0); bound > 0 && units_seem_alike(report))
         text += fmt::format(": {:.3g} times the measured bound of {}", account.makespan_s / bound, seconds_text(bound));
     return text + ".";
 }
@@ -154,7 +154,8 @@ std::vector<std::string> last_sentences(const RunReport& report, const RunAccoun
     for (std::size_t p = 0; p < account.processors.size(); ++p)
         if (account.processors[p].units == 0)
             sentences.push_back(fmt::format("{} got nothing: {}.", account.processors[p].name, why_nothing(report, p)));
-    if (const std::string fastest = fastest_sentence(account); !fastest.empty()) sentences.push_back(fastest);
+    if (const std::string fastest = fastest_sentence(account); !fastest.empty() && units_seem_alike(report))
+        sentences.push_back(fastest);
     if (!report.note.empty()) sentences.push_back("Note of the run: " + report.note);
     return sentences;
 }

@@ -28,6 +28,35 @@ constexpr double kLittlePlanning_s = 50e-6;
 constexpr double kBlockCost_s = 20e-6;  ///< what a block costs the engine and StarPU
 constexpr double kShortBlock_s = 10 * kBlockCost_s;
 
+/// Of the seconds that a unit took, upper over lower half of the load, the least and the most of all processors with
+/// blocks of both: their speeds do not matter then. `most` 0: there is none.
+struct HalfRatios {
+    double least = 0, most = 0;
+};
+
+HalfRatios upper_over_lower(const RunReport& report) {
+    struct Half {
+        double units = 0, seconds = 0;
+    };
+    std::vector<std::array<Half, 2>> halves(report.processors.size());
+    for (const ReportedBlock& block : report.trace) {
+        if (block.given_back) continue;
+        Half& half = halves[block.processor][block.first < report.units / 2 ? 0 : 1];
+        half.units += static_cast<double>(block.units);
+        half.seconds += block.compute_s();
+    }
+    HalfRatios ratios{std::numeric_limits<double>::infinity(), 0};
+    for (const auto& [low, high] : halves) {
+        if (std::min({low.seconds, high.seconds, low.units, high.units}) <= 0) continue;
+        const double ratio = high.seconds / high.units / (low.seconds / low.units);
+        ratios.least = std::min(ratios.least, ratio);
+        ratios.most = std::max(ratios.most, ratio);
+    }
+    return ratios;
+}
+
+bool halves_are_alike(double least, double most) { return least < kUnlike && most > 1 / kUnlike; }
+
 class Findings {
   public:
     Findings(const RunReport& report, const RunAccount& account) : report_(report), account_(account) {}
@@ -41,7 +70,7 @@ class Findings {
         drift();
         spikes();
         unlike_units();
-        if (const std::string unlike = unlike_cores(report_); !unlike.empty()) say(unlike);
+        cores();
         link();
         memory();
         waiting();
@@ -147,34 +176,23 @@ class Findings {
         return sum_s;
     }
 
-    /// Seconds that a unit of the lower and of the upper half takes, on every processor with blocks of both: their
-    /// speeds do not matter then.
     void unlike_units() {
-        struct Half {
-            double units = 0, seconds = 0;
-        };
-        std::vector<std::array<Half, 2>> halves(account_.processors.size());
-        for (const ReportedBlock& block : report_.trace) {
-            if (block.given_back) continue;
-            Half& half = halves[block.processor][block.first < report_.units / 2 ? 0 : 1];
-            half.units += static_cast<double>(block.units);
-            half.seconds += block.compute_s();
-        }
-        double least = std::numeric_limits<double>::infinity(), most = 0;
-        for (const auto& [low, high] : halves) {
-            if (std::min({low.seconds, high.seconds, low.units, high.units}) <= 0) continue;
-            const double ratio = high.seconds / high.units / (low.seconds / low.units);
-            least = std::min(least, ratio);
-            most = std::max(most, ratio);
-        }
-        if (most <= 0 || (least < kUnlike && most > 1 / kUnlike)) return;
+        const auto [least, most] = upper_over_lower(report_);
+        if (most <= 0 || halves_are_alike(least, most)) return;
         const bool upper = least >= kUnlike;
         say(fmt::format(
             "on every processor a unit of the {} half of the load took at least {:.2g} times as long as one "
-            "of the {} half: units are not alike, or the whole machine became {}; the measured bound, "
-            "which supposes that all take as long as the shortest, is too low then",
+            "of the {} half: units are not alike, or the whole machine became {}; so no bound is told",
             upper ? "upper" : "lower", upper ? least : 1 / most, upper ? "lower" : "upper",
             upper ? "slower" : "faster"));
+    }
+
+    void cores() {
+        if (const std::string unlike = unlike_cores(report_); !unlike.empty())
+            say(unlike +
+                (units_seem_alike(report_)
+                     ? ": the cores are not alike"
+                     : ": units are not alike, or the cores are not, or something else used one; so no bound is told"));
     }
 
     void link() {
@@ -273,11 +291,13 @@ std::string unlike_cores(const RunReport& report) {
     const auto [fastest, slowest] = std::ranges::minmax(cores, {}, &Core::seconds_per_unit);
     const double ratio = slowest.seconds_per_unit / fastest.seconds_per_unit;
     if (ratio < kUnlike * kUnlike) return "";
-    return fmt::format(
-        "under {} a unit took {} {:.3g} times as long as {}: units are not alike, or the cores are not; bounds and "
-        "plans "
-        "suppose that a processor's units are",
-        report.policy, slowest.name, ratio, fastest.name);
+    return fmt::format("under {} a unit took {} {:.3g} times as long as {}", report.policy, slowest.name, ratio,
+                       fastest.name);
+}
+
+bool units_seem_alike(const RunReport& report) {
+    const auto [least, most] = upper_over_lower(report);
+    return most > 0 ? halves_are_alike(least, most) : unlike_cores(report).empty();
 }
 
 std::string why_nothing(const RunReport& report, std::size_t p) {

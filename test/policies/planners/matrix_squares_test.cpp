@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Squares cut out of the largest rectangle: every block has one owner, areas are kept, and half perimeters are those of
-// the known optimal shapes of two and three processors, never more than those of columns.
+// the known optimal shapes of two and three processors, never more than those of columns or of other known shapes.
 #include "policies/planners/matrix_squares.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -82,4 +85,27 @@ TEST_CASE("three processors get the known shapes: square corner, square rectangl
           200 + 2 * 20 + 2 * 10);
     CHECK(arrange_with_squares(std::vector<Units>{5900, 4000, 100}, 100).matrix.half_perimeters == 300 + 2 * 10);
     CHECK(arrange_with_squares(std::vector<Units>{4000, 3000, 3000}, 100).matrix.half_perimeters == 400 - 40);
+}
+
+TEST_CASE("no shape of three processors that the literature considers communicates less") {
+    constexpr Units kSide = 1000;
+    constexpr double kRounding = 6;  // whole rows and columns of three processors
+    std::mt19937 random(2);
+    std::uniform_real_distribution<double> area(0.001, 1);
+    for (int problem = 0; problem < 500; ++problem) {
+        double a[] = {area(random), area(random), area(random)};
+        std::ranges::sort(a, std::greater{});
+        const double all = a[0] + a[1] + a[2];
+        for (double& part : a) part /= all;
+        const double corner = std::sqrt(a[1]) + std::sqrt(a[2]);
+        std::vector<double> shapes{4, 4 - a[0]};  // one-dimensional; block rectangle, and L rectangle
+        if (corner < 1)
+            shapes.insert(shapes.end(), {2 + 2 * corner, 3 + corner * corner});            // of squares, of rectangles
+        if (a[1] + std::sqrt(a[2]) < 1) shapes.push_back(3 + a[1] + 2 * std::sqrt(a[2]));  // square rectangle
+        if (a[2] + std::sqrt(a[1]) < 1) shapes.push_back(3 + a[2] + 2 * std::sqrt(a[1]));
+        std::vector<Units> areas;
+        for (const double part : a) areas.push_back(std::llround(part * kSide * kSide));
+        CHECK(static_cast<double>(arrange_with_squares(areas, kSide).matrix.half_perimeters) <=
+              std::ranges::min(shapes) * kSide + kRounding);
+    }
 }
