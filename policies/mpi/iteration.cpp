@@ -210,11 +210,13 @@ void apportion_mpi_iteration::make_own_load() {
 
 void apportion_mpi_iteration::run_own_load() {
     own_seconds_ = 0;
+    own_report_ = "{}";
     if (!problem_.empty() || !load_) return;
     try {
         load_->run();
         own_seconds_ = load_->seconds();
         inner_policy_ = load_->policy();
+        own_report_ = load_->report();
 #ifndef STARPU_SIMGRID
         if (options_.results_stay) load_->release();  // a late task stores no results into what is exchanged
 #endif
@@ -242,7 +244,7 @@ std::string apportion_mpi_iteration::run() {
         moved = tell_home();
         sentence = std::exchange(problem_, {});
         seconds_ = (starpu_timing_now() - begin_us_) * 1e-6;
-        if (load_) report_ = load_->report();
+        report_ = own_report_;
     }
     bytes_before_ = post_.bytes_moved();
     bytes_here_ = 0;
@@ -253,7 +255,7 @@ std::string apportion_mpi_iteration::run() {
 }
 
 void apportion_mpi_iteration::gather_reports() {
-    node_reports_ = world_.gather(load_ ? load_->report() : std::string("{}"));
+    node_reports_ = world_.gather(own_report_);
     if (world_.rank() == 0 && runs_ > 0) note_nodes();
 }
 

@@ -90,6 +90,7 @@ struct apportion_mpi_iteration {
     std::uint64_t bytes_before_ = 0;            ///< the post's when the last run had ended
     std::int64_t bytes_here_ = 0;               ///< of units that came here since then
     std::int64_t bytes_ = 0, least_bytes_ = 0;  ///< rank 0: of all, since the run before
+    std::string own_report_ = "{}";             ///< of the last run, before units moved
     std::vector<std::string> node_reports_;
     std::string report_ = "{}";
 };
