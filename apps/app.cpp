@@ -15,6 +15,7 @@
 #include <numeric>
 #include <thread>
 
+#include "apps/any_load.hpp"
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "apps/runs_line.hpp"
@@ -182,13 +183,6 @@ StarpuSession::StarpuSession() {
 
 StarpuSession::~StarpuSession() { Nodes::here().stop(); }
 
-void Nodes::refuse_several(const std::string& app) {
-    agreed([&] {
-        if (size() > 1)
-            throw UsageError(fmt::format("{} runs on one node; start it without mpirun, or with -np 1", app));
-    });
-}
-
 bool is_to_be_written(const Outcome& outcome, const std::string& file) {
     return Nodes::here().home() && !file.empty() && (!outcome.verification || outcome.verification->correct);
 }
@@ -213,45 +207,21 @@ void run_to_end(Load& load, const Workload& workload) {
 
 nlohmann::ordered_json report_of(const Load& load) { return nlohmann::ordered_json::parse(load.report()); }
 
+double seconds_of(const std::function<void()>& body) {
+    const double begin_us = starpu_timing_now();
+    body();
+    return (starpu_timing_now() - begin_us) * 1e-6;
+}
+
 double time_peer(const Peer& peer) {
     // The time after which the peer's idle threads sleep instead of spinning on the workers' cores.
     constexpr auto kSettle = std::chrono::milliseconds(100);
     starpu_pause();
-    const double begin_us = starpu_timing_now();
-    peer.run();
-    const double seconds = (starpu_timing_now() - begin_us) * 1e-6;
+    const double seconds = seconds_of(peer.run);
     std::this_thread::sleep_for(kSettle);
     starpu_resume();
     return seconds;
 }
-
-namespace {
-
-/// A workload as a load on this node, or over all.
-class AnyLoad {
-  public:
-    AnyLoad(Workload& workload, unsigned runs)
-        : workload_(workload), over_nodes_(Nodes::here().make_load(workload, runs)) {
-        if (!over_nodes_) load_.emplace(apportion::make_load(workload, runs));
-    }
-
-    void run() {
-        if (over_nodes_)
-            over_nodes_->run();
-        else
-            run_to_end(*load_, workload_);
-    }
-    double seconds() const { return over_nodes_ ? over_nodes_->seconds() : load_->seconds(); }
-    std::string policy() const { return over_nodes_ ? over_nodes_->policy() : load_->policy(); }
-    nlohmann::ordered_json report() const { return over_nodes_ ? over_nodes_->report() : report_of(*load_); }
-
-  private:
-    Workload& workload_;
-    std::unique_ptr<NodesLoad> over_nodes_;
-    std::optional<Load> load_;
-};
-
-}  // namespace
 
 Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& options, const std::optional<Peer>& peer,
                   const std::function<void()>& advance) {
@@ -261,7 +231,8 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
     std::vector<AnyLoad> loads;
     loads.reserve(workloads.size());
     for (Workload* workload : workloads) {
-        loads.emplace_back(*workload, static_cast<unsigned>(runs));
+        loads.emplace_back(*workload, static_cast<unsigned>(runs),
+                           advance ? AnyLoad::Runs::iterated : AnyLoad::Runs::independent);
         warm_up(*workload, kWarmUp_s / static_cast<double>(workloads.size()));
     }
     Outcome outcome;
@@ -269,6 +240,9 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
     RunsLine line(home ? runs : 0);
     for (int run = 0; run < runs; ++run) {
         if (peer && home) outcome.peer_seconds.push_back(time_peer(*peer));
+        const bool last = run == runs - 1, verified = options.verify && !kSimulated && (!advance || last);
+        AnyLoad& result = loads.back();
+        if (verified) result.collect();  // what the run reads
         if (home)
             for (Workload* workload : workloads) workload->spoil_result();
         double seconds = 0;
@@ -276,18 +250,22 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         for (AnyLoad& load : loads) {
             load.run();
             seconds += load.seconds();
-            parts.push_back(load.report());
+            if (home) parts.push_back(load.report());
         }
-        outcome.seconds.push_back(seconds);
-        reports.push_back(merged_report(parts));
-        const bool verified = options.verify && !kSimulated && home && (!advance || run == runs - 1);
-        if (verified) keep_worst(outcome.verification, workloads.back()->verify());
+        if (verified) result.collect_results();
+        if (verified && home) keep_worst(outcome.verification, workloads.back()->verify());
         if (advance && !kSimulated) advance();
+        if (advance && !last) seconds += seconds_of([&] { result.exchange(); });
+        if (last) result.collect();
+        outcome.seconds.push_back(seconds);
+        if (home) reports.push_back(last && result.distributed() ? result.report() : merged_report(parts));
         line.done();
     }
+    if (!home) return outcome;
     outcome.policy = loads.front().policy();
     if (peer) outcome.peer_name = peer->name;
-    outcome.report = reports[median_index(outcome.seconds)];
+    // Of data that stay distributed, nodes' own reports come with the last one.
+    outcome.report = loads.back().distributed() ? reports.back() : reports[median_index(outcome.seconds)];
     return outcome;
 }
 

@@ -98,6 +98,9 @@ void run_to_end(Load& load, const Workload& workload);
 
 nlohmann::ordered_json report_of(const Load& load);
 
+/// Seconds that it takes, by StarPU's clock.
+double seconds_of(const std::function<void()>& body);
+
 /// Seconds of the peer, while StarPU's workers sleep.
 double time_peer(const Peer& peer);
 

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <string>
 
+#include "apps/any_load.hpp"
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
 #include "apps/runs_line.hpp"
@@ -104,6 +105,39 @@ LinearSystem make_system(const JacobiOptions& options) {
     }
 }
 
+struct SystemShape {
+    ElementType type;
+    std::size_t n, entries;
+    bool sparse;
+};
+
+SystemShape shape_of(const LinearSystem& system) {
+    const bool sparse = system.sparse.has_value();
+    return {system.type(), system.n(), sparse ? system.sparse->values.size() : 0, sparse};
+}
+
+/// Room for it.
+LinearSystem empty(const SystemShape& shape) {
+    LinearSystem system{"the system of rank 0", {}, {}, Matrix(shape.type, shape.n, 1)};
+    if (shape.sparse) {
+        SparseMatrix& s = system.sparse.emplace();
+        s.n = shape.n;
+        s.start.resize(shape.n + 1);
+        s.columns.resize(shape.entries);
+        s.values.resize(shape.entries);
+    } else {
+        system.dense.emplace(shape.type, shape.n, shape.n);
+    }
+    return system;
+}
+
+/// Where rows lie all nodes must know.
+void share_row_starts(LinearSystem& system) {
+    if (!system.sparse) return;
+    auto& start = system.sparse->start;
+    Nodes::here().share(start.data(), start.size() * sizeof start[0]);
+}
+
 /// One solution from x = 0.
 struct Solution {
     std::vector<double> seconds;  ///< of each iteration
@@ -123,37 +157,55 @@ double imbalance_percent(const nlohmann::ordered_json& report) {
     return longest > 0 ? 100 * (longest - shortest) / longest : 0;
 }
 
-Solution solve(JacobiSolver& solver, Load& load, const LinearSystem& system, const JacobiOptions& options, int limit,
+/// All nodes know that it has failed, and rank 0 why: it alone has the whole matrix.
+[[noreturn]] void fail(const LinearSystem& system, const std::string& what) {
+    const std::string sentence = fmt::format("{}: {}", system.name, what);
+    Nodes::here().agreed([&] {
+        if (Nodes::here().home()) throw std::runtime_error(fmt::format("{}: {}", sentence, describe_dominance(system)));
+    });
+    throw std::runtime_error(sentence);
+}
+
+/// x of the next iteration where it is needed, and how much it has changed in all rows.
+JacobiProgress advance(JacobiSolver& solver, AnyLoad& load) {
+    const JacobiProgress here = solver.advance();
+    load.exchange();
+    if (kSimulated) return here;
+    double largest[] = {here.step, here.size};
+    load.largest(largest);
+    return {largest[0], largest[1]};
+}
+
+Solution solve(JacobiSolver& solver, AnyLoad& load, const LinearSystem& system, const JacobiOptions& options, int limit,
                double tolerance) {
     Solution solution;
     double smallest_step = std::numeric_limits<double>::infinity();
     int smallest_at = 0;
     solver.restart();
-    RunsLine line(limit);
+    RunsLine line(Nodes::here().home() ? limit : 0);
     for (int k = 1; k <= limit && !solution.converged; ++k) {
         solver.spoil_result();
-        run_to_end(load, solver);
-        const double begin_us = starpu_timing_now();
-        const JacobiProgress progress = solver.advance();
-        solution.seconds.push_back(load.seconds() + (starpu_timing_now() - begin_us) * 1e-6);
-        solution.reports.push_back(report_of(load));
+        load.run();
+        JacobiProgress progress;
+        const double advancing_s = seconds_of([&] { progress = advance(solver, load); });
+        solution.seconds.push_back(load.seconds() + advancing_s);
+        if (Nodes::here().home()) solution.reports.push_back(load.report());
         solution.last = progress;
         line.done();
         if (progress.step < smallest_step) smallest_step = progress.step, smallest_at = k;
         if (!std::isfinite(progress.step) || progress.step > kDivergence * smallest_step)
-            throw std::runtime_error(
-                fmt::format("{}: the Jacobi method diverged after {} iterations (x changed by {:.2g} in the last): {}",
-                            system.name, k, progress.step, describe_dominance(system)));
+            fail(system, fmt::format("the Jacobi method diverged after {} iterations (x changed by {:.2g} in the last)",
+                                     k, progress.step));
         if (options.iterations > 0 || kSimulated) continue;
         solution.converged = progress.step <= tolerance * progress.size;
         if (k - smallest_at >= kStagnation) break;
     }
     if (!solution.converged && options.iterations == 0 && !kSimulated)
-        throw std::runtime_error(fmt::format(
-            "{}: the Jacobi method has not converged after {} iterations (x changed by {:.2g} in the last, {:.2g} is "
-            "needed): {}",
-            system.name, solution.seconds.size(), solution.last.step, tolerance * solution.last.size,
-            describe_dominance(system)));
+        fail(system, fmt::format("the Jacobi method has not converged after {} iterations (x changed by {:.2g} in the "
+                                 "last, {:.2g} is needed)",
+                                 solution.seconds.size(), solution.last.step, tolerance * solution.last.size));
+    load.collect();
+    if (Nodes::here().home()) solution.reports.back() = load.report();
     return solution;
 }
 
@@ -169,7 +221,7 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
     const int repeat = options.common.repeat > 0 ? options.common.repeat : options.library_peer ? kPeerRuns : 1;
     const StarpuSession session;
     const auto solver = make_jacobi_solver(system);
-    Load load = make_load(*solver, static_cast<unsigned>(limit));
+    AnyLoad load(*solver, static_cast<unsigned>(limit), AnyLoad::Runs::iterated);
     warm_up(*solver);
     Solved all;
     Outcome& outcome = all.outcome;
@@ -179,11 +231,12 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
         outcome.seconds.push_back(std::accumulate(all.last.seconds.begin(), all.last.seconds.end(), 0.0) / iterations);
         if (r == 0)
             for (const auto& report : all.last.reports) all.imbalance.push_back(imbalance_percent(report));
-        if (!options.library_peer) continue;
+        if (!options.library_peer || !Nodes::here().home()) continue;
         LibraryJacobi library(*system, std::max(1, static_cast<int>(starpu_cpu_worker_get_count())));
         outcome.peer_seconds.push_back(time_peer({library.name(), [&] { library.run(iterations); }}) / iterations);
         outcome.peer_name = library.name();
     }
+    if (!Nodes::here().home()) return all;
     outcome.policy = load.policy();
     outcome.report = all.last.reports.back();
     if (options.common.verify && !kSimulated) {
@@ -213,16 +266,16 @@ void print_imbalance(const std::vector<double>& imbalance) {
 }
 
 int solve_system(const JacobiOptions& options) {
-    check(options);
-    Nodes::here().refuse_several("jacobi");
-    const auto system = std::make_shared<LinearSystem>(make_system(options));
+    Nodes::here().agreed([&] { check(options); });
+    const auto system =
+        std::make_shared<LinearSystem>(make_on_home([&] { return make_system(options); }, shape_of, empty));
+    share_row_starts(*system);
     const bool single = system->type() == ElementType::float32;
     const double tolerance = options.tolerance.value_or(single ? 1e-5 : 1e-10);
     Matrix x(system->type(), system->n(), 1);
     const Solved solved = run(system, options, tolerance, x);
     const Outcome& outcome = solved.outcome;
-    const bool good = !outcome.verification || outcome.verification->correct;
-    if (good && !options.out_file.empty()) write_npy_rows(options.out_file, x, {system->n()});
+    if (is_to_be_written(outcome, options.out_file)) write_npy_rows(options.out_file, x, {system->n()});
 
     const std::size_t iterations = solved.last.seconds.size(), n = system->n();
     const char* type = single ? "float" : "double";
@@ -240,7 +293,7 @@ int solve_system(const JacobiOptions& options) {
                     system->sparse ? fmt::format(" with {} entries", system->sparse->values.size()) : "", type,
                     iterations, iterations == 1 ? "" : "s", solved.last.converged ? " to convergence" : "");
     const int status = print_outcome(outcome, options.common, 2 * system->entries(), std::move(head), title);
-    if (!options.common.json) print_imbalance(solved.imbalance);
+    if (!options.common.json && Nodes::here().home()) print_imbalance(solved.imbalance);
     return status;
 }
 

@@ -78,19 +78,23 @@ std::string broken(const Invariants& before, const Invariants& now, const Mpdata
 }
 
 int advect(MpdataOptions options) {
-    Nodes::here().refuse_several("mpdata");
-    check(options);
-    const Sizes sizes = parse_sizes(options.size);
+    Nodes& nodes = Nodes::here();
+    const bool has_content = nodes.home() && !kSimulated;  // the others have room for it
+    Sizes sizes;
     std::shared_ptr<MpdataField> field;
-    try {
-        field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
-        if (!options.picture.empty()) check_plot(options.picture);
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
-    if (!kSimulated)
-        rotating_body(*field, options.body == "cone" ? MpdataBody::cone : MpdataBody::sphere, options.courant);
-    const std::optional<Invariants> before = kSimulated ? std::nullopt : std::optional(Invariants(*field));
+    nodes.agreed([&] {
+        check(options);
+        sizes = parse_sizes(options.size);
+        try {
+            field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
+            if (!options.picture.empty()) check_plot(options.picture);
+        } catch (const std::runtime_error& error) {
+            throw UsageError(error.what());
+        }
+        if (has_content)
+            rotating_body(*field, options.body == "cone" ? MpdataBody::cone : MpdataBody::sphere, options.courant);
+    });
+    const auto before = has_content ? std::make_unique<Invariants>(*field) : nullptr;
 
     Outcome outcome;
     double operations = 0;

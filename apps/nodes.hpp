@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -27,6 +28,18 @@ class NodesLoad {
     virtual double seconds() const = 0;
     virtual std::string policy() const = 0;
     virtual nlohmann::ordered_json report() const = 0;
+};
+
+/// A workload whose data stay distributed over nodes while its load runs again and again (Workload::distributed).
+class NodesIteration : public NodesLoad {
+  public:
+    /// After a run, when its results have become what the next one reads: each node gets what its units read.
+    virtual void exchange() = 0;
+    /// Rank 0 gets what the next run reads, or what the last one wrote, and the nodes' reports.
+    virtual void collect() = 0;
+    virtual void collect_results() = 0;
+    /// The largest of all nodes' values, for each.
+    virtual void largest(std::span<double> values) = 0;
 };
 
 class Nodes {
@@ -58,15 +71,18 @@ class Nodes {
     /// Throws UsageError, on all ranks, when the text is not the same on all.
     virtual void require_same(const std::string& what, const std::string& text) { (void)what, (void)text; }
 
-    /// Throws UsageError when there are several.
-    void refuse_several(const std::string& app);
-
     /// StarPU, until stop(). Throws apportion::Error, as all ranks do.
     virtual void start();
     virtual void stop();
 
     /// Null where loads run on one node. Else all ranks call it and what it returns.
     virtual std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs) {
+        (void)workload, (void)runs;
+        return nullptr;
+    }
+
+    /// The same for data that stay distributed; rank 0 has all of them at first.
+    virtual std::unique_ptr<NodesIteration> make_iteration(Workload& workload, unsigned runs) {
         (void)workload, (void)runs;
         return nullptr;
     }

@@ -74,6 +74,61 @@ class OverNodes final : public NodesLoad {
     apportion_mpi_load* load_ = nullptr;
 };
 
+class Iteration final : public NodesIteration {
+  public:
+    Iteration(Workload& workload, unsigned runs) : workload_(workload) {
+        apportion_load_options options = load_options(workload);
+        options.runs = runs;
+        const Arrays arrays(workload.distributed());
+        iteration_ = apportion_mpi_iteration_create(&options, arrays.data(), arrays.size());
+        if (!iteration_) throw std::runtime_error(agreed_on());
+    }
+    ~Iteration() override { apportion_mpi_iteration_destroy(iteration_); }
+    Iteration(const Iteration&) = delete;
+    Iteration& operator=(const Iteration&) = delete;
+
+    void run() override { check(apportion_mpi_iteration_run(iteration_)); }
+    double seconds() const override { return apportion_mpi_iteration_seconds(iteration_); }
+    std::string policy() const override {
+        const auto its = report();
+        return fmt::format("{}/{}", its.value("policy", ""), its.value("inner_policy", ""));
+    }
+    nlohmann::ordered_json report() const override {
+        return nlohmann::ordered_json::parse(apportion_mpi_iteration_report(iteration_));
+    }
+    void exchange() override {
+        const Arrays arrays(workload_.distributed());
+        check(apportion_mpi_iteration_exchange(iteration_, arrays.data(), arrays.size()));
+    }
+    void collect() override { collect(Arrays(workload_.distributed())); }
+    void collect_results() override { collect(Arrays(workload_.distributed_results())); }
+    void largest(std::span<double> values) override {
+        check(apportion_mpi_largest(values.data(), static_cast<unsigned>(values.size())));
+    }
+
+  private:
+    class Arrays {
+      public:
+        explicit Arrays(const std::vector<DistributedData>& all) {
+            for (const DistributedData& d : all)
+                arrays_.push_back({d.data, d.bytes_per_unit, d.starts, d.halo, d.periodic ? 1 : 0,
+                                   d.constant ? STARPU_R : STARPU_RW});
+        }
+        const apportion_mpi_distributed* data() const { return arrays_.data(); }
+        unsigned size() const { return static_cast<unsigned>(arrays_.size()); }
+
+      private:
+        std::vector<apportion_mpi_distributed> arrays_;
+    };
+
+    void collect(const Arrays& arrays) {
+        check(apportion_mpi_iteration_collect(iteration_, arrays.data(), arrays.size()));
+    }
+
+    Workload& workload_;
+    apportion_mpi_iteration* iteration_ = nullptr;
+};
+
 class Together final : public Nodes {
   public:
     Together() : size_(apportion_mpi_nodes()), rank_(apportion_mpi_rank()) {}
@@ -123,6 +178,10 @@ class Together final : public Nodes {
 
     std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs) override {
         return std::make_unique<OverNodes>(workload, runs);
+    }
+
+    std::unique_ptr<NodesIteration> make_iteration(Workload& workload, unsigned runs) override {
+        return std::make_unique<Iteration>(workload, runs);
     }
 
     void fail_alone(const std::string& sentence, int status) override {

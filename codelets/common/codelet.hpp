@@ -66,6 +66,17 @@ struct WorkloadShape {
     }
 };
 
+/// Data that stay distributed over nodes by units while a load runs again and again; the fields are those of
+/// apportion_mpi_distributed.
+struct DistributedData {
+    void* data = nullptr;
+    std::size_t bytes_per_unit = 0;
+    const std::int64_t* starts = nullptr;
+    std::uint64_t halo = 0;
+    bool periodic = false;
+    bool constant = false;  ///< no run changes it
+};
+
 struct Verification {
     bool correct = false;
     double max_error = 0;  ///< relative to `tolerance`'s scale, as each workload explains
@@ -92,6 +103,11 @@ class Workload {
 
     /// Where kernels need to know their range as well: these parameters, which they get within a KernelArgument.
     virtual const void* argument_with_range() { return nullptr; }
+
+    /// What the units of the next run read, where runs read what earlier ones wrote; empty: they do not.
+    virtual std::vector<DistributedData> distributed() { return {}; }
+    /// What the run that ended wrote, before it becomes what the next one reads.
+    virtual std::vector<DistributedData> distributed_results() { return {}; }
 
     /// Spoils the result, so that a unit that is not computed is seen by verify().
     virtual void spoil_result() = 0;

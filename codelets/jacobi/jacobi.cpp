@@ -46,6 +46,7 @@ class Solver final : public JacobiSolver {
 
     starpu_codelet& codelet() override { return codelet_of(system_->sparse.has_value()); }
     std::vector<TaskData> data(const TaskRange& range) override;
+    std::vector<DistributedData> distributed() override;
     void spoil_result() override { fill_nan(next()); }
     Verification verify() override { return verify_iteration(*system_, x(), next()); }
 
@@ -177,6 +178,22 @@ std::vector<TaskData> Solver::data(const TaskRange& range) {
     list.push_back(pairs_of(changes_, STARPU_W, range.first, 1));
     first_rows_.push_back(range.first);
     return list;
+}
+
+/// Rows of the matrix and their terms; and x, of which every row reads all.
+std::vector<DistributedData> Solver::distributed() {
+    const std::size_t element = element_size(system_->type());
+    std::vector<DistributedData> all;
+    if (system_->dense) {
+        all.push_back({system_->dense->at(0, 0), system_->dense->ld() * element, nullptr, 0, false, true});
+    } else {
+        SparseMatrix& s = *system_->sparse;
+        all.push_back({s.columns.data(), sizeof s.columns[0], s.start.data(), 0, false, true});
+        all.push_back({s.values.data(), sizeof s.values[0], s.start.data(), 0, false, true});
+    }
+    all.push_back({terms_.at(0, 0), 2 * element, nullptr, 0, false, true});
+    all.push_back({x_[current_].at(0, 0), element, nullptr, system_->n(), false, false});
+    return all;
 }
 
 /// The vector in main memory was written by its parts, or by us.

@@ -119,9 +119,12 @@ Matrix diagonal_of(const LinearSystem& system) {
 #ifndef STARPU_SIMGRID
     by_type(system, [&]<class T>() {
         for (std::size_t i = 0; i < system.n(); ++i)
-            for_each_entry<T>(system, i, [&](std::size_t j, T value) {
-                if (j == i) *static_cast<T*>(diagonal.at(i, 0)) = value;
-            });
+            if (system.dense)
+                *static_cast<T*>(diagonal.at(i, 0)) = elements<T>(*system.dense, i)[i];
+            else
+                for_each_entry<T>(system, i, [&](std::size_t j, T value) {
+                    if (j == i) *static_cast<T*>(diagonal.at(i, 0)) = value;
+                });
     });
 #endif
     return diagonal;

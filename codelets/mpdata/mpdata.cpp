@@ -39,10 +39,14 @@ class Mpdata final : public Workload {
     starpu_codelet& codelet() override { return mpdata_codelet(); }
     void* argument() override { return &grid_; }
     std::vector<TaskData> data(const TaskRange& range) override;
+    std::vector<DistributedData> distributed() override;
+    std::vector<DistributedData> distributed_results() override;
     void spoil_result() override;
     Verification verify() override;
 
   private:
+    DistributedData planes(double* first, std::size_t fields, std::uint64_t halo, bool constant) const;
+
     std::shared_ptr<MpdataField> field_;
     MpdataGrid grid_;
     DeviceWorkers keep_;
@@ -82,6 +86,17 @@ std::vector<TaskData> Mpdata::data(const TaskRange& range) {
             planes(STARPU_R | APPORTION_KEEP, field_->courant_planes(first - halo), 3 * grid_.plane(), read),
             planes(STARPU_W, field_->result_plane(first), grid_.plane(), range.units)};
 }
+
+DistributedData Mpdata::planes(double* first, std::size_t fields, std::uint64_t halo, bool constant) const {
+    return {first, fields * grid_.plane() * sizeof(double), nullptr, halo, true, constant};
+}
+
+std::vector<DistributedData> Mpdata::distributed() {
+    const auto halo = static_cast<std::uint64_t>(grid_.halo());
+    return {planes(field_->plane(0), 1, halo, false), planes(field_->courant_planes(0), 3, halo, true)};
+}
+
+std::vector<DistributedData> Mpdata::distributed_results() { return {planes(field_->result_plane(0), 1, 0, false)}; }
 
 void Mpdata::spoil_result() {
     std::fill_n(field_->result_plane(0), static_cast<std::size_t>(field_->nx()) * grid_.plane(),

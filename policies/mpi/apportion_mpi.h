@@ -88,6 +88,83 @@ double apportion_mpi_load_seconds(struct apportion_mpi_load* load);
 /** Waits for what still runs of grants that do not count, and frees the load. NULL is allowed. */
 void apportion_mpi_load_destroy(struct apportion_mpi_load* load);
 
+/* --- Data that stay distributed: loads that run again and again ---
+ *
+ * Where each iteration reads what the one before wrote (a stencil, a solver), data stay on the nodes. Each rank owns a
+ * range of units, computes it as an ordinary load under the node's own policy, and gets from other ranks what its units
+ * read beside themselves, point to point:
+ *
+ *     struct apportion_mpi_distributed field = {from, sizeof *from, NULL, 1, 0, STARPU_RW};
+ *     struct apportion_mpi_iteration *heat = apportion_mpi_iteration_create(&options, &field, 1);   rank 0's `from`
+ *     for (int k = 0; k < iterations; ++k) {
+ *         apportion_mpi_iteration_run(heat);                        each rank: its units of `to`
+ *         swap(&from, &to);
+ *         field.data = from;
+ *         apportion_mpi_iteration_exchange(heat, &field, 1);        ... and their neighbours
+ *     }
+ *     apportion_mpi_iteration_collect(heat, &field, 1);             all of it on rank 0
+ *
+ * Every rank has room for all units, as above, and `fill` gets the units' own numbers. Shares are equal at first. After
+ * each run, units move to other nodes when the nodes' times say that this pays in the runs to come (options.runs), and
+ * _exchange carries that out. Policies that plan from a profile (APPORTION_NODES=hpopta, ...) give the shares of the
+ * first run instead, and with `equal` they stay equal. A node whose load fails ends the run: what it owns is nowhere
+ * else. docs/several-nodes.md has a complete program. */
+
+struct apportion_mpi_iteration;
+
+/** An array that is distributed by units; all but `data` is the same on all ranks. */
+struct apportion_mpi_distributed {
+    void* data;            /**< of unit 0 */
+    size_t bytes_per_unit; /**< the next unit's data begin so many bytes further */
+    /** NULL, or where units have different lengths: unit u consists of the elements starts[u] ... starts[u + 1] - 1 of
+     *  `bytes_per_unit` bytes each. Complete on all ranks. Then `periodic` must be 0. */
+    const int64_t* starts;
+    uint64_t halo; /**< units on either side of its own that a node reads; as many as there are: all */
+    /** Not 0: before unit 0 lies a copy of the last units, and behind the last one of the first, in `data` as well. 0:
+     *  there is nothing beyond the first and the last unit, or the program's own. */
+    int periodic;
+    /** STARPU_R: no iteration changes it; it travels at first, and with units that move. STARPU_RW: halos are exchanged
+     *  each time. */
+    int mode;
+};
+
+/** A load on distributed data, with the units of all nodes in `options`; shares are multiples of its granularity.
+ *  Distributes `arrays`, which are complete on rank 0. NULL: errno and apportion_mpi_error() say why. */
+struct apportion_mpi_iteration* apportion_mpi_iteration_create(const struct apportion_load_options* options,
+                                                               const struct apportion_mpi_distributed* arrays,
+                                                               unsigned count);
+
+/** Each rank computes its units. The first run must not be preceded by an exchange. */
+int apportion_mpi_iteration_run(struct apportion_mpi_iteration* iteration);
+
+/** Makes `arrays` ready for the next run: all that its units read, with `data` as it is now. Those of mode STARPU_RW
+ *  are up to date on each rank as far as it owns their units. All arrays that units read must be given, since units
+ *  may move. Rank 0 waits for others as long as for an answer (see docs/several-nodes.md). */
+int apportion_mpi_iteration_exchange(struct apportion_mpi_iteration* iteration,
+                                     const struct apportion_mpi_distributed* arrays, unsigned count);
+
+/** Brings all units of those arrays that are of mode STARPU_RW to rank 0, from their owners; and the nodes' reports.
+ * The arrays may be others than those that are exchanged, such as results. */
+int apportion_mpi_iteration_collect(struct apportion_mpi_iteration* iteration,
+                                    const struct apportion_mpi_distributed* arrays, unsigned count);
+
+/** The units that the calling rank owns. Not collective. */
+void apportion_mpi_iteration_range(struct apportion_mpi_iteration* iteration, uint64_t* first, uint64_t* units);
+
+/** The largest of all ranks' values, for each of `count`, on all ranks; not-a-number where one is. For tests of
+ *  convergence, whatever is distributed. */
+int apportion_mpi_largest(double* values, unsigned count);
+
+/** The report of the last run as JSON, on rank 0: its processors are the nodes; `nodes` has the nodes' own reports once
+ *  apportion_mpi_iteration_collect has brought them. On other ranks the node's own. Not collective. */
+const char* apportion_mpi_iteration_report(struct apportion_mpi_iteration* iteration);
+
+/** Seconds of the last run on rank 0, without the exchange. Not collective. */
+double apportion_mpi_iteration_seconds(struct apportion_mpi_iteration* iteration);
+
+/** NULL is allowed. */
+void apportion_mpi_iteration_destroy(struct apportion_mpi_iteration* iteration);
+
 /** The last error: one sentence, the same on all ranks, never NULL. */
 const char* apportion_mpi_error(void);
 

@@ -31,8 +31,7 @@ struct apportion_mpi_load {
     double seconds() const { return seconds_; }
 
   private:
-    nlohmann::json facts(const apportion_load_options* options, std::string& problem);
-    void describe(const std::vector<nlohmann::json>& nodes);
+    void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
     void make_policy();
     double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 

@@ -14,10 +14,6 @@
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
 
-namespace {
-constexpr double kPart_us = 1e6;  // of a wait for what is on its way
-}
-
 using apportion::Event;
 using apportion::GrantOrder;
 using apportion::Grants;
@@ -256,9 +252,9 @@ void apportion_mpi_load::run_as_node() {
     }
     seconds_ = now_s();
     part_->close();
-    while (post_.on_the_way() > 0) post_.wait(starpu_timing_now() + kPart_us);
+    while (post_.on_the_way() > 0) post_.wait_while_moving();
     tell(Message::Kind::ended, 0, "");
-    while (post_.on_the_way() > 0) post_.wait(starpu_timing_now() + kPart_us);
+    while (post_.on_the_way() > 0) post_.wait_while_moving();
 }
 
 void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds) {

@@ -222,4 +222,13 @@ std::optional<Event> Post::wait(double until_us) {
 
 Event Post::wait() { return *wait(std::numeric_limits<double>::infinity()); }
 
+std::optional<Event> Post::wait_while_moving() {
+    while (on_the_way_ > 0) {
+        Box::Content content = Box::take(box_, std::numeric_limits<double>::infinity());
+        if (content.event) return std::move(content.event);
+        if (auto event = unpack(std::move(content.parcel))) return event;
+    }
+    return std::nullopt;
+}
+
 }  // namespace apportion

@@ -72,6 +72,8 @@ class Post {
     /// The next event; none until then.
     std::optional<Event> wait(double until_us);
     Event wait();
+    /// The next event; none when nothing is on its way any more, but for messages that are listened for.
+    std::optional<Event> wait_while_moving();
 
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }

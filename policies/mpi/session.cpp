@@ -8,11 +8,14 @@
 #include <starpu.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "models/io/shown.hpp"
+#include "policies/mpi/iteration.hpp"
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
@@ -96,6 +99,24 @@ void abort_job(const std::string& sentence) {
 
 using apportion::World;
 
+namespace {
+
+/// `body` returns the sentence that all ranks agree on, or nothing; what it throws only this one knows.
+template <class Body>
+int of_iteration(apportion_mpi_iteration* iteration, int error_number, Body&& body) noexcept {
+    std::string sentence = "the iteration is NULL; was it created?";
+    try {
+        if (iteration) sentence = body(*iteration);
+    } catch (const std::exception& error) {
+        apportion::abort_job(error.what());
+    }
+    if (sentence.empty()) return 0;
+    apportion::set_last_error(sentence);
+    return -error_number;
+}
+
+}  // namespace
+
 extern "C" {
 
 int apportion_mpi_init(starpu_conf* conf) {
@@ -159,6 +180,59 @@ const char* apportion_mpi_load_report(apportion_mpi_load* load) { return load ? 
 double apportion_mpi_load_seconds(apportion_mpi_load* load) { return load ? load->seconds() : 0; }
 
 void apportion_mpi_load_destroy(apportion_mpi_load* load) { delete load; }
+
+apportion_mpi_iteration* apportion_mpi_iteration_create(const apportion_load_options* options,
+                                                        const apportion_mpi_distributed* arrays, unsigned count) {
+    apportion_mpi_iteration* iteration = nullptr;
+    if (const int error = apportion::agreed([&] { iteration = new apportion_mpi_iteration(options, arrays, count); }))
+        errno = -error;
+    return iteration;
+}
+
+int apportion_mpi_iteration_run(apportion_mpi_iteration* iteration) {
+    return of_iteration(iteration, EIO, [](auto& its) { return its.run(); });
+}
+
+int apportion_mpi_iteration_exchange(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
+                                     unsigned count) {
+    return of_iteration(iteration, EINVAL, [&](auto& its) { return its.exchange(arrays, count); });
+}
+
+int apportion_mpi_iteration_collect(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
+                                    unsigned count) {
+    return of_iteration(iteration, EINVAL, [&](auto& its) { return its.collect(arrays, count); });
+}
+
+void apportion_mpi_iteration_range(apportion_mpi_iteration* iteration, uint64_t* first, uint64_t* units) {
+    const apportion::UnitRange range = iteration ? iteration->range() : apportion::UnitRange{};
+    *first = static_cast<uint64_t>(range.first);
+    *units = static_cast<uint64_t>(range.units);
+}
+
+int apportion_mpi_largest(double* values, unsigned count) {
+    return apportion::agreed([&] {
+        const std::string mine(reinterpret_cast<const char*>(values), count * sizeof *values);
+        for (const std::string& its : World::get().gather(mine)) {
+            if (its.size() != mine.size())
+                throw apportion::ApiError(EINVAL, "apportion_mpi_largest: not as many values on all ranks");
+            for (unsigned k = 0; k < count; ++k) {
+                double value = 0;
+                std::memcpy(&value, its.data() + k * sizeof value, sizeof value);
+                if (std::isnan(value) || value > values[k]) values[k] = value;
+            }
+        }
+    });
+}
+
+const char* apportion_mpi_iteration_report(apportion_mpi_iteration* iteration) {
+    return iteration ? iteration->report() : "{}";
+}
+
+double apportion_mpi_iteration_seconds(apportion_mpi_iteration* iteration) {
+    return iteration ? iteration->seconds() : 0;
+}
+
+void apportion_mpi_iteration_destroy(apportion_mpi_iteration* iteration) { delete iteration; }
 
 const char* apportion_mpi_error(void) { return apportion::last_error.c_str(); }
 

@@ -9,18 +9,28 @@
 // seconds that a policy's decisions took in all. Then 16 nodes of which one becomes slower at 30 % of the bound.
 //
 // nodes_benchmark [CLUSTERS [MOST_NODES]]
+//
+// nodes_benchmark decisions: what decisions take on 64 and 1024 nodes, in seconds and in memory of the process that
+// makes them; of loads whose data stay distributed as well.
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "policies/shared/node_shares.hpp"
 #include "test/fake_platform.hpp"
 
 using namespace apportion;
@@ -181,6 +191,52 @@ void print_slower(int nodes, const Kernel& kernel, int clusters, double factor,
         fmt::print("  {:<12} {:>17.3f} {:>8.3f}\n", name, std::exp(over_best[name]), worst[name]);
 }
 
+/// Prints what `body` prints, in a process of its own, and the memory that this took at most.
+void print_with_memory(const std::string& name, const std::function<void()>& body) {
+    fmt::print("  {:<32}", name);
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        body();
+        std::fflush(stdout);
+        _exit(0);
+    }
+    int status = 0;
+    rusage usage{};
+    wait4(child, &status, 0, &usage);
+    fmt::print(" {:>8.1f} MB\n", static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
+/// The units that the node computes in a run take as long as they do on its own.
+void run_iterations(const FakePlatform& platform, Units units, int runs) {
+    LoadDescription load = platform.load(units);
+    load.runs_expected = runs;
+    NodeShares shares(load, {}, false);
+    double decisions_s = 0;
+    for (int run = 0; run < runs; ++run) {
+        std::vector<double> seconds;
+        for (std::size_t node = 0; node < platform.workers.size(); ++node)
+            seconds.push_back(
+                platform.workers[node].seconds(static_cast<double>(shares.ranges().of(static_cast<int>(node)).units)));
+        const auto begin = std::chrono::steady_clock::now();
+        shares.run_ended(seconds);
+        decisions_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    fmt::print(" {:>10.2g} s", decisions_s);
+}
+
+void print_decisions(const Kernel& kernel) {
+    for (const int nodes : {64, 1024}) {
+        const FakePlatform platform = cluster(nodes, kernel, static_cast<unsigned>(1000 * nodes));
+        const Units units = static_cast<Units>(kernel.units_per_node * nodes);
+        fmt::print("\n{} on {} nodes: decisions, all in all, and memory\n", kernel.name, nodes);
+        print_with_memory("none", [] { fmt::print(" {:>10} s", 0); });
+        for (const char* name : {"plb-hec", "awf-c", "gss", "cpm", "fpm", "hpopta", "equal"})
+            print_with_memory(name, [&] { fmt::print(" {:>10.2g} s", result_of(platform, units, name).decisions_s); });
+        print_with_memory("100 runs on distributed data", [&] { run_iterations(platform, units, 100); });
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -190,6 +246,10 @@ int main(int argc, char** argv) {
     const Kernel kernels[] = {
         {"matmul 32768", kColumn, 4 * kOrder, 4 * kOrder, kSecondsAlone * kNodeSpeed / kColumn},
         {"blackscholes, a unit is 1000 options", kOptions, 5 * 8e3, 2 * 8e3, kSecondsAlone * kNodeSpeed / kOptions}};
+    if (argc > 1 && std::string_view(argv[1]) == "decisions") {
+        print_decisions(kernels[0]);
+        return 0;
+    }
     const std::vector<const char*> policies{"fpm", "hpopta",      "cpm",  "plb-hec", "awf-c",
                                             "gss", "fpm-dynamic", "hdss", "greedy",  "equal"};
     for (const Kernel& kernel : kernels)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# apps_over_nodes.sh APPS [OUTER...]: every application over four nodes, one of them handicapped, under outer and inner
-# policies (INNER="plb-hec dmda"): verified on rank 0, the report counts each unit once, and results are those of one
-# process. Policies that need a profile plan from what runs before learn.
+# apps_over_nodes.sh APPS [OUTER...]: every application whose data are on rank 0 over four nodes, one of them handicapped,
+# under outer and inner policies (INNER="plb-hec dmda"): verified on rank 0, the report counts each unit once, and results
+# are those of one process. Policies that need a profile plan from what runs before learn.
 . "$(dirname "$0")/run_nodes.sh"
 apps=$(realpath "$1")
 shift

@@ -73,7 +73,7 @@ STARPU_NCPU=1 STARPU_HOSTNAME=another on "$folder/three.toml" "$apps/matmul" --s
     "$folder/one" "$folder/two")" = True ] || fail "another time: $(cat "$folder/one" "$folder/two")"
 
 for arguments in 'blackscholes --size 1000000' 'grn --size 2000' 'fft2d --size 1024' 'jacobi_batch --size 64,128' \
-    'matmul --size 1024 --repeat 3'; do
+    'jacobi --size 4096' 'mpdata --size 256,64,64 --steps 10' 'matmul --size 1024 --repeat 3'; do
     on plbhec-nodes "$apps/"$arguments --json >"$folder/out" 2>"$folder/err" || fail "$arguments: $(tail -3 "$folder/err")"
     holds 'j["seconds"] > 0' 'j["nodes"] == 4' <"$folder/out" || fail "$arguments"
 done

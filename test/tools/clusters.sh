@@ -47,6 +47,38 @@ assert sum(n["count"] for n in nodes) == 64, nodes
 assert nodes[0]["network"] == {"bytes_per_second": 12.5e9, "latency_seconds": 1e-6}, nodes[0]' || fail "the description as JSON"
 ! "$apportion" platform plbhec-abcd --json | grep -q '"nodes"' || fail "a machine has nodes"
 
+# Reports of a run that is to tell the nodes' devices: without them, with some of them, and with what is none.
+mkdir -p "$folder/build/smpi/apps" "$folder/bin"
+cp "$object" "$folder/build/smpi/apps/matmul"
+cat >"$folder/bin/smpirun" <<'END'
+#!/bin/sh
+cat "$REPORT_OF_NODES" >>"$APPORTION_REPORT"
+echo '{"app": "matmul", "size": [64, 64, 64]}'
+END
+chmod +x "$folder/bin/smpirun"
+report_of() { # nodes' reports
+    python3 -c '
+import json, sys
+processor = {"name": "node 0", "kind": "node", "units": 64, "blocks": 1, "compute_seconds": 1, "transfer_wait_seconds": 0,
+             "return_seconds": 0, "idle_percent": 0}
+report = {"load": "matmul", "policy": "equal", "units": 64, "granularity": 1, "run": 1, "blocks": 1, "makespan_seconds": 1,
+          "idle_percent": 0, "processors": [processor]}
+own = dict(report, processors=[dict(processor, name="CPU 0", kind="CPU")])
+print(json.dumps(dict(report, nodes=eval(sys.argv[1]))))' "$1" >"$folder/report"
+}
+export REPORT_OF_NODES=$folder/report
+with_reports() { PATH=$folder/bin:$PATH refused "$1" compare --platform plbhec-nodes --app matmul --size 64 --policies cpm,plb-hec; }
+report_of '[]'
+with_reports "cpm needs a profile, .*load 'matmul' tells of 0 nodes' processors, and the platform has 4 nodes"
+report_of '[own, own, own]'
+with_reports "tells of 3 nodes' processors"
+report_of '[own, None, own, own]'
+with_reports "does not tell which processors node 1 (B) has"
+report_of '[own, own, dict(own, processors=[]), own]'
+with_reports 'the report has no processors'
+report_of '[own, own, own, dict(own, processors=[dict(processor, name="CPU 99", kind="CPU")])]'
+with_reports "'CPU 99' is no device of the platform"
+
 # smpirun, a shell script, divides paths at white space.
 XDG_CACHE_HOME="$folder/with space" refused 'smpirun bears no white space' platform plbhec-nodes "$object"
 [ $failed = 0 ]

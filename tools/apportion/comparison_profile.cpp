@@ -103,9 +103,11 @@ std::string ComparisonProfile::record_nodes(ProgramRunner& runner) {
         return "nodes of a cluster have true times of bundled applications that are given a --size";
     folder_.emplace();
     const RunResult run = runner.run({.policy = "equal", .without_recovery = true});
+    const Kernel kernel{runner.name(), runner.command().size, simulated_size(run.size)};
     for (const RunReport& report : run.last_reports)
-        save_cluster_profiles({runner.name(), runner.command().size, simulated_size(run.size)}, *runner.platform(),
-                              report, folder_->path());
+        if (std::string problem = save_cluster_profiles(kernel, *runner.platform(), report, folder_->path());
+            !problem.empty())
+            return problem;
     runner.set_environment("APPORTION_PROFILES", folder_->path().string());
     return {};
 }

@@ -101,17 +101,25 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
     return true_times({app, size, simulated_size(run.size)}, platform, runner.machine(), run.report, sizes, options);
 }
 
-void save_cluster_profiles(const Kernel& kernel, const Platform& cluster, const RunReport& report,
-                           const fs::path& folder) {
+std::string save_cluster_profiles(const Kernel& kernel, const Platform& cluster, const RunReport& report,
+                                  const fs::path& folder) {
+    const auto nodes = static_cast<std::size_t>(cluster.node_count());
+    if (report.nodes.size() != nodes)
+        return fmt::format("the report of load '{}' tells of {} nodes' processors, and the platform has {} nodes",
+                           report.load, report.nodes.size(), nodes);
+    for (std::size_t rank = 0; rank < nodes; ++rank)
+        if (report.nodes[rank].processors.empty())
+            return fmt::format("the report of load '{}' does not tell which processors node {} ({}) has", report.load,
+                               rank, node_host(cluster, static_cast<int>(rank)));
     for (int rank = 0; rank < cluster.node_count(); ++rank) {
-        const RunReport& node = report.nodes.at(static_cast<std::size_t>(rank));
-        const PlatformProfile profile =
-            true_times(kernel, machine_of_node(cluster, rank),
-                       simulated_machine(node_host(cluster, rank), cluster.file.string()), node, {}, {});
+        const PlatformProfile profile = true_times(kernel, machine_of_node(cluster, rank),
+                                                   simulated_machine(node_host(cluster, rank), cluster.file.string()),
+                                                   report.nodes[static_cast<std::size_t>(rank)], {}, {});
         const fs::path file = folder / file_name(profile.machine.name) / (file_name(profile.load) + ".csv");
         fs::create_directories(file.parent_path());
         save_profile(file.string(), profile.profile);
     }
+    return {};
 }
 
 Profile square_profile(const std::string& app, const std::string& platform_name, const std::vector<Units>& sizes) {

@@ -31,9 +31,10 @@ struct Kernel {
 };
 
 /// The true times of each node of a cluster, into files in `folder` where the nodes' ranks look for them. `report`: of
-/// one load, from a run on the cluster, with those of all nodes. Throws PlatformError.
-void save_cluster_profiles(const Kernel& kernel, const simulated::Platform& cluster, const RunReport& report,
-                           const std::filesystem::path& folder);
+/// one load, from a run on the cluster. Returns why there are none, a sentence's part, where the report does not tell
+/// of all nodes; or nothing. Throws PlatformError and UserError.
+std::string save_cluster_profiles(const Kernel& kernel, const simulated::Platform& cluster, const RunReport& report,
+                                  const std::filesystem::path& folder);
 
 /// `size`: the application's --size. `sizes`: units to record, ascending; empty: about 500 from one granule to the
 /// whole load, dense enough to interpolate. Sizes that exceed a device's memory are left out of its times. Throws

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/mpi/node_facts.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "policies/config.hpp"
+#include "policies/starpu/error.hpp"
+#include "policies/starpu/machine.hpp"
+
+using nlohmann::json;
+
+namespace apportion {
+
+namespace {
+
+constexpr const char* kDefaultPolicy = "plb-hec";
+constexpr const char* kAlone = "equal";  // one node: all units in one grant
+
+/// What two ranks do not agree on, or empty.
+std::string difference(const json& one, const json& other) {
+    for (const auto& [key, value] : one.items())
+        if (!other.contains(key) || other.at(key) != value)
+            return fmt::format("{} = {} on one and {} on the other", key, value.dump(),
+                               other.contains(key) ? other.at(key).dump() : "nothing");
+    return {};
+}
+
+/// What the others are to know of this rank.
+json own_facts(const World& world, const apportion_load_options* options, const json& arrays,
+               const std::string& problem) {
+    json mine{{"host", host_name()}, {"workers", starpu_worker_get_count()}};
+    json devices = json::array();
+    for (unsigned w = 0; w < starpu_worker_get_count(); ++w) {
+        char name[128] = "";
+        starpu_worker_get_name(static_cast<int>(w), name, sizeof name);
+        devices.push_back(name);
+    }
+    mine["devices"] = devices;
+    mine["policy"] = world.size() == 1 ? std::string(kAlone) : nodes_option().value_or(kDefaultPolicy);
+    mine["load"] = {{"version", APPORTION_VERSION}, {"arrays", arrays}};
+    if (problem.empty()) {
+        const std::string name = load_name(*options);
+        mine["load"]["name"] = name;
+        mine["load"]["profile"] = options->profile ? options->profile : name;
+        mine["load"]["units"] = options->units;
+        mine["load"]["granularity"] = std::max<std::uint64_t>(1, options->granularity);
+    }
+    mine["problem"] = problem;
+    return mine;
+}
+
+}  // namespace
+
+std::string load_name(const apportion_load_options& options) {
+    return options.name ? options.name : options.codelet->name ? options.codelet->name : "load";
+}
+
+const PolicyEntry& outer_policy(const std::string& name) {
+    if (const PolicyEntry* entry = find_policy(name)) return *entry;
+    throw ApiError(EINVAL, fmt::format("this version of Apportion has no policy '{}', which rank 0 takes by "
+                                       "APPORTION_NODES; start the same version on all ranks",
+                                       name));
+}
+
+NodeFacts gather_facts(const World& world, const apportion_load_options* options, const json& arrays,
+                       const std::string& problem) {
+    const json mine = own_facts(world, options, arrays, problem);
+    std::vector<json> ranks;
+    for (const std::string& text : world.gather(mine.dump(-1, ' ', false, json::error_handler_t::replace)))
+        ranks.push_back(json::parse(text));
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+        if (const std::string its = ranks[r].at("problem"); !its.empty())
+            throw ApiError(EINVAL, r == 0 ? its : fmt::format("rank {}: {}", r, its));
+    for (std::size_t r = 1; r < ranks.size(); ++r)
+        if (const std::string what = difference(ranks[0].at("load"), ranks[r].at("load")); !what.empty())
+            throw ApiError(EINVAL,
+                           fmt::format("ranks 0 and {} do not run the same load: {}; start all ranks with the same "
+                                       "program and the same command line",
+                                       r, what));
+    NodeFacts facts;
+    facts.policy = ranks[0].at("policy");
+    std::map<json, int> kinds;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        Processor node;
+        node.name = fmt::format("node {} ({})", r, ranks[r].at("host").get<std::string>());
+        node.kind = kinds.emplace(ranks[r].at("devices"), static_cast<int>(kinds.size())).first->second;
+        node.own_memory = true;  // so that a second grant is there when the first is computed
+        facts.nodes.push_back(node);
+        facts.workers += ranks[r].at("workers").get<std::int64_t>();
+    }
+    return facts;
+}
+
+}  // namespace apportion

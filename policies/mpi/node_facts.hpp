@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What ranks tell each other before a load over nodes is made: who they are, and that they make the same load.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/mpi/world.hpp"
+#include "policies/policy.hpp"
+#include "policies/starpu/apportion.h"
+
+namespace apportion {
+
+struct NodeFacts {
+    std::string policy;            ///< the outer one, of rank 0
+    std::vector<Processor> nodes;  ///< as the outer policy sees them
+    std::int64_t workers = 0;      ///< of all nodes
+};
+
+/// The load's name: that of the options, or of their codelet.
+std::string load_name(const apportion_load_options& options);
+
+/// The outer policy that rank 0 takes. Throws ApiError where this rank does not know it.
+const PolicyEntry& outer_policy(const std::string& name);
+
+/// Collective. Throws ApiError, the same on all ranks, when one of them has a `problem`, or when `options` or what is
+/// said of the `arrays` are not the same on all. `options` may be NULL where there is a problem.
+NodeFacts gather_facts(const World& world, const apportion_load_options* options, const nlohmann::json& arrays,
+                       const std::string& problem);
+
+}  // namespace apportion

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/node_shares.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace apportion {
+
+namespace {
+
+/// In whole granules, but for the load's last units.
+std::vector<Units> whole(std::span<const double> shares, const LoadDescription& load) {
+    std::vector<Units> units = whole_shares(shares, load.granularity);
+    Units over = -load.units;
+    for (const Units its : units) over += its;
+    for (auto last = units.rbegin(); over > 0 && last != units.rend(); ++last) {
+        const Units cut = std::min(over, *last);
+        *last -= cut;
+        over -= cut;
+    }
+    return units;
+}
+
+std::vector<Units> equal_shares(const LoadDescription& load) {
+    const double share = static_cast<double>(load.units) / static_cast<double>(load.processors.size());
+    return whole(std::vector<double>(load.processors.size(), share), load);
+}
+
+}  // namespace
+
+NodeShares::NodeShares(const LoadDescription& load, std::vector<Units> first, bool fixed)
+    : load_(load),
+      fixed_(fixed),
+      ranges_(first.empty() ? equal_shares(load) : std::move(first)),
+      models_(load.processors.size()) {
+    load_.links.clear();  // a move costs what most_moved() says
+    load_.data_stay = true;
+    load_.run = 1;
+}
+
+bool NodeShares::run_ended(std::span<const double> seconds) {
+    const std::vector<Units> units = ranges_.shares();
+    const std::vector<double> shares(units.begin(), units.end());
+    for (std::size_t node = 0; node < models_.size(); ++node)
+        if (units[node] > 0) models_[node].add({shares[node], seconds[node]});
+    ++load_.run;
+    predicted_s_ = *std::ranges::max_element(seconds);
+    if (fixed_ || (load_.runs_expected > 0 && load_.run > load_.runs_expected)) return false;
+    const Redistribution decision = rebalancer_.decide(load_, shares, seconds, [this](std::size_t node, double its) {
+        const auto& function = models_[node].function();
+        return function ? function->seconds(its) : std::numeric_limits<double>::infinity();
+    });
+    if (!decision.worthwhile) return false;
+    OwnedRanges ranges(whole(decision.shares, load_));
+    const double gain_s = (predicted_s_ - decision.run_s) * runs_to_come(load_);
+    if (ranges == ranges_ || gain_s <= seconds_per_moved_unit_ * static_cast<double>(most_moved(ranges_, ranges)))
+        return false;
+    ranges_ = std::move(ranges);
+    predicted_s_ = decision.run_s;
+    ++moves_;
+    return true;
+}
+
+}  // namespace apportion

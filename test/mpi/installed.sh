@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# installed.sh BUILD_FOLDER PREFIX SOURCE_FOLDER: installs, and compiles the example of docs/several-nodes.md with what was
+# installed, by pkg-config and by CMake, and runs it on two nodes. What was installed lies over the prefix in a mount
+# namespace of its own, in which the build folder and the sources are empty.
+set -euo pipefail
+fail() {
+    echo "$1"
+    exit 1
+}
+
+# The second part, in the namespace.
+if [ "$1" = --inside ]; then
+    prefix=$2 run_nodes=$3
+    . "$run_nodes"
+    unset LD_LIBRARY_PATH
+    mpicc -Wall -Wextra -pedantic heat_over_nodes.c $(pkg-config --cflags --libs apportion-mpi) -o heat >output 2>&1 ||
+        fail "mpicc: $(cat output)"
+    [ ! -s output ] || fail "the compiler warns: $(head -5 output)"
+    ! ldd heat | grep 'not found' || fail "libraries are missing"
+    ldd heat | grep -q "$prefix/.*libapportion-mpi" || fail "another library: $(ldd heat)"
+    nodes -np 2 ./heat >output 2>&1 || fail "the example: $(cat output)"
+    grep -q '^2 nodes, .* 0 points wrong$' output || fail "$(cat output)"
+    [ -e "$(pkg-config --variable=sched_lib apportion-mpi)" ] || fail "there is no plug-in at $(pkg-config --variable=sched_lib apportion-mpi)"
+    if command -v cmake >/dev/null; then
+        cmake -S . -B cmake-build -DCMAKE_C_COMPILER=mpicc >output 2>&1 && cmake --build cmake-build >output 2>&1 ||
+            fail "cmake: $(tail -20 output)"
+        nodes -np 2 cmake-build/heat >output 2>&1 || fail "built by CMake: $(cat output)"
+    fi
+    exit 0
+fi
+
+build=$1 prefix=$2 source=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/installed" "$folder/user"
+DESTDIR=$folder/installed meson install -C "$build" --no-rebuild --quiet
+installed=$folder/installed$prefix
+for file in apportion_mpi.h apportion.h apportion-mpi.pc apportion-mpiConfig.cmake; do
+    [ -n "$(find "$installed" -name $file)" ] || fail "$file is not installed"
+done
+pc=$(dirname "$(find "$installed" -name apportion-mpi.pc)")
+cp "$source/docs/examples/heat_over_nodes.c" "$source/test/mpi/run_nodes.sh" "$0" "$folder/user/"
+cat >"$folder/user/CMakeLists.txt" <<'END_OF_CMAKE'
+cmake_minimum_required(VERSION 3.18)
+project(heat C)
+find_package(apportion-mpi 0.1 REQUIRED)
+add_executable(heat heat_over_nodes.c)
+target_compile_options(heat PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(heat apportion::apportion-mpi)
+END_OF_CMAKE
+name_space=(unshare --mount)
+[ "$(id -u)" = 0 ] || name_space=(unshare --mount --map-root-user)
+# shellcheck disable=SC2016
+enter='set -e; installed=$1 prefix=$2; shift 2
+mount -t overlay overlay -o lowerdir="$installed:$prefix" "$prefix"
+while [ "$1" != -- ]; do mount -t tmpfs tmpfs "$1"; shift; done; shift
+exec "$@"'
+"${name_space[@]}" sh -c "$enter" sh "$installed" "$prefix" -- true 2>/dev/null || {
+    echo "no mount namespace can be had here: what was installed is not run"
+    exit 77
+}
+cd "$folder/user"
+PKG_CONFIG_PATH=$prefix${pc#"$installed"} "${name_space[@]}" sh -c "$enter" sh "$installed" "$prefix" "$build" "$source" -- \
+    "$folder/user/installed.sh" --inside "$prefix" "$folder/user/run_nodes.sh"

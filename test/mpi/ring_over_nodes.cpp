@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A user's iteration on distributed data: each point of a ring becomes the sum of itself, both neighbours and the
+// numbers that belong to it (as many as its number modulo 3), modulo a prime. ring_over_nodes UNITS [CASE RANK]: what
+// goes wrong, or is slow, on that rank. Status 0 when rank 0's result is right; prints nodes, iterations and how often
+// units moved.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/mpi/apportion_mpi.h"
+#include "policies/starpu/apportion.hpp"
+
+namespace {
+
+using Number = std::int64_t;
+constexpr Number kPrime = 1'000'003;
+constexpr int kIterations = 12;
+
+struct Ring {
+    std::size_t units = 0;
+    std::vector<Number> from, to;  ///< with a copy of the last point before the first one, and of the first behind
+    std::vector<Number> own;       ///< numbers of the points
+    std::vector<std::int64_t> starts;
+    std::string what;
+    int rank = -1;  ///< on which that happens
+    int iteration = 0;
+};
+
+Ring ring;
+
+bool here(const char* what) { return apportion_mpi_rank() == ring.rank && ring.what == what; }
+
+void compute(void* buffers[], void*) {
+    if (here("fails") && ring.iteration == 2) {
+        apportion_block_failed("the test wants it");
+        return;
+    }
+    if (here("hangs") && ring.iteration == 2) raise(SIGSTOP);
+    const std::size_t units = STARPU_VECTOR_GET_NX(buffers[1]);
+    const auto* from = reinterpret_cast<const Number*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+    auto* to = reinterpret_cast<Number*>(STARPU_VECTOR_GET_PTR(buffers[1]));
+    const auto* own = reinterpret_cast<const Number*>(STARPU_VECTOR_GET_PTR(buffers[2]));
+    const auto* starts = reinterpret_cast<const std::int64_t*>(STARPU_VECTOR_GET_PTR(buffers[3]));
+    usleep(static_cast<useconds_t>((here("slow") ? 1000 : 100) * units));
+    for (std::size_t i = 0; i < units; ++i) {
+        to[i] = from[i] + from[i + 1] + from[i + 2];
+        for (std::int64_t k = starts[i]; k < starts[i + 1]; ++k) to[i] += own[k - starts[0]];
+        to[i] %= kPrime;
+    }
+}
+
+int fill(starpu_task* task, apportion_block* block, void*) {
+    const std::size_t first = block->first, units = block->units;
+    const std::int64_t begin = ring.starts[first], numbers = ring.starts[first + units] - begin;
+    task->handles[0] = apportion_block_vector(block, STARPU_R, &ring.from[first], units + 2, sizeof(Number));
+    task->handles[1] = apportion_block_vector(block, STARPU_W, &ring.to[first + 1], units, sizeof(Number));
+    // Of units without numbers one that is not theirs, as a handle has one at least.
+    task->handles[2] =
+        apportion_block_vector(block, STARPU_R, &ring.own[static_cast<std::size_t>(begin)],
+                               static_cast<std::size_t>(std::max<std::int64_t>(1, numbers)), sizeof(Number));
+    task->handles[3] = apportion_block_vector(block, STARPU_R, &ring.starts[first], units + 1, sizeof(std::int64_t));
+    return 0;
+}
+
+/// The same on one thread.
+std::vector<Number> reference() {
+    std::vector<Number> from(ring.units), to(ring.units);
+    for (std::size_t i = 0; i < ring.units; ++i) from[i] = static_cast<Number>(i * i);
+    for (int k = 0; k < kIterations; ++k) {
+        for (std::size_t i = 0; i < ring.units; ++i) {
+            to[i] = from[(i + ring.units - 1) % ring.units] + from[i] + from[(i + 1) % ring.units];
+            for (std::int64_t j = ring.starts[i]; j < ring.starts[i + 1]; ++j) to[i] += 7 * j;
+            to[i] %= kPrime;
+        }
+        from.swap(to);
+    }
+    return from;
+}
+
+std::vector<apportion_mpi_distributed> arrays() {
+    return {{&ring.from[1], sizeof(Number), nullptr, 1, 1, STARPU_RW},
+            {ring.own.data(), sizeof(Number), ring.starts.data(), 0, 0, STARPU_R}};
+}
+
+int complain() {
+    if (apportion_mpi_rank() == 0) std::fprintf(stderr, "ring_over_nodes: %s\n", apportion_mpi_error());
+    return 2;
+}
+
+/// 0: right.
+int run(apportion_mpi_iteration* iteration) {
+    for (ring.iteration = 0; ring.iteration < kIterations; ++ring.iteration) {
+        if (apportion_mpi_iteration_run(iteration) != 0) return complain();
+        ring.from.swap(ring.to);
+        const auto all = arrays();
+        if (apportion_mpi_iteration_exchange(iteration, all.data(), 2) != 0) return complain();
+        std::uint64_t first = 0, units = 0;
+        apportion_mpi_iteration_range(iteration, &first, &units);
+        double largest[] = {static_cast<double>(first + units), here("nan") ? NAN : 1.0};
+        if (apportion_mpi_largest(largest, 2) != 0) return complain();
+        if (largest[0] != static_cast<double>(ring.units) || std::isnan(largest[1]) != (ring.what == "nan"))
+            return std::fprintf(stderr, "ring_over_nodes: the largest are %g and %g\n", largest[0], largest[1]), 1;
+    }
+    const auto all = arrays();
+    if (apportion_mpi_iteration_collect(iteration, all.data(), 2) != 0) return complain();
+    if (apportion_mpi_rank() != 0) return 0;
+    const std::vector<Number> expected = reference();
+    for (std::size_t i = 0; i < ring.units; ++i)
+        if (ring.from[i + 1] != expected[i]) return std::fprintf(stderr, "ring_over_nodes: point %zu is wrong\n", i), 1;
+    const auto report = nlohmann::json::parse(apportion_mpi_iteration_report(iteration));
+    std::size_t units = 0;
+    for (const auto& node : report.at("processors")) units += node.at("units").get<std::size_t>();
+    if (units != ring.units) return std::fprintf(stderr, "ring_over_nodes: %zu units counted\n", units), 1;
+    std::printf("%zu nodes, %zu reports, %d iterations, moved %d times\n", report.at("processors").size(),
+                report.at("nodes").size(), kIterations, report.value("rebalances", -1));
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (apportion_mpi_init(nullptr) != 0) {
+        const int status = complain();
+        apportion_mpi_shutdown();
+        return status;
+    }
+    ring.units = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100;
+    ring.what = argc > 2 ? argv[2] : "";
+    ring.rank = argc > 3 ? std::atoi(argv[3]) : -1;
+    if (here("differs")) ++ring.units;
+    ring.from.assign(ring.units + 2, -1);
+    ring.to.assign(ring.units + 2, -1);
+    ring.starts.assign(1, 0);
+    for (std::size_t i = 0; i < ring.units; ++i) ring.starts.push_back(ring.starts.back() + static_cast<int>(i % 3));
+    ring.own.assign(static_cast<std::size_t>(ring.starts.back()) + 1, -1);
+    if (apportion_mpi_rank() == 0) {
+        for (std::size_t i = 0; i < ring.units; ++i) ring.from[i + 1] = static_cast<Number>(i * i);
+        for (std::size_t k = 0; k + 1 < ring.own.size(); ++k) ring.own[k] = static_cast<Number>(7 * k);
+    }
+
+    starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    if (!here("unable")) codelet.cpu_funcs[0] = compute;
+    codelet.nbuffers = 4;
+    for (int k = 0; k < 4; ++k) codelet.modes[k] = k == 1 ? STARPU_W : STARPU_R;
+    codelet.name = "ring";
+    apportion::LoadOptions options("ring", ring.units, codelet, fill);
+    options.runs = kIterations;
+    auto all = arrays();
+    if (here("null")) all[1].data = nullptr;
+    if (here("halo")) all[0].halo = 2;
+    apportion_mpi_iteration* iteration = apportion_mpi_iteration_create(&options, all.data(), 2);
+    const int status = iteration ? run(iteration) : complain();
+    apportion_mpi_iteration_destroy(iteration);
+    apportion_mpi_shutdown();
+    return status;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/node_shares.hpp"
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+LoadDescription load_of(Units units, std::size_t nodes, int runs) {
+    LoadDescription load;
+    load.units = units;
+    load.runs_expected = runs;
+    load.processors.resize(nodes);
+    return load;
+}
+
+/// Runs of nodes with these units a second; the makespan of the last one.
+double run(NodeShares& shares, const std::vector<double>& speeds, int runs) {
+    double longest_s = 0;
+    for (int k = 0; k < runs; ++k) {
+        std::vector<double> seconds;
+        for (std::size_t node = 0; node < speeds.size(); ++node)
+            seconds.push_back(static_cast<double>(shares.ranges().shares()[node]) / speeds[node]);
+        longest_s = *std::ranges::max_element(seconds);
+        shares.run_ended(seconds);
+    }
+    return longest_s;
+}
+
+}  // namespace
+
+TEST_CASE("shares are equal at first, in whole granules, and cover the load") {
+    LoadDescription load = load_of(103, 4, 10);
+    load.granularity = 10;
+    const std::vector<Units> shares = NodeShares(load, {}, false).ranges().shares();
+    Units sum = 0;
+    for (std::size_t node = 0; node < shares.size(); ++node) {
+        sum += shares[node];
+        CHECK((shares[node] % 10 == 0 || shares[node] % 10 == 3));
+    }
+    CHECK(sum == 103);
+    CHECK(NodeShares(load_of(2, 4, 10), {}, false).ranges().units() == 2);
+}
+
+TEST_CASE("shares follow what nodes take") {
+    NodeShares shares(load_of(1000, 3, 20), {}, false);
+    CHECK(run(shares, {1, 4, 5}, 20) < 1.05 * 1000 / 10);
+    CHECK(shares.moves() <= 3);
+}
+
+TEST_CASE("a node that becomes slower gets less") {
+    NodeShares shares(load_of(9000, 3, 60), {}, false);
+    run(shares, {1, 1, 1}, 20);
+    CHECK(shares.moves() == 0);
+    CHECK(run(shares, {1, 1, 1.0 / 3}, 20) < 1.05 * 9000 / (2 + 1.0 / 3));
+    CHECK(run(shares, {1, 1, 1.0 / 20}, 20) < 1.1 * 9000 / 2.05);
+}
+
+TEST_CASE("what does not pay is not moved") {
+    NodeShares dear(load_of(1000, 2, 5), {}, false);
+    dear.set_seconds_per_moved_unit(100);
+    run(dear, {1, 3}, 5);
+    CHECK(dear.moves() == 0);
+    NodeShares fixed(load_of(1000, 2, 100), {}, true);
+    run(fixed, {1, 3}, 100);
+    CHECK(fixed.ranges().shares() == std::vector<Units>{500, 500});
+    NodeShares last(load_of(1000, 2, 1), {}, false);
+    run(last, {1, 3}, 1);
+    CHECK(last.moves() == 0);
+}
+
+TEST_CASE("the first shares may be planned") {
+    NodeShares shares(load_of(100, 2, 10), {30, 70}, false);
+    CHECK(shares.ranges().shares() == std::vector<Units>{30, 70});
+    run(shares, {3, 7}, 10);
+    CHECK(shares.moves() == 0);
+}
