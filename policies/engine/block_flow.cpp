@@ -11,6 +11,7 @@ namespace apportion {
 namespace {
 constexpr std::size_t kBlocksInFlight = 1;
 constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
+constexpr int kHalvings = 20;
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
 
@@ -37,7 +38,7 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<cons
 Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
     const Block block{next_id_++, processor, range.first, range.units, piece_of};
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
-    flights_[block.id] = {processor, piece_of, piece_of != kNone};
+    flights_[block.id] = {processor, piece_of};
     return block;
 }
 
@@ -60,7 +61,7 @@ std::size_t BlockFlow::depth(int processor) const {
 void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
     const auto& blocks = lane(processor).blocks;
     for (const BlockInFlight& block : blocks)
-        if (retakes_.contains(block.id)) return;  // it may be lost soon
+        if (flights_.at(block.id).taken > 0) return;  // it may be lost soon
     while (remaining() > 0 && !lane(processor).fenced && blocks.size() < depth) {
         const Units room_units = room(processor);
         if (room_units < load_.granularity) break;
@@ -112,16 +113,15 @@ BlockInFlight* BlockFlow::find(std::int64_t id) {
     return &*std::ranges::find(lane(flight->second.processor).blocks, id, &BlockInFlight::id);
 }
 
-BlockFlow::Flight BlockFlow::take_out(std::int64_t id, BlockInFlight& block) {
-    block = *find(id);
-    const Flight flight = flights_.extract(id).mapped();
+std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id) {
+    const BlockInFlight block = *find(id);
+    Flight flight = flights_.extract(id).mapped();
     std::erase_if(lane(flight.processor).blocks, [id](const BlockInFlight& its) { return its.id == id; });
-    return flight;
+    return {std::move(flight), block};
 }
 
 std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s) {
-    BlockInFlight block;
-    const Flight flight = take_out(id, block);
+    auto [flight, block] = take_out(id);
     Lane& its = lane(flight.processor);
     if (recovery_)
         recovery_->finished(flight.processor, block.units, end_s - start_s,
@@ -129,10 +129,10 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     const FinishedBlock record{
         id, flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s, end_s, busy_s};
     its.last_end_s = std::max(its.last_end_s, end_s);
-    if (!flight.again) {
-        drop_pieces(id);
+    if (flight.piece_of == kNone) {
+        drop_pieces(flight);
         policy_.block_finished(record);
-    } else if (flight.piece_of != kNone) {
+    } else if (wanted_by(id, flight)) {
         piece_computed(flight.piece_of, block.units);
     }
     std::vector<Block> out;
@@ -142,39 +142,40 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     return out;
 }
 
-/// A block has ended, by itself or as far as the flow is concerned: what others computed of it is not needed.
-void BlockFlow::drop_pieces(std::int64_t late) {
-    const auto retake = retakes_.find(late);
-    if (retake == retakes_.end()) return;
-    for (const std::int64_t piece : retake->second.pieces) {
-        decisions_.dropped.push_back(piece);
-        if (const auto flight = flights_.find(piece); flight != flights_.end()) flight->second.piece_of = kNone;
-    }
-    retakes_.erase(retake);
+/// The late block that still waits for this piece, or null.
+BlockFlow::Flight* BlockFlow::wanted_by(std::int64_t piece, const Flight& flight) {
+    const auto late = flights_.find(flight.piece_of);
+    const bool waits = late != flights_.end() && std::ranges::count(late->second.pieces, piece) > 0;
+    return waits ? &late->second : nullptr;
+}
+
+/// What others computed of it is not needed.
+void BlockFlow::drop_pieces(Flight& late) {
+    decisions_.dropped.insert(decisions_.dropped.end(), late.pieces.begin(), late.pieces.end());
+    late.pieces.clear();
+    late.taken = late.computed = 0;
 }
 
 /// When it was the last one, the late block is taken over.
 void BlockFlow::piece_computed(std::int64_t late, Units units) {
-    Retake& retake = retakes_.at(late);
-    if ((retake.computed += units) < find(late)->units) return;
-    decisions_.counted.insert(decisions_.counted.end(), retake.pieces.begin(), retake.pieces.end());
-    retakes_.erase(late);
-    BlockInFlight taken_over;
-    const int processor = take_out(late, taken_over).processor;
+    if ((flights_.at(late).computed += units) < find(late)->units) return;
+    const Flight taken_over = take_out(late).first;
+    decisions_.counted.insert(decisions_.counted.end(), taken_over.pieces.begin(), taken_over.pieces.end());
     decisions_.given_up.push_back(late);
-    lose(processor);
+    // Who has finished nothing is as slow as ever, for all that is known.
+    if (recovery_->known(taken_over.processor)) decisions_.lost.push_back(taken_over.processor);
+    lose(taken_over.processor);
 }
 
 void BlockFlow::give_back(std::int64_t id) {
-    BlockInFlight block;
-    const Flight flight = take_out(id, block);
-    drop_pieces(id);
-    if (flight.piece_of != kNone) {
-        // A gap in what was computed again: all of it is dropped, and perhaps begun once more.
-        std::erase(retakes_.at(flight.piece_of).pieces, id);
-        drop_pieces(flight.piece_of);
-    } else if (!flight.again) {
+    auto [flight, block] = take_out(id);
+    drop_pieces(flight);
+    if (flight.piece_of == kNone) {
         free_.add({block.first, block.units}, FreeUnits::kNobody);
+    } else if (Flight* late = wanted_by(id, flight)) {
+        // A gap in what was computed again: all of it is dropped, and perhaps begun once more.
+        std::erase(late->pieces, id);
+        drop_pieces(*late);
     }
 }
 
@@ -190,18 +191,8 @@ bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane
 
 // --- Recovery: the rule of recovery.hpp ---
 
-void BlockFlow::begins(std::int64_t id, double now_s) {
-    if (BlockInFlight* block = find(id); block && block->begun_s < 0) block->begun_s = now_s;
-}
-
-void BlockFlow::pauses(std::int64_t id) {
-    if (BlockInFlight* block = find(id)) block->begun_s = -1;
-}
-
-void BlockFlow::stood_still(double seconds) {
-    for (Lane& its : lanes_)
-        for (BlockInFlight& block : its.blocks)
-            if (block.begun_s >= 0) block.begun_s += seconds;
+void BlockFlow::begins(std::int64_t id, double begun_s) {
+    if (BlockInFlight* block = find(id)) block->begun_s = begun_s;
 }
 
 /// The block that the processor computes, as far as is known, or null.
@@ -215,27 +206,21 @@ double BlockFlow::begun_s(int processor) const {
     return std::max(running(processor)->begun_s, lane(processor).last_end_s);
 }
 
-/// When its running block is late, and when it stalls; infinite: nothing runs.
-double BlockFlow::late_at_s(int processor) const {
-    const BlockInFlight* block = running(processor);
-    return block ? begun_s(processor) + recovery_->late_after_s(processor, block->units) : kNever_s;
+double BlockFlow::should_run_s(int processor) const {
+    return recovery_->should_run_s(processor, running(processor)->units);
 }
 
-double BlockFlow::stalls_at_s(int processor) const {
+bool BlockFlow::is_late(int processor, double now_s) const {
     const BlockInFlight* block = running(processor);
-    return block ? begun_s(processor) + recovery_->stalled_after_s(processor, block->units) : kNever_s;
+    return block && now_s >= begun_s(processor) + recovery_->late_after_s(processor, block->units);
 }
 
 double BlockFlow::silent_at_s() const {
     double at_s = -kNever_s;
     for (int p = 0; p < processors(); ++p)
-        if (running(p)) at_s = std::max(at_s, stalls_at_s(p));
+        if (const BlockInFlight* block = running(p))
+            at_s = std::max(at_s, begun_s(p) + recovery_->stalled_after_s(p, block->units));
     return at_s;
-}
-
-/// Whether a processor has nothing to do, and none computes anything but blocks that stall.
-bool BlockFlow::all_others_wait(double now_s) const {
-    return now_s >= silent_at_s() && std::ranges::any_of(lanes_, &Lane::idle);
 }
 
 /// It gets nothing more, and all its blocks are for others.
@@ -248,11 +233,14 @@ void BlockFlow::lose(int processor) {
 }
 
 void BlockFlow::give_up_stalled(double now_s, bool ended) {
-    if (!ended && !all_others_wait(now_s)) return;
+    if (now_s < silent_at_s() || !(ended || std::ranges::any_of(lanes_, &Lane::idle))) return;
     for (int p = 0; p < processors(); ++p) {
+        const BlockInFlight* block = running(p);
         // How slow a processor is that has finished no block is not known: its block is waited for, unless others may
         // compute it.
-        if (now_s >= stalls_at_s(p) && (ended || recovery_->measured(p) || flights_.at(running(p)->id).yields)) lose(p);
+        if (!block || !(ended || recovery_->measured(p) || flights_.at(block->id).yields)) continue;
+        decisions_.lost.push_back(p);
+        lose(p);
     }
 }
 
@@ -261,66 +249,52 @@ bool BlockFlow::all_yield(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
-/// What of a late block is not computed again yet; 0: also where it may not be.
-Units BlockFlow::not_shared_out(const BlockInFlight& late) const {
-    const Flight& flight = flights_.at(late.id);
-    if (!flight.yields || flight.again) return 0;
-    const auto known = retakes_.find(late.id);
-    return late.units - (known == retakes_.end() ? 0 : known->second.taken);
-}
-
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0) return;
-    std::vector<int> able, late;
     for (int p = 0; p < processors(); ++p) {
-        const bool is_late = now_s >= late_at_s(p);
-        if (is_late && all_yield(p))
-            late.push_back(p);
-        else if (!is_late && !lane(p).fenced)
-            able.push_back(p);
-    }
-    for (const int p : late) {
-        const double late_s = recovery_->late_by_s(p, running(p)->units, now_s - begun_s(p));
+        if (!is_late(p, now_s) || !all_yield(p)) continue;
+        const double late_s = now_s - begun_s(p) - should_run_s(p);
         // What waits behind it as well.
-        for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(p).blocks))
-            if (not_shared_out(block) > 0) share_out(block, late_s, able, now_s, out);
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, late_s, now_s, out);
     }
 }
 
-/// In how many seconds the processor should have nothing more to do.
-double BlockFlow::free_in_s(int processor, double now_s) const {
-    double seconds = 0;
-    for (const BlockInFlight& block : lane(processor).blocks)
-        seconds += recovery_->whole(processor).at_most_s(block.units);
-    return running(processor) ? std::max(0.0, seconds - (now_s - begun_s(processor))) : seconds;
+/// How much of something else the processor ends in so many seconds; nothing, if it may be late itself.
+double BlockFlow::ends_within(int processor, double seconds, double now_s) const {
+    if (lane(processor).fenced || is_late(processor, now_s)) return 0;
+    const Pace& pace = recovery_->whole(processor);
+    double busy_s = 0;
+    for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
+    if (running(processor)) busy_s = std::max(0.0, busy_s - (now_s - begun_s(processor)));
+    return seconds >= busy_s ? static_cast<double>(pace.within(seconds - busy_s)) : 0;
 }
 
-/// Pieces of a block that is late by so much to those of the able that have nothing to do.
-void BlockFlow::share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
-                          std::vector<Block>& out) {
-    constexpr double kRounding = 1 + 1e-9;
-    const Units spare = not_shared_out(late), granularity = load_.granularity;
-    const auto has_time = [&](int p) {
-        return lane(p).idle() && recovery_->whole(p).within(late_s) >= std::min(spare, granularity);
+/// Pieces of a block that is late by so much to those that have nothing to do, in proportion to what they end in that
+/// time, or in a half of it, a quarter, ... if all that are not late end the whole block then.
+void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out) {
+    Flight& flight = flights_.at(late.id);
+    const Units spare = late.units - flight.taken, granularity = load_.granularity;
+    if (flight.piece_of != kNone || spare == 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
+    const auto all_end = [&](double seconds) {
+        double units = 0;
+        for (int p = 0; p < processors(); ++p) units += ends_within(p, seconds, now_s);
+        return units;
     };
-    if (std::ranges::none_of(able, has_time)) return;
-    std::vector<Recovery::Free> free;
-    for (const int p : able) free.push_back({p, free_in_s(p, now_s)});
-    const double seconds = std::min(late_s, recovery_->together_s(free, spare) * kRounding);
-    double all = 0;
-    for (const auto& [p, in_s] : free)
-        if (seconds >= in_s) all += static_cast<double>(recovery_->whole(p).within(seconds - in_s));
-    for (const int p : able) {
-        const Units left = not_shared_out(late), within = recovery_->whole(p).within(seconds);
-        const double part = static_cast<double>(spare) * static_cast<double>(within) / std::max(1.0, all);
-        const auto granules = static_cast<Units>(std::ceil(part / static_cast<double>(granularity)));
-        Units units = std::min({left, within, granules * granularity, room(p)});
+    double seconds = late_s;
+    for (int halvings = 0; halvings < kHalvings && all_end(seconds / 2) >= static_cast<double>(spare); ++halvings)
+        seconds /= 2;
+    const double part = static_cast<double>(spare) / std::max(all_end(seconds), static_cast<double>(spare));
+    for (int p = 0; p < processors(); ++p) {
+        if (!lane(p).idle()) continue;
+        const double within = ends_within(p, seconds, now_s),
+                     granules = std::ceil(within * part / static_cast<double>(granularity));
+        const Units left = late.units - flight.taken;
+        Units units = std::min({left, static_cast<Units>(within), static_cast<Units>(granules) * granularity, room(p)});
         if (units < left) units = units / granularity * granularity;  // the load may end in no whole granule
-        if (units == 0 || !lane(p).idle()) continue;
-        Retake& retake = retakes_[late.id];
-        retake.pieces.push_back(next_id_);
-        out.push_back(hand_out(p, {late.first + retake.taken, units}, late.id, now_s));
-        retake.taken += units;
+        if (units == 0) continue;
+        flight.pieces.push_back(next_id_);
+        out.push_back(hand_out(p, {late.first + flight.taken, units}, late.id, now_s));
+        flight.taken += units;
     }
 }
 
@@ -335,24 +309,22 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
 }
 
 double BlockFlow::next_look_s(double now_s, bool ended) const {
-    if (!recovery_) return kNever_s;
-    bool has_reason = ended;       // to look
     double smallest_s = kNever_s;  // piece, of those that could compute it
-    for (int p = 0; p < processors() && !ended; ++p) {
-        if (!lane(p).idle()) continue;
-        has_reason = true;
-        smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
-    }
-    double next_s = kNever_s;
-    if (has_reason && !ended && remaining() > 0) next_s = now_s + kUntilItBegins_s;  // it may be given something then
-    for (int p = 0; has_reason && p < processors(); ++p) {
+    for (int p = 0; recovery_ && p < processors(); ++p)
+        if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
+    const bool somebody_waits = std::ranges::any_of(lanes_, &Lane::idle);
+    if (!recovery_ || !(ended || somebody_waits)) return kNever_s;
+    double next_s = !ended && remaining() > 0 ? now_s + kUntilItBegins_s : kNever_s;  // it may be given something then
+    const auto look_at = [&](double at_s) {
+        if (at_s > now_s) next_s = std::min(next_s, at_s);
+    };
+    look_at(silent_at_s());
+    for (int p = 0; p < processors(); ++p) {
         const BlockInFlight* block = running(p);
-        if (!block && !lane(p).blocks.empty()) next_s = std::min(next_s, now_s + kUntilItBegins_s);
-        if (!block) continue;
-        if (stalls_at_s(p) > now_s) next_s = std::min(next_s, stalls_at_s(p));
-        const double again_s = begun_s(p) + recovery_->late_by_after_s(p, block->units, smallest_s);
-        const double late_s = std::max(late_at_s(p), again_s);
-        if (!ended && late_s > now_s && not_shared_out(*block) > 0) next_s = std::min(next_s, late_s);
+        if (!block && !lane(p).blocks.empty()) look_at(now_s + kUntilItBegins_s);
+        if (!block || ended || flights_.at(block->id).taken == block->units) continue;
+        const double until_late_s = recovery_->late_after_s(p, block->units);
+        if (all_yield(p)) look_at(begun_s(p) + std::max(until_late_s, should_run_s(p) + smallest_s));
     }
     return next_s;
 }

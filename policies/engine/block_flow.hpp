@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,6 +32,7 @@ struct Block {
 /// What the flow has decided on blocks, for its caller, which runs them.
 struct Decisions {
     std::vector<std::int64_t> given_up;  ///< do not count, whether they end or not; their processor gets nothing more
+    std::vector<int> lost;               ///< of these processors those that stall, or are slower than they were
     std::vector<std::int64_t> counted;   ///< pieces, all finished, of a block that was taken over
     std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, that do not count
 };
@@ -48,10 +48,9 @@ class BlockFlow final : public Progress {
     BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous = {},
               Recovery* recovery = nullptr);
 
-    /// The task of a block in flight begins, one of several has ended, and whether its results can be dropped although
-    /// it runs on.
-    void begins(std::int64_t id, double now_s);
-    void pauses(std::int64_t id);
+    /// The task of a block in flight runs since then (negative: none does), and its results can be dropped although it
+    /// runs on.
+    void begins(std::int64_t id, double begun_s);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
@@ -75,12 +74,8 @@ class BlockFlow final : public Progress {
     std::vector<Block> look(double now_s, bool ended = false);
     /// When to look next, if nothing happens before; infinite: no need.
     double next_look_s(double now_s, bool ended = false) const;
-    /// When the processor's running block stalls; infinite: nothing runs.
-    double stalls_at_s(int processor) const;
     /// From when on nothing is computed but blocks that stall, if nothing happens before.
     double silent_at_s() const;
-    /// Nothing ran for a while (the program was suspended): that makes no block late.
-    void stood_still(double seconds);
 
     /// What was decided since this was asked last.
     Decisions take_decisions() { return std::exchange(decisions_, {}); }
@@ -105,14 +100,11 @@ class BlockFlow final : public Progress {
     };
     struct Flight {
         int processor = 0;
-        std::int64_t piece_of = kNone;  ///< the late block that it is a piece of
-        bool again = false;             ///< it was handed out as a piece, which counts or is dropped
+        std::int64_t piece_of = kNone;  ///< the late block that it is a piece of, which may have ended meanwhile
         bool yields = false;
-    };
-    /// A late block whose units are computed again, from the first on.
-    struct Retake {
+        // Of a late block, whose units are computed again from the first on:
         Units taken = 0, computed = 0;
-        std::vector<std::int64_t> pieces;
+        std::vector<std::int64_t> pieces = {};
     };
     static constexpr std::int64_t kNone = -1;
 
@@ -125,23 +117,22 @@ class BlockFlow final : public Progress {
     void ask_idle(double now_s, std::vector<Block>& out);
     void rescue_from_stall(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);
-    Flight take_out(std::int64_t id, BlockInFlight& block);
+    std::pair<Flight, BlockInFlight> take_out(std::int64_t id);
+    Flight* wanted_by(std::int64_t piece, const Flight& flight);
     void piece_computed(std::int64_t late, Units units);
-    void drop_pieces(std::int64_t late);
+    void drop_pieces(Flight& late);
 
     // The rule of recovery.hpp.
     const BlockInFlight* running(int processor) const;
     double begun_s(int processor) const;
-    double late_at_s(int processor) const;
-    bool all_others_wait(double now_s) const;
+    double should_run_s(int processor) const;
+    bool is_late(int processor, double now_s) const;
     bool all_yield(int processor) const;
     void lose(int processor);
     void give_up_stalled(double now_s, bool ended);
     void compute_again(double now_s, std::vector<Block>& out);
-    void share_out(const BlockInFlight& late, double late_s, const std::vector<int>& able, double now_s,
-                   std::vector<Block>& out);
-    Units not_shared_out(const BlockInFlight& late) const;
-    double free_in_s(int processor, double now_s) const;
+    double ends_within(int processor, double seconds, double now_s) const;
+    void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);
 
     LoadDescription load_;
     Policy& policy_;
@@ -150,7 +141,6 @@ class BlockFlow final : public Progress {
     Decisions decisions_;
     std::vector<Lane> lanes_;
     std::unordered_map<std::int64_t, Flight> flights_;  ///< blocks in flight
-    std::map<std::int64_t, Retake> retakes_;            ///< by late block
     std::int64_t next_id_ = 0;
     int stalls_ = 0;
 };

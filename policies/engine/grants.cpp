@@ -24,10 +24,12 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
     for (const std::int64_t id : decisions.given_up) {
         const GrantRecord& grant = at(id);
         const double ran_s = now_s - std::max(grant.arrived_s, grant.given_s);
-        note_lost(grant.block.processor,
-                  fmt::format("units {} to {} not computed after {:.3g} s", grant.block.first,
-                              grant.block.first + grant.block.units - 1, ran_s),
-                  now_s);
+        if (std::ranges::count(decisions.lost, grant.block.processor) > 0)
+            note_lost(grant.block.processor,
+                      fmt::format("units {} to {} not computed after {:.3g} s", grant.block.first,
+                                  grant.block.first + grant.block.units - 1, ran_s),
+                      now_s);
+        all_answer_ = false;
         forget(id, orders);
     }
     for (const std::int64_t id : decisions.dropped) forget(id, orders);
@@ -119,6 +121,7 @@ Grants::Orders Grants::home(std::int64_t id, double now_s) {
 }
 
 void Grants::note_lost(int node, const std::string& reason, double now_s) {
+    all_answer_ = false;
     if (std::ranges::find(lost_, node, &LostNode::node) == lost_.end()) lost_.push_back({node, now_s, reason});
 }
 

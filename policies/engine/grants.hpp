@@ -77,6 +77,8 @@ class Grants {
 
     const std::vector<GrantRecord>& records() const { return records_; }
     const std::vector<LostNode>& lost_nodes() const { return lost_; }
+    /// Whether no node fails, or may still compute what others have computed meanwhile.
+    bool all_answer() const { return all_answer_; }
     int stalls() const { return flow_.stalls(); }
 
   private:
@@ -96,6 +98,7 @@ class Grants {
     std::vector<std::int64_t> deferred_;  ///< to be fetched when node 0 has ended what it computes there
     std::int64_t fetching_ = 0;
     std::vector<LostNode> lost_;
+    bool all_answer_ = true;
     std::string error_;
 };
 

@@ -2,35 +2,25 @@
 //
 // When a block is late, and when it is given up. The whole rule, which BlockFlow carries out:
 //
-//     A block should take at most what the last blocks of its processor tell, counted from when its task begins. It is
-//     late when it has run twice as long. When nothing is left to hand out, processors that have nothing to do compute
-//     units of late blocks again, in parts that should end together and no later than in as long as the block is late
-//     already. If the block ends first, they are dropped; if all its units are computed before, it is taken over, and
-//     its processor gets nothing more in this run. When all others have nothing to do, a block that has run
-//     APPORTION_STALL_FACTOR times as long as it should (and as 1.5 s) is given up: its units are handed out again.
+//  1. A block should take at most what the last blocks of its processor tell, counted from when its task begins; no
+//     time where nothing is known. It is late when it has run twice as long, and thought to end when it has run late
+//     for as long again.
+//  2. When nothing is left to hand out, whoever has nothing to do computes units of late blocks again, as many as it
+//     ends before that.
+//  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
+//     gets no more in this run: it is still busy.
+//  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
+//     and as 1.5 s, their processors are lost, and their units are handed out again.
+//  5. This is for blocks whose stores cannot reach the result. Others are waited for, or end the load with an error.
 //
-// A processor that has finished no block is judged by what was recorded or learnt of it before. Where that is nothing,
-// its first block may end at any time, and counts as late by the time that it has run: others compute it again once
-// that takes them no longer. Nobody who has finished no block stalls by its own times, as these may be those of another
-// problem, but by what all that have would need together.
-//
-// Only blocks whose stores cannot reach the result are taken over or given up. For all others the load waits, and if
-// they stall, it ends with an error.
-//
-// Results in a device's memory come home through its driver. When the device stalls, nobody computes anything, and a
-// block waits for such results, the load ends with an error as well, and waits for them no more.
-//
-// Why it does little harm: who computes again has nothing else to do and knows how long it takes; a block that is late
-// by d is thought to need d more (nothing is known of it but that), so a piece that takes at most d is no worse than
-// waiting; and noise makes healthy blocks late by a part of themselves, hardly ever to twice what the last few admit
-// (RESULTS.md has what it costs on random machines). Why twice: who waits as long as a thing should take pays at most
-// twice the best. (The idea is that of MapReduce's backup tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of
-// rDLB, Mohammed, Cavelan, Ciorba, 2019.)
+// Why it does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
+// late by d nothing else is known, so that a piece that takes at most d is no worse than waiting; and noise makes
+// healthy blocks late by a part of themselves, hardly ever to twice what the last few admit. Why twice: who waits as
+// long as a thing should take pays at most twice the best. (The idea is that of MapReduce's backup tasks, Dean and
+// Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan, Ciorba, 2019, which copies without such a judge.)
 #pragma once
 
 #include <deque>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -76,41 +66,33 @@ class Recovery {
 
     /// Whether anything is known of its times. (What others of its kind did tells nothing: cores of one kind for StarPU
     /// may be fast and slow ones.)
-    bool known(int processor) const { return kernel_[static_cast<std::size_t>(processor)].known(); }
+    bool known(int processor) const { return its(processor).kernel.known(); }
     /// Whether it has finished a block.
-    bool measured(int processor) const { return measured_[static_cast<std::size_t>(processor)]; }
+    bool measured(int processor) const { return its(processor).measured; }
+
     /// Seconds that the task of such a block should run at most, by its last blocks; 0: nothing is known.
     double should_run_s(int processor, Units units) const;
-    /// After how many seconds it is late, and after how many it stalls; infinite: no processor is known.
-    double late_after_s(int processor, Units units) const;
-    /// By how much it is late when it has run that long, and how long it has run when it is late by so much.
-    double late_by_s(int processor, Units units, double ran_s) const;
-    double late_by_after_s(int processor, Units units, double late_s) const;
+    double late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
+    /// Of who has finished no block (what is recorded may be of another problem) by who needs least for it.
     double stalled_after_s(int processor, Units units) const;
     /// What takes no time, such as an answer of a node, stalls after so many.
     double silence_s() const { return factor_ * kShortestStall_s; }
 
     /// What the processor itself needs for units that it computes again, with their transfer.
-    const Pace& whole(int processor) const { return whole_[static_cast<std::size_t>(processor)]; }
-    /// A processor that can begin with something else in so many seconds.
-    struct Free {
-        int processor = 0;
-        double in_s = 0;
-    };
-    /// Seconds in which these processors together get through that many units at the latest; infinite: never.
-    double together_s(const std::vector<Free>& processors, Units units) const;
+    const Pace& whole(int processor) const { return its(processor).whole; }
 
   private:
     static constexpr double kLate = 2;
     static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
-    double all_measured_s(Units units) const;
+    struct Its {
+        Pace kernel, whole{true};
+        bool measured = false;
+    };
+    const Its& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
 
     double factor_;
-    std::vector<Pace> kernel_, whole_;
-    std::vector<bool> measured_;
-    mutable std::optional<std::pair<Units, double>>
-        last_asked_;  ///< all_measured_s: asked for all first blocks in turn
+    std::vector<Its> processors_;
 };
 
 }  // namespace apportion

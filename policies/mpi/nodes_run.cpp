@@ -97,7 +97,7 @@ void apportion_mpi_load::run_as_home() {
     sentence_ = grants_->error();
     status_ = sentence_.empty() ? 0 : -EIO;
     if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
-    collects_ = sentence_.empty() && grants_->lost_nodes().empty();
+    collects_ = sentence_.empty() && grants_->all_answer();
     end_run();
 }
 

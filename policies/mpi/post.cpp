@@ -61,7 +61,7 @@ class Post::Box final : public Watched {
         events_.push_back(std::move(event));
         something_.notify_one();
     }
-    void look(double) noexcept override {
+    void look() noexcept override {
         const Lock lock(mutex_);
         alarm_us_ = std::numeric_limits<double>::infinity();
         something_.notify_one();

@@ -99,7 +99,7 @@ apportion_load::~apportion_load() {
         wait();
     } catch (const std::exception&) {  // the report could not be written: destruction reports no errors
     }
-    wait_for_stragglers();
+    wait_for_cancelled(false);
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
     learning_.save();
@@ -176,9 +176,11 @@ void apportion_load::make_run() {
         recovery_->recorded(description_.recorded.processors.empty() || description_.recorded.learnt
                                 ? description_.learnt  // each one's own
                                 : description_.recorded.processors);
+    std::erase_if(not_over_, [](const auto& run) { return !run->left_cancelled(); });
     const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
-                                      stragglers_};
+                                      not_over_};
     run_ = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
+    not_over_.push_back(run_);
     finished_ = false;
 }
 
@@ -208,19 +210,20 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}': results of an earlier submission are still on a device that "
                                               "hangs; submit it again when they have come",
                                               setup_.name));
-        if (const std::string who = stragglers_->dangerous_after_error(); !who.empty())
-            throw ApiError(
-                EBUSY,
-                fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
-                            "that has ended",
-                            setup_.name, who));
+        for (const auto& earlier : not_over_)
+            if (const std::string who = earlier->dangerous_after_error(); !who.empty())
+                throw ApiError(
+                    EBUSY,
+                    fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
+                                "that has ended",
+                                setup_.name, who));
         finish(lock);
         retired = take_retired();
         make_run();
         run = run_;
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    stragglers_->wait(true);
+    wait_for_cancelled(true);
     run->begin();
 }
 
@@ -301,26 +304,26 @@ void apportion_load::finish(const Lock&) {
                                      apportion::trace_option());
 }
 
-/// ... and for data on their way from devices that hung.
-void apportion_load::wait_for_stragglers() {
-    stragglers_->wait();
-    std::shared_ptr<apportion::Run> run;
+/// Or, where all are waited for, for data on their way from devices that hung as well.
+void apportion_load::wait_for_cancelled(bool only_in_main_memory) {
+    std::vector<std::shared_ptr<apportion::Run>> runs;
     {
         const Lock lock(mutex_);
-        run = run_;
+        runs = not_over_;
     }
-    if (run) run->wait_for_data_left_behind();
+    for (const auto& run : runs) run->wait_for_cancelled(only_in_main_memory);
+    if (!only_in_main_memory && !runs.empty()) runs.back()->wait_for_data_left_behind();
 }
 
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
-    stragglers_->leave_data_to(kept_);
+    for (const auto& run : not_over_) run->leave_cancelled_data_to(kept_);
     return kept_.take_retired();
 }
 
 void apportion_load::release_kept() {
     wait();
-    wait_for_stragglers();
+    wait_for_cancelled(false);
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);

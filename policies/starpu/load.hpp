@@ -47,7 +47,7 @@ struct apportion_load {
     apportion::RunRecord new_record() const;
     void make_run();
     void finish(const apportion::Lock& lock);
-    void wait_for_stragglers();
+    void wait_for_cancelled(bool only_in_main_memory);
     std::vector<starpu_data_handle_t> take_retired();
 
     apportion::LoadSetup setup_;
@@ -60,7 +60,6 @@ struct apportion_load {
     std::unique_ptr<apportion::Recovery> recovery_;
     std::vector<apportion::Block> previous_blocks_;
     apportion::KeptData kept_;
-    std::shared_ptr<apportion::Stragglers> stragglers_ = std::make_shared<apportion::Stragglers>(setup_);
 
     // Under the lock:
     mutable apportion::Mutex mutex_;
@@ -69,8 +68,9 @@ struct apportion_load {
     bool profile_looked_up_ = false, learning_begun_ = false;
     apportion::Learning learning_;
     int runs_ = 0;
-    std::shared_ptr<apportion::Run> run_;  ///< the last one; null: none yet
-    bool finished_ = true;                 ///< the last run is complete and its report is made
+    std::shared_ptr<apportion::Run> run_;                    ///< the last one; null: none yet
+    std::vector<std::shared_ptr<apportion::Run>> not_over_;  ///< that one and those that left cancelled blocks
+    bool finished_ = true;                                   ///< the last run is complete and its report is made
     double seconds_ = 0;
     std::string report_ = "{}";
 };

@@ -34,7 +34,7 @@ constexpr bool kSimulated = false;
 class Run::Bell final : public Watched {
   public:
     explicit Bell(std::shared_ptr<Run> run) : run_(std::move(run)) {}
-    void look(double overslept_s) noexcept override { run_->look(overslept_s); }
+    void look() noexcept override { run_->look(); }
 
   private:
     std::shared_ptr<Run> run_;
@@ -68,14 +68,19 @@ void Run::wait() {
     changed_.wait(lock, [&] { return !on_; });
 }
 
+bool Run::data_on_the_way() const {
+    return state_.kept.evacuating() ||
+           !std::ranges::all_of(blocks_, [](const auto& entry) { return entry.second->cancelled(); });
+}
+
 bool Run::left_data_behind() const {
     const Lock lock(mutex_);
-    return !on_ && (!blocks_.empty() || state_.kept.evacuating());
+    return !on_ && data_on_the_way();
 }
 
 void Run::wait_for_data_left_behind() {
     Lock lock(mutex_);
-    changed_.wait(lock, [&] { return on_ || (blocks_.empty() && !state_.kept.evacuating()); });
+    changed_.wait(lock, [&] { return on_ || !data_on_the_way(); });
 }
 
 void Run::begin() {
@@ -92,13 +97,16 @@ void Run::make_calls(Locked& on) {
     for (starpu_task* task : on.tasks) {
         // The block may be gone once the task is submitted, or given up before.
         auto* running = static_cast<RunningBlock*>(task->callback_arg);
+        const std::int64_t id = running->block.id;
         const int refused = starpu_task_submit(task);
         if (refused != 0) {
             task->destroy = 0;
             starpu_task_destroy(task);
             locked([&](Locked& next) { task_refused(*running, refused, next); });
-        } else {
-            state_.stragglers->submitted(*running);
+        } else if (any_cancelled_) {  // only now StarPU knows whose results to forget
+            locked([&](Locked& next) {
+                if (RunningBlock* still = find(id, next); still && still->cancelled()) forget_cancelled(*still, next);
+            });
         }
     }
     for (std::unique_ptr<Return>& what : on.returns) {
@@ -127,20 +135,28 @@ void Run::start(Locked& on) {
         for (const UnitRange range : std::exchange(early_, {})) start_blocks(equal_blocks(range, on), on);
         return;
     }
-    for (const Stragglers::Measured& late : state_.stragglers->take_measured()) {
-        if (state_.recovery) state_.recovery->finished(late.processor, late.units, late.busy_s, late.busy_s);
-        state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
+    std::set<int> busy;
+    for (const auto& run : state_.earlier) {
+        const Lock lock(run->mutex_);
+        for (const Measured& late : std::exchange(run->measured_, {})) {
+            if (state_.recovery) state_.recovery->finished(late.processor, late.units, late.busy_s, late.busy_s);
+            state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
+        }
+        for (const auto& [id, block] : run->blocks_) busy.insert(block->block.processor);
     }
     flow_ = decided(
         [&] {
             return std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
         },
         on);
-    const std::vector<int> busy = state_.stragglers->processors();
-    const std::set<int> left_out(busy.begin(), busy.end());
-    for (const int p : left_out)
-        if (left_out.size() < setup_.workers.size())
-            lose(p, "it still computes units of an earlier submission that were given up", on);
+    for (const int p : busy) {
+        if (busy.size() == setup_.workers.size()) break;
+        const char* const why = "it still computes units of an earlier submission that were given up";
+        if (state_.recovery->known(p))
+            lose(p, why, on);
+        else  // for all that is known it is as slow as ever
+            flow_->fence(p);
+    }
     go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
     for (const UnitRange range : std::exchange(early_, {}))
         go_on(decided([&] { return flow_->add(range, now_s()); }, on), on);
@@ -217,8 +233,9 @@ void Run::bring_application_data_home(Locked& on) {
 void Run::check_complete(Locked& on) {
     if (!bell_ || completing_ || uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
-    const bool computing = std::ranges::any_of(blocks_, [](const auto& entry) { return entry.second->tasks_left > 0; });
-    const bool moving = !blocks_.empty() || state_.kept.evacuating() || returns_left_ > 0;
+    const bool computing = std::ranges::any_of(
+        blocks_, [](const auto& entry) { return entry.second->tasks_left > 0 && !entry.second->cancelled(); });
+    const bool moving = data_on_the_way() || returns_left_ > 0;
     if (computing || (moving && !data_hang_)) {
         if (error_ != 0 && flow_) set_alarm(on);
         return;
@@ -251,6 +268,7 @@ void Run::complete() {
         record_.note += "no thread could be had for the watch: late blocks were seen late or not at all";
     }
     bell = std::move(bell_);
+    state_.earlier.clear();
     on_ = false;
     changed_.notify_all();
 }

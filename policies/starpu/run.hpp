@@ -15,9 +15,10 @@
 //
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
 //  - running, until its tasks have ended;
-//  - taken over or given up: it does not count, although its tasks still run. Nothing waits for them but the load's
-//    destruction. Only blocks in a device's own memory: their results are invalidated as the tasks end, so that StarPU
-//    never writes them home. Tasks that have not begun are skipped;
+//  - cancelled: taken over or given up. It does not count, although its tasks still run. Nothing waits for them but the
+//    load's destruction; the run keeps the block until then, and a later run leaves its processor out. Only blocks in a
+//    device's own memory: their results are invalidated as the tasks end, so that StarPU never writes them home. Tasks
+//    that have not begun are skipped;
 //  - lost: its codelet says that it could not be computed.
 // Pieces of late blocks that CPU workers compute are written apart from the application's memory until they count. So
 // no task that runs on after the run's end can store anything where a result is.
@@ -44,7 +45,6 @@
 #include "policies/starpu/mutex.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/running_block.hpp"
-#include "policies/starpu/stragglers.hpp"
 #include "policies/starpu/watch.hpp"
 
 namespace apportion {
@@ -57,7 +57,7 @@ class Run final : public std::enable_shared_from_this<Run> {
         Recovery* recovery = nullptr;  ///< null: every block is waited for
         KeptData& kept;
         std::vector<Block>& previous_blocks;
-        std::shared_ptr<Stragglers> stragglers;
+        std::vector<std::shared_ptr<Run>> earlier;  ///< runs that left cancelled blocks; until this one is complete
     };
 
     Run(const LoadSetup& setup, const LoadDescription& description, const State& state, RunRecord record);
@@ -76,6 +76,15 @@ class Run final : public std::enable_shared_from_this<Run> {
     /// for: a device hangs. Until it is there, nothing else may touch the load's kept data.
     bool left_data_behind() const;
     void wait_for_data_left_behind();
+
+    /// Whether StarPU still has tasks of blocks that were taken over or given up, or something is to be learnt or taken
+    /// from such.
+    bool left_cancelled() const;
+    /// After an error: such a block that may store in main memory, or has results of an earlier run that no other
+    /// memory has, in words; empty: none.
+    std::string dangerous_after_error() const;
+    void wait_for_cancelled(bool only_in_main_memory = false);
+    void leave_cancelled_data_to(KeptData& kept);
 
     /// After its end: 0 or the negative error number that ended it, and the sentence.
     int error() const { return error_; }
@@ -113,6 +122,11 @@ class Run final : public std::enable_shared_from_this<Run> {
         bool completed = false;
     };
     class Bell;
+    struct Measured {
+        int processor = 0;
+        Units units = 0;
+        double busy_s = 0;
+    };
 
     /// Runs `change(Locked&)` under the lock; exceptions end the run with an error. Then makes the collected calls.
     template <class Change>
@@ -140,14 +154,16 @@ class Run final : public std::enable_shared_from_this<Run> {
     void next_blocks(RunningBlock& running, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
     void returned(const Return& what, Locked& on);
+    void settle(RunningBlock& running, Locked& on);
     void block_done(RunningBlock& running, Locked& on);
     void discard(RunningBlock& running, Locked& on);
     void fail(int error, const std::string& sentence, Locked& on);
     void drop_what_waits(Locked& on);
     void bring_application_data_home(Locked& on);
+    bool data_on_the_way() const;
     void check_complete(Locked& on);
     RunningBlock* find(std::int64_t block, Locked& on);
-    double begun_s(std::int64_t block, Locked& on) const;
+    double begun_s(const RunningBlock& running, Locked& on) const;
     BlockRecord& record_of(std::int64_t block, Locked& on) {
         (void)on;
         return record_.blocks[static_cast<std::size_t>(block)];
@@ -159,9 +175,16 @@ class Run final : public std::enable_shared_from_this<Run> {
     void lose(int processor, const std::string& reason, Locked& on);
     void go_on(const std::vector<Block>& next, Locked& on);
     void piece_decided(std::int64_t block, bool counts, Locked& on);
-    void give_up(RunningBlock& running, Locked& on);
+    void give_up(RunningBlock& running, bool lost, Locked& on);
     std::string why_not_dropped(const RunningBlock& running, Locked& on) const;
-    void look(double overslept_s) noexcept;
+    void cancel(RunningBlock& running, Locked& on);
+    void forget_cancelled(RunningBlock& running, Locked& on) const;
+    void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
+    bool own_memory(const RunningBlock& running) const {
+        return running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
+    }
+    bool in_main_memory(const RunningBlock& running) const { return !own_memory(running) && !running.data.apart; }
+    void look() noexcept;
     void tell_begins(Locked& on);
     std::set<unsigned> awaited_nodes(Locked& on) const;
     double data_hang_at_s(Locked& on) const;
@@ -178,7 +201,7 @@ class Run final : public std::enable_shared_from_this<Run> {
 
     const LoadSetup& setup_;
     const LoadDescription description_;
-    const State state_;
+    State state_;
 
     mutable Mutex mutex_;
     Condition changed_;
@@ -189,8 +212,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     UnitSet received_;                    ///< ... and these have, and are not done,
     std::vector<UnitRange> early_;        ///< some of them before the run could begin
     int error_ = 0;
-    bool data_hang_ = false;    ///< what is on its way to main memory is waited for no longer
-    double stood_still_s_ = 0;  ///< the program, in all
+    bool data_hang_ = false;  ///< what is on its way to main memory is waited for no longer
     const double begin_us_;
     const bool charge_planning_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
@@ -200,7 +222,10 @@ class Run final : public std::enable_shared_from_this<Run> {
     std::size_t returns_left_ = 0;                           ///< of the application's handles
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;
-    std::unordered_map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;
+    std::unordered_map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
+    std::atomic<bool> any_cancelled_ = false;
+    std::vector<BlockData> cancelled_data_;  ///< of those that have ended,
+    std::vector<Measured> measured_;         ///< and how long they took after all
     RunRecord record_;
 };
 

@@ -28,13 +28,14 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.units = block.units;
         running.data.node = block.processor < 0 ? STARPU_MAIN_RAM : setup_.worker_of(block.processor).node;
         running.data.again = block.again_of >= 0;
+        if (running.data.again) running.counts = RunningBlock::Counts::undecided;
         running.data.stays = !running.data.again && !description_.open;
         running.data.apart = running.data.again && !setup_.worker_of(block.processor).processor.own_memory;
         record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
         if (running.data.again) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
-                record_.late.push_back({late, now_s(), now_s() - begun_s(block.again_of, on)});
+                record_.late.push_back({late, now_s(), now_s() - begun_s(*blocks_.at(block.again_of), on)});
         } else {
             take_kept(running, on);
         }
@@ -42,11 +43,10 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
     }
 }
 
-double Run::begun_s(std::int64_t block, Locked& on) const {
-    const auto it = blocks_.find(block);
-    (void)on;
-    const double begun_us = it == blocks_.end() ? -1 : it->second->begun_us.load();
-    return begun_us < 0 ? now_s() : (begun_us - begin_us_) * 1e-6;
+/// As if the program had not stood still since; now, if it has not begun.
+double Run::begun_s(const RunningBlock& running, Locked&) const {
+    const double begun_us = running.begun_us;
+    return begun_us > RunningBlock::kNone_us ? (begun_us + stood_still_us() - begin_us_) * 1e-6 : now_s();
 }
 
 void Run::take_kept(RunningBlock& running, Locked& on) {
@@ -76,9 +76,7 @@ void Run::fill(RunningBlock& running, Locked& on) {
     if (refused == 0) {
         running.tasks_left = static_cast<unsigned>(tasks.size());
         on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
-        const bool own_memory =
-            running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
-        const bool harmless = own_memory || running.data.apart || setup_.options.results_stay != 0;
+        const bool harmless = own_memory(running) || running.data.apart || setup_.options.results_stay != 0;
         running.yields = flow_ && running.data.can_be_dropped() && harmless;
         if (running.yields) flow_->may_be_taken_over(running.block.id);
         return;
@@ -155,7 +153,10 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, unsigned part, Lock
 
 void Run::task_refused(RunningBlock& running, int error, Locked& on) {
     fail(error, fmt::format("StarPU refused the task of {}: {}", running.range(), std::strerror(-error)), on);
-    if (!state_.stragglers->task_ended(running) && --running.tasks_left == 0) discard(running, on);
+    if (running.cancelled())
+        cancelled_task_ended(running, 0, on);
+    else if (--running.tasks_left == 0)
+        discard(running, on);
 }
 
 // --- Running ---
@@ -171,8 +172,8 @@ void Run::task_popped(void* arg) {
 }
 
 void Run::task_begins(const starpu_task& task) {
-    auto& begun_us = static_cast<RunningBlock*>(task.callback_arg)->begun_us;
-    if (begun_us < 0) begun_us = starpu_timing_now();
+    auto* running = static_cast<RunningBlock*>(task.callback_arg);
+    if (!running->computes()) running->begun_us = starpu_timing_now() - stood_still_us();
 }
 
 void Run::task_finished(void* arg) {
@@ -191,7 +192,10 @@ static double busy_s_of(const starpu_task& task) {
 }
 
 void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on) {
-    if (state_.stragglers->task_ended(running, busy_s_of(task))) return;
+    if (running.cancelled()) {
+        cancelled_task_ended(running, busy_s_of(task), on);
+        return;
+    }
     record_task(running, task, on);
     const bool failed = std::ranges::find(running.failed, &task) != running.failed.end();
     if (!failed && task.where != STARPU_NOWHERE && running.data.changed_by(task)) running.changed = true;
@@ -220,29 +224,27 @@ void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on
     record.busy_s += end_s - start_s;
     running.timed = true;
     // Between its tasks those of others may run, for which it is not late.
-    running.begun_us = -1;
-    running.told_begin = false;
-    if (flow_ && running.tasks_left > 1) flow_->pauses(running.block.id);
+    running.begun_us = RunningBlock::kNone_us;
     if (record.processor < 0) record.processor = setup_.processor_of(worker);
 }
 
 void Run::block_computed(RunningBlock& running, Locked& on) {
     BlockRecord& record = record_of(running.block.id, on);
     record.home_s = record.end_s;
-    if (running.data.again && !running.dropped)
-        running.waiting = true;
-    else if (!running.dropped)
-        send_home(running, on);
+    if (running.counts == RunningBlock::Counts::yes) send_home(running, on);
     const std::int64_t id = running.block.id;
     if (flow_ && error_ == 0) next_blocks(running, on);
     // The decision on a piece may have come with it.
-    RunningBlock* still = find(id, on);
-    if (still && !still->waiting && still->returns_left == 0) {
-        if (still->dropped)
-            discard(*still, on);
-        else
-            block_done(*still, on);
-    }
+    if (RunningBlock* still = find(id, on)) settle(*still, on);
+}
+
+/// Nothing of it is with StarPU any more, unless it still goes home.
+void Run::settle(RunningBlock& running, Locked& on) {
+    if (running.returns_left > 0 || running.counts == RunningBlock::Counts::undecided) return;
+    if (running.counts == RunningBlock::Counts::yes)
+        block_done(running, on);
+    else
+        discard(running, on);
 }
 
 /// Tells the flow, and starts what it hands out.
@@ -330,9 +332,7 @@ void Run::block_done(RunningBlock& running, Locked& on) {
 /// It does not count, and nothing of it is with StarPU.
 void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    const bool own_memory =
-        running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
-    if (own_memory || running.data.apart) running.data.forget_results();
+    if (own_memory(running) || running.data.apart) running.data.forget_results();
     state_.kept.retire(running.data);
     blocks_.erase(running.block.id);
 }

@@ -98,32 +98,28 @@ void Run::go_on(const std::vector<Block>& next, Locked& on) {
     for (const std::int64_t id : decisions.dropped) piece_decided(id, false, on);
     for (const std::int64_t id : decisions.counted) piece_decided(id, true, on);
     for (const std::int64_t id : decisions.given_up)
-        if (RunningBlock* running = find(id, on)) give_up(*running, on);
+        if (RunningBlock* running = find(id, on))
+            give_up(*running, std::ranges::count(decisions.lost, running->block.processor) > 0, on);
     start_blocks(next, on);
 }
 
 void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
     RunningBlock* piece = find(block, on);
     if (!piece) return;  // gone, as after an error
-    RunningBlock& running = *piece;
-    const bool computed = std::exchange(running.waiting, false);
-    if (!counts) {
-        record_of(block, on).given_back = true;
-        running.dropped = true;
-        if (computed) discard(running, on);
-        return;
-    }
-    send_home(running, on);
-    if (computed && running.returns_left == 0) block_done(running, on);
+    piece->counts = counts ? RunningBlock::Counts::yes : RunningBlock::Counts::no;
+    if (!counts) record_of(block, on).given_back = true;
+    if (piece->tasks_left > 0) return;  // it is in flight, or fails
+    if (counts) send_home(*piece, on);
+    settle(*piece, on);
 }
 
 /// Its units are computed by others, or will be, and its tasks are not waited for. Where no other processor may compute
 /// them the run ends with an error.
-void Run::give_up(RunningBlock& running, Locked& on) {
+void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
     const int processor = running.block.processor;
     const std::string what =
-        fmt::format("{} not finished after {:.3g} s", running.range(), now_s() - begun_s(running.block.id, on));
-    lose(processor, what, on);
+        fmt::format("{} not finished after {:.3g} s", running.range(), now_s() - begun_s(running, on));
+    if (lost) lose(processor, what, on);
     record_of(running.block.id, on).given_back = true;
     add_given_back(running, on);
     // What was never filled is nowhere, but perhaps its data of an earlier run.
@@ -134,7 +130,7 @@ void Run::give_up(RunningBlock& running, Locked& on) {
                          setup_.worker_of(processor).processor.name, what, why_not_dropped(running, on)),
              on);
     if (running.tasks_left > 0)
-        state_.stragglers->add(std::move(blocks_.extract(running.block.id).mapped()), shared_from_this());
+        cancel(running, on);
     else if (running.returns_left == 0)
         discard(running, on);
 }
@@ -146,25 +142,77 @@ std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
     return "stores its results where others would";
 }
 
+// --- Cancelled blocks, while StarPU has tasks of them ---
+
+/// Its tasks are not waited for, and those that have not begun do nothing.
+void Run::cancel(RunningBlock& running, Locked& on) {
+    const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
+    running.measures = begun && setup_.options.parts == 1;
+    any_cancelled_ = true;
+    forget_cancelled(running, on);
+}
+
+/// What it stores on its device never goes home. Results of an earlier run there are still needed.
+void Run::forget_cancelled(RunningBlock& running, Locked&) const {
+    if (own_memory(running) && !running.data.earlier_results()) running.data.forget_results();
+}
+
+void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
+    if (--running.tasks_left > 0) return;
+    if (running.measures && running.failed.empty() && busy_s > 0)
+        measured_.push_back({running.block.processor, running.block.units, busy_s});
+    forget_cancelled(running, on);
+    cancelled_data_.push_back(std::move(running.data));
+    blocks_.erase(running.block.id);
+    changed_.notify_all();
+}
+
+bool Run::left_cancelled() const {
+    const Lock lock(mutex_);
+    return !blocks_.empty() || !measured_.empty() || !cancelled_data_.empty();
+}
+
+std::string Run::dangerous_after_error() const {
+    const Lock lock(mutex_);
+    for (const auto& [id, block] : blocks_)
+        if (error_ != 0 && block->cancelled() && (in_main_memory(*block) || block->data.earlier_results()))
+            return fmt::format("{} has still not finished {} of an earlier submission",
+                               setup_.worker_of(block->block.processor).processor.name, block->range());
+    return {};
+}
+
+void Run::wait_for_cancelled(bool only_in_main_memory) {
+    Lock lock(mutex_);
+    const auto is_waited_for = [&](const auto& entry) {
+        return entry.second->cancelled() && (!only_in_main_memory || in_main_memory(*entry.second));
+    };
+    changed_.wait(lock, [&] { return std::ranges::none_of(blocks_, is_waited_for); });
+}
+
+void Run::leave_cancelled_data_to(KeptData& kept) {
+    const Lock lock(mutex_);
+    for (BlockData& data : std::exchange(cancelled_data_, {})) {
+        if (data.earlier_results())
+            kept.keep(std::move(data));
+        else
+            kept.retire(data);
+    }
+}
+
 // --- Looking ---
 
 /// What the flow needs to know to tell which blocks are late.
 void Run::tell_begins(Locked& on) {
-    for (const auto& [id, running] : blocks_) {
-        if (running->told_begin || running->begun_us < 0 || running->tasks_left == 0) continue;
-        running->told_begin = true;
-        // As if its tasks had run without a break.
-        flow_->begins(id, (running->begun_us - begin_us_) * 1e-6 - record_of(id, on).busy_s);
-    }
+    for (const auto& [id, running] : blocks_)
+        if (running->tasks_left > 0)  // as if its tasks had run without a break
+            flow_->begins(id, running->computes() ? begun_s(*running, on) - record_of(id, on).busy_s : -1);
 }
 
-void Run::look(double overslept_s) noexcept {
+void Run::look() noexcept {
     locked([&](Locked& on) {
         wake_at_us_ = 0;
         if (completing_ || !flow_) return;
         tell_begins(on);
-        flow_->stood_still(overslept_s);
-        stood_still_s_ += overslept_s;
         if (now_s() >= data_hang_at_s(on)) give_up_data(on);
         go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
     });
@@ -182,15 +230,23 @@ std::set<unsigned> Run::awaited_nodes(Locked&) const {
     return nodes;
 }
 
-/// When nothing is computed and a device stalls whose driver has to send what others wait for; infinite: no such data
-/// are waited for.
+/// When nothing is computed and a device stalls whose driver has to send what others wait for, or when to look again
+/// whether it does; infinite: no such data are waited for.
 double Run::data_hang_at_s(Locked& on) const {
     const std::set<unsigned> nodes = awaited_nodes(on);
     if (!state_.recovery || data_hang_ || nodes.empty()) return std::numeric_limits<double>::infinity();
-    double at_s = (state_.stragglers->stalls_at_us(*state_.recovery, nodes) - begin_us_) * 1e-6 + stood_still_s_;
-    for (std::size_t p = 0; p < setup_.workers.size(); ++p)
-        if (nodes.contains(setup_.workers[p].node)) at_s = std::min(at_s, flow_->stalls_at_s(static_cast<int>(p)));
-    return std::max(at_s, flow_->silent_at_s());
+    double at_s = std::numeric_limits<double>::infinity();
+    const auto look_at = [&](const RunningBlock& block) {
+        if (!block.computes() || !nodes.contains(block.data.node)) return;
+        at_s = std::min(
+            at_s, begun_s(block, on) + state_.recovery->stalled_after_s(block.block.processor, block.block.units));
+    };
+    for (const auto& [id, running] : blocks_) look_at(*running);
+    for (const auto& run : state_.earlier) {
+        const Lock lock(run->mutex_);
+        for (const auto& [id, running] : run->blocks_) look_at(*running);
+    }
+    return std::isinf(at_s) ? now_s() + BlockFlow::kUntilItBegins_s : std::max(at_s, flow_->silent_at_s());
 }
 
 void Run::give_up_data(Locked& on) {
@@ -204,20 +260,15 @@ void Run::give_up_data(Locked& on) {
                      "waits longer",
                      names),
          on);
-    std::vector<std::int64_t> waiting;
-    for (const auto& [id, running] : blocks_)
-        if (running->waits_for_kept()) waiting.push_back(id);
-    for (const std::int64_t id : waiting) {
+    for (const auto& [id, running] : blocks_) {
+        if (!running->waits_for_kept()) continue;
         record_of(id, on).given_back = true;
-        state_.stragglers->add(std::move(blocks_.extract(id).mapped()), shared_from_this());
+        cancel(*running, on);
     }
 }
 
 void Run::set_alarm(Locked& on) {
-    double hang_s = data_hang_at_s(on);
-    const bool awaited = state_.recovery && !data_hang_ && !awaited_nodes(on).empty();
-    if (awaited && std::isinf(hang_s)) hang_s = now_s() + BlockFlow::kUntilItBegins_s;  // the device may hang then
-    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), hang_s);
+    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on));
     if (!std::isfinite(next_s)) return;
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;

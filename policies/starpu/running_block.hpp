@@ -20,12 +20,16 @@ namespace apportion {
 class Run;
 
 struct RunningBlock {
-    /// Whether its tasks can still be kept from running.
+    /// Whether its tasks can still be kept from running. What is cancelled is waited for by nobody but the load's
+    /// destruction.
     enum class Phase { not_begun, begun, cancelled };
+    /// A piece of a late block counts only once that is taken over.
+    enum class Counts { yes, undecided, no };
 
     Run* run = nullptr;
     Block block;
     BlockData data;
+    Counts counts = Counts::yes;
     unsigned tasks_left = 0;                 ///< with StarPU, or about to be
     unsigned departures_left = 0;            ///< evacuations of overlapping kept data that must end before it is filled
     unsigned returns_left = 0;               ///< written handles on their way home
@@ -33,27 +37,22 @@ struct RunningBlock {
     bool changed = false;                    ///< a task has changed data in place
     bool kept_input = false;                 ///< its data stayed on a device since an earlier run, ...
     unsigned kept_on = STARPU_MAIN_RAM;      ///< ... this one
-    bool told_begin = false;                 ///< the flow knows begun_us
-    bool dropped = false;                    ///< a piece that does not count, in flight
-    bool waiting = false;                    ///< a piece that is computed and waits for the flow's decision
     std::vector<const starpu_task*> failed;  ///< tasks that were not computed
     std::string failure;                     ///< why
     bool yields = false;                     ///< its results can be dropped although its tasks run on
+    bool measures = false;                   ///< its only task had begun when it was cancelled: that measures all units
 
     // Without the run's lock:
-    std::atomic<double> begun_us = -1;  ///< by StarPU's clock; negative: no task has begun
+    static constexpr double kNone_us = -std::numeric_limits<double>::infinity();
+    std::atomic<double> begun_us = kNone_us;  ///< a task runs since then, by StarPU's clock less stood_still_us()
     std::atomic<Phase> phase = Phase::not_begun;
 
-    /// When the task that runs stalls, by StarPU's clock; infinite: none has begun.
-    double stalls_at_us(const Recovery& recovery) const {
-        const double begin_us = begun_us;
-        if (begin_us < 0) return std::numeric_limits<double>::infinity();
-        return begin_us + 1e6 * recovery.stalled_after_s(block.processor, block.units);
-    }
+    bool computes() const { return begun_us > kNone_us; }
+    bool cancelled() const { return phase == Phase::cancelled; }
 
     /// Whether its tasks still wait for results of an earlier run on another device.
     bool waits_for_kept() const {
-        return tasks_left > 0 && begun_us < 0 && kept_on != data.node && data.earlier_results();
+        return tasks_left > 0 && !computes() && !cancelled() && kept_on != data.node && data.earlier_results();
     }
 
     std::string range() const { return fmt::format("units {} to {}", block.first, block.first + block.units - 1); }

@@ -23,7 +23,7 @@ void* sleep_until_moment(void* own_alarm) {
     const std::unique_ptr<Alarm> alarm(static_cast<Alarm*>(own_alarm));
     constexpr double kShortest_s = 1e-3;  // SimGrid takes shorter sleeps for none, and its clock would stand still
     starpu_sleep(static_cast<float>(std::max(kShortest_s, (alarm->at_us - starpu_timing_now()) * 1e-6)));
-    if (const auto watched = alarm->whom.lock()) watched->look(0);
+    if (const auto watched = alarm->whom.lock()) watched->look();
     return nullptr;
 }
 
@@ -38,31 +38,29 @@ bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept {
     return true;
 }
 
+double stood_still_us() noexcept { return 0; }
+
 }  // namespace apportion
 
 #else
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 namespace apportion {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 class Watch {
   public:
     bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept {
-        const auto delay = std::chrono::duration<double, std::micro>(std::max(0.0, at_us - starpu_timing_now()));
         try {
             const std::lock_guard lock(mutex_);
-            const auto moment = Clock::now() + std::chrono::duration_cast<Clock::duration>(delay);
-            alarms_.emplace(moment, Alarm{whom, stood_still_});
+            alarms_.emplace(at_us, whom);
             if (!running_) std::thread([this] { run(); }).detach();
             running_ = true;
             changed_.notify_one();
@@ -72,30 +70,27 @@ class Watch {
         }
     }
 
-  private:
-    struct Alarm {
-        std::weak_ptr<Watched> whom;
-        Clock::duration stood_still{};  ///< when it was set
-    };
+    std::atomic<double> stood_still_us = 0;
 
+  private:
     void run() noexcept {
         // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
-        constexpr auto kPart = std::chrono::milliseconds(200);
+        constexpr double kPart_us = 2e5;
         constexpr int kLinger = 5;  // parts without an alarm: a load that runs again needs no new thread each time
         std::unique_lock lock(mutex_);
         for (int idle = 0; idle < kLinger || !alarms_.empty();) {  // one may have come in the last part
-            std::erase_if(alarms_, [](const auto& alarm) { return alarm.second.whom.expired(); });
+            std::erase_if(alarms_, [](const auto& alarm) { return alarm.second.expired(); });
             idle = alarms_.empty() ? idle + 1 : 0;
-            auto until = Clock::now() + kPart;
-            if (!alarms_.empty()) until = std::min(until, alarms_.begin()->first);
-            if (changed_.wait_until(lock, until) == std::cv_status::no_timeout) continue;
-            const auto now = Clock::now();
-            if (now - until > kPart) stood_still_ += now - until;  // less is a busy machine
-            while (!alarms_.empty() && alarms_.begin()->first <= now) {
-                const Alarm alarm = alarms_.extract(alarms_.begin()).mapped();
-                const std::chrono::duration<double> stood_still = stood_still_ - alarm.stood_still;
+            const double next_us = alarms_.empty() ? kPart_us : alarms_.begin()->first - starpu_timing_now();
+            const double part_us = std::clamp(next_us, 0.0, kPart_us), until_us = starpu_timing_now() + part_us;
+            const auto woken = changed_.wait_for(lock, std::chrono::duration<double, std::micro>(part_us));
+            if (woken == std::cv_status::no_timeout) continue;
+            const double late_us = starpu_timing_now() - until_us;
+            if (late_us > kPart_us) stood_still_us += late_us;  // less is a busy machine
+            while (!alarms_.empty() && alarms_.begin()->first <= starpu_timing_now()) {
+                const auto whom = alarms_.extract(alarms_.begin()).mapped();
                 lock.unlock();
-                if (const auto watched = alarm.whom.lock()) watched->look(stood_still.count());
+                if (const auto watched = whom.lock()) watched->look();
                 lock.lock();
             }
         }
@@ -104,17 +99,20 @@ class Watch {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::multimap<Clock::time_point, Alarm> alarms_;
-    Clock::duration stood_still_{};  ///< in all
+    std::multimap<double, std::weak_ptr<Watched> > alarms_;
     bool running_ = false;
 };
 
+Watch& watch() {
+    static Watch& watch = *new Watch;  // its thread may outlive static objects
+    return watch;
+}
+
 }  // namespace
 
-bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept {
-    static Watch& watch = *new Watch;  // its thread may outlive static objects
-    return watch.wake_at(whom, at_us);
-}
+bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept { return watch().wake_at(whom, at_us); }
+
+double stood_still_us() noexcept { return watch().stood_still_us; }
 
 }  // namespace apportion
 

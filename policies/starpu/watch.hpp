@@ -12,11 +12,14 @@ namespace apportion {
 class Watched {
   public:
     virtual ~Watched() = default;
-    /// Called once at about the moment; `overslept_s`: so much too late.
-    virtual void look(double overslept_s) noexcept = 0;
+    virtual void look() noexcept = 0;
 };
 
-/// Wakes it at `at_us` by StarPU's clock, unless it is gone then. False: there is no thread for that.
+/// Has it look once at about `at_us` by StarPU's clock, unless it is gone then. False: there is no thread for that.
 bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept;
+
+/// How long the program was stopped in all, as far as the watch saw it. What is late by a clock without this time is
+/// not late because somebody stopped the program.
+double stood_still_us() noexcept;
 
 }  // namespace apportion

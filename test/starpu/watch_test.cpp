@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/starpu/watch.hpp"
 
+#include <signal.h>
 #include <starpu.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +18,7 @@ namespace {
 
 class Bell final : public apportion::Watched {
   public:
-    void look(double) noexcept override { rung = true; }
+    void look() noexcept override { rung = true; }
     std::atomic<bool> rung = false;
 };
 
@@ -34,4 +37,33 @@ TEST_CASE("the watch wakes whoever names a moment, also while its thread is abou
         INFO("after " << pause.count() << " ms");
         CHECK(bell->rung);
     }
+}
+
+TEST_CASE("this program is stopped for a while", "[.stopped]") {
+    using namespace std::chrono_literals;
+    const auto bell = std::make_shared<Bell>();
+    REQUIRE(apportion::wake_at(bell, starpu_timing_now() + 1e9));
+    const auto hangs = std::chrono::steady_clock::now() + 60s;
+    while (apportion::stood_still_us() == 0 && std::chrono::steady_clock::now() < hangs)
+        std::this_thread::sleep_for(1ms);
+    CHECK(apportion::stood_still_us() > 5e5);
+}
+
+TEST_CASE("the watch knows how long the program was stopped") {
+    using namespace std::chrono_literals;
+    const pid_t stopped = fork();
+    if (stopped == 0) {
+        execl("/proc/self/exe", "watch_test", "[.stopped]", static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    REQUIRE(stopped > 0);
+    int status = 0;
+    while (waitpid(stopped, &status, WNOHANG) == 0) {  // the first times it may not have begun to watch
+        std::this_thread::sleep_for(500ms);
+        kill(stopped, SIGSTOP);
+        std::this_thread::sleep_for(1s);
+        kill(stopped, SIGCONT);
+    }
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
 }

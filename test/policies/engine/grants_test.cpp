@@ -223,6 +223,19 @@ TEST_CASE("late grants of another node are computed again by those that are done
     }
 }
 
+TEST_CASE("a healthy node is not lost for being slow, and nobody waits for it longer than without recovery") {
+    for (const char* policy : {"equal", "gss", "tss", "fac2", "greedy", "plb-hec"})
+        for (const double slow : {50, 200, 1000}) {
+            INFO(policy << ", " << slow << " units a second");
+            const std::vector<FakeNode> nodes{{8000}, {slow}, {4000}, {500}};
+            const NodesRun run = run_nodes(nodes, 20000, policy, 50), waiting = run_nodes(nodes, 20000, policy);
+            REQUIRE(run.done);
+            CHECK(each_unit_once(run));
+            CHECK(run.lost.empty());
+            CHECK(run.makespan_s <= 1.01 * waiting.makespan_s);
+        }
+}
+
 TEST_CASE("late grants of node 0 are waited for: it computes in place") {
     std::vector<FakeNode> nodes{{1000}, {1000}};
     nodes[0].stalls_from_s = 1;

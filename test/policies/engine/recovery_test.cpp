@@ -70,7 +70,7 @@ TEST_CASE("time counts from when a block's task begins, not from when it was han
 TEST_CASE("when the program stood still, nobody is late for that") {
     Situation s(2);
     s.finish(s.blocks[1], 2);
-    s.flow->stood_still(100);
+    s.flow->begins(s.blocks[0].id, 101);  // as if it had begun so much later
     CHECK(s.flow->look(102.9).empty());
     CHECK_FALSE(s.flow->look(103).empty());
 }
@@ -137,6 +137,34 @@ TEST_CASE("the first block of a processor is computed again by others that need 
         CHECK(pieces[0].again_of == blocks[0].id);
         CHECK(pieces[0].units == 5);
     }
+    flow.finished(one[0].id, 2, 2.5, 0.5, 2.5);
+    flow.finished(other[0].id, 2, 2.5, 0.5, 2.5);
+    const Decisions decisions = flow.take_decisions();
+    CHECK(decisions.given_up == Ids{blocks[0].id});
+    CHECK(decisions.lost.empty());  // it may always have been so slow
+    CHECK(flow.fenced(0));
+}
+
+TEST_CASE("who has computed nothing computes nothing again, also where nothing is left to be computed again") {
+    LoadDescription load;
+    load.processors.resize(3);
+    load.units = 20;
+    Fixed policy;
+    Recovery recovery(kFactor, 3);
+    recovery.finished(0, 10, 1, 1);
+    BlockFlow flow(load, policy, {}, &recovery);
+    const auto blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 2);
+    for (const Block& block : blocks) {
+        flow.begins(block.id, 0);
+        flow.may_be_taken_over(block.id);
+    }
+    CHECK(flow.finished(blocks[1].id, 0, 1, 1, 1).empty());
+    const auto pieces = flow.look(2);
+    REQUIRE(pieces.size() == 1);
+    CHECK(pieces[0].processor == 1);
+    CHECK(pieces[0].units == 10);
+    CHECK(flow.look(3).empty());
 }
 
 TEST_CASE("the first block of a processor is judged by what was recorded of it") {
@@ -198,6 +226,7 @@ TEST_CASE("when the pieces are done first, the block is taken over, and its proc
     const Decisions decisions = s.flow->take_decisions();
     CHECK(decisions.counted == Ids{pieces[0].id, pieces[1].id});
     CHECK(decisions.given_up == Ids{s.blocks[0].id});
+    CHECK(decisions.lost == std::vector{0});  // it is slower than it was
     CHECK(s.flow->fenced(0));
     CHECK(s.policy.lost == std::vector{0});
     CHECK(s.policy.finished == before);  // it did not ask for pieces
