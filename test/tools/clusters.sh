@@ -76,7 +76,7 @@ report_of '[own, None, own, own]'
 with_reports "does not tell which processors node 1 (B) has"
 report_of '[own, own, dict(own, processors=[]), own]'
 with_reports 'the report has no processors'
-report_of '[own, own, own, dict(own, processors=[dict(processor, name="CPU 99", kind="CPU")])]'
+report_of '[dict(own, processors=[dict(processor, name="CPU 99", kind="CPU")])] * 4'
 with_reports "'CPU 99' is no device of the platform"
 
 # smpirun, a shell script, divides paths at white space.
