@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// libapportion-ipopt: IPOPT in a module that is loaded when a policy first needs it. Its MUMPS brings functions of
-// MPI's names (stand-ins in Debian 12, an MPI of its own in Debian 13); in the module they meet neither the MPI of a
-// program over several nodes nor SimGrid's, and a program that needs no IPOPT does not wait for it to load.
+// libapportion-ipopt: IPOPT in a module of its own, which each scheduler of Apportion loads as it starts. Its MUMPS
+// brings functions of MPI's names (stand-ins in Debian 12, an MPI of its own in Debian 13); in the module they meet
+// neither the MPI of the program nor SimGrid's. Programs under StarPU's own schedulers do not load it.
 #pragma once
 
 #include "policies/planners/continuous/equal_finish.hpp"
