@@ -84,6 +84,21 @@ void merge(std::vector<ProfilePoint>& points, const ProfilePoint& block) {
     ++here->repetitions;
 }
 
+/// `points` become `newer`; a size that these do not reach keeps its part of the curve, in proportion to their end.
+void replace(std::vector<ProfilePoint>& points, const std::vector<ProfilePoint>& newer) {
+    const auto change_at = [&points](const ProfilePoint& end) {
+        return end.seconds / interpolated_seconds(points, static_cast<double>(end.units));
+    };
+    const double change_below = change_at(newer.front()), change_above = change_at(newer.back());
+    std::vector<ProfilePoint> all = newer;
+    for (const ProfilePoint& point : points) {
+        const bool below = point.units < newer.front().units;
+        if (!below && point.units <= newer.back().units) continue;
+        merge(all, {point.units, point.seconds * (below ? change_below : change_above), 0, 1, point.in_s, point.out_s});
+    }
+    points = std::move(all);
+}
+
 enum class Verdict { contradicts, agrees, tells_nothing };
 
 /// Beside a size of about as many units the times compare, and can agree; elsewhere, between a smaller and a larger
@@ -142,7 +157,7 @@ void LearntTimes::add(const ProfilePoint& block) {
 }
 
 void LearntTimes::end_process() {
-    if (contradicting_ > 1 || (contradicting_ == 1 && !agreed_)) points_ = std::move(aside_);
+    if (contradicting_ > 1 || (contradicting_ == 1 && !agreed_)) replace(points_, aside_);
     aside_.clear();
     contradicting_ = 0;
     agreed_ = false;

@@ -4,7 +4,9 @@
 // with their mean times. It follows the processor: of one size the latest block counts a quarter at least. Blocks that
 // contradict what is known are set aside, and decide nothing until the process ends. Either blocks agree with what is
 // known again meanwhile: then something was in the processor's way, and nothing is forgotten. Or two at least went on
-// contradicting it up to the end: then the processor is another one now, and what they took replaces all.
+// contradicting it up to the end: then the processor is another one now. What they took replaces all sizes among them,
+// and sizes that they did not reach change in proportion, so that a few small blocks never cost what is known of large
+// ones.
 #pragma once
 
 #include <vector>

@@ -39,8 +39,23 @@ TEST_CASE("one block that contradicts what is known is a spike, two up to the en
     times.add(block(40, 120));
     times.add(block(60, 180));
     times.end_process();
-    CHECK(times.points().size() == 2);
+    CHECK(times.points().size() == 5);  // 10, 20 and 80 in proportion
     CHECK(interpolated_seconds(times.points(), 20) == Approx(60));
+}
+
+TEST_CASE("sizes that contradicting blocks did not reach change in proportion") {
+    LearntTimes times;
+    for (const std::int64_t units : {10, 20, 40, 80, 160}) times.add(block(units, 5.0 + double(units)));
+    times.end_process();
+    times.add(block(20, 50));
+    times.add(block(40, 90));
+    times.end_process();
+    REQUIRE(times.points().size() == 5);
+    CHECK(interpolated_seconds(times.points(), 10) == Approx(30));
+    CHECK(interpolated_seconds(times.points(), 20) == Approx(50));
+    CHECK(interpolated_seconds(times.points(), 40) == Approx(90));
+    CHECK(interpolated_seconds(times.points(), 80) == Approx(170));
+    CHECK(interpolated_seconds(times.points(), 160) == Approx(330));
 }
 
 TEST_CASE("what was in a processor's way for some blocks makes nothing forgotten") {
@@ -77,8 +92,8 @@ TEST_CASE("a process whose only block contradicts what is known is believed") {
     LearntTimes times = line(1);
     times.add(block(40, 120));
     times.end_process();
-    REQUIRE(times.points().size() == 1);
-    CHECK(times.points()[0].seconds == 120);
+    for (const double units : {10.0, 20.0, 40.0, 80.0})
+        CHECK(interpolated_seconds(times.points(), units) == Approx(3 * units));
 }
 
 TEST_CASE("sizes far from all others contradict nothing that lies between their times") {
@@ -88,7 +103,9 @@ TEST_CASE("sizes far from all others contradict nothing that lies between their 
     CHECK(times.points().size() == 4);
     for (int k = 0; k < 2; ++k) times.add(block(200, 17));
     times.end_process();
-    CHECK(times.points().front().units == 200);
+    REQUIRE(times.points().size() == 5);
+    CHECK(interpolated_seconds(times.points(), 200) == Approx(17));
+    CHECK(interpolated_seconds(times.points(), 60) > 5.1);  // in proportion
 }
 
 TEST_CASE("a deviation that is small beside the longest block contradicts nothing") {
