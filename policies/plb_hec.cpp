@@ -61,7 +61,7 @@ class PlbHecImproved final : public Policy {
         load_ = load;
         report_ = {};
         plan_.begin(load);
-        all_measured_ = models_.begin(load);
+        known_before_ = all_measured_ = models_.begin(load);
         replay_.conclude(load);
         replay_.begin(load, worth_repeating());
         decision_ = all_measured_ ? "models of the previous run" : "first fit";
@@ -87,8 +87,9 @@ class PlbHecImproved final : public Policy {
             if (!plan_.best_for_a_granule(processor)) return 0;
             share = granule();
         }
-        const Units units = plan_.is_untried(processor) ? plan_.first_units(processor)
-                                                        : aligned(block_of(processor, share, now_s, progress));
+        const Units units = plan_.is_untried(processor)
+                                ? plan_.first_units(processor)
+                                : aligned(block_of(processor, share, now_s, progress), progress.remaining());
         plan_.gave(processor, units);
         return units;
     }
@@ -170,19 +171,21 @@ class PlbHecImproved final : public Policy {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
-        if (!at(processor).own_memory && !everybody_known()) block = no_longer_than_so_far(processor, block, now_s);
+        if (!at(processor).own_memory && !known_before_ && !everybody_known())
+            block = no_longer_than_so_far(processor, block, now_s);
         if (models_.to_be_checked(processor)) block = part_to_check(processor, share, block);
         return block;
     }
 
     /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are
-    /// fast at sizes that fit their tiles, vectors and radices. Parts of a granule are cut off; the processor that
-    /// would finish them first computes them.
-    Units aligned(double block) const {
+    /// fast at sizes that fit their tiles, vectors and radices. What that cuts off others compute, but for the end of
+    /// the load, which is worth no block of its own.
+    Units aligned(double block, Units remaining) const {
         if (block <= 0) return 0;
         const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
         const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
-        return round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
+        const Units units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
+        return static_cast<double>(remaining - units) < step * granule() ? remaining : units;
     }
 
     bool worth_repeating();
@@ -191,6 +194,8 @@ class PlbHecImproved final : public Policy {
     double second_block(int processor, double share, double now_s) const;
     double no_longer_than_so_far(int processor, double block, double now_s) const;
     double planned_block(int processor, double share, const Progress& progress) const;
+    double last_block_error_s(int processor, double block) const;
+    double worthwhile_error_s() const;
     double part_to_check(int processor, double share, double block) const;
 
     PlbHecOptions options_;
@@ -200,6 +205,7 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PolicyReport report_;
     bool all_measured_ = false;
+    bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 
@@ -281,7 +287,9 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
     const double measured = curve.largest_measured();
     double block = share / kTwice;
     if (at(processor).own_memory) {
-        const double proportional = measured * (plan_.finish_s() - now_s) / curve.seconds(measured);
+        const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
+                                  models_.out(processor).seconds(measured);
+        const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
         block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * options_.growth);
@@ -295,6 +303,32 @@ double PlbHecImproved::no_longer_than_so_far(int processor, double block, double
     return std::max(granule(), std::min(block, now_s / curve.seconds(1)));  // proportional
 }
 
+/// By how much the end of a block may be mispredicted.
+double PlbHecImproved::last_block_error_s(int processor, double block) const {
+    const FittedCurve& curve = *models_.curve(processor);
+    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
+    return plan_.time(processor).kernel_seconds(block) *
+           (std::max(options_.prediction_error, curve.relative_error()) + options_.extrapolation_error * doublings);
+}
+
+/// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what it
+/// loses is k times its fixed costs, which are its part of the work for all. So k = error / E, and all together lose
+/// the sum of fixed costs x part x error / E, and E: least when E is the root of that sum.
+double PlbHecImproved::worthwhile_error_s() const {
+    double sum = 0;
+    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
+        const int other = static_cast<int>(p);
+        const double share = plan_.share(other);
+        if (share < granule() || !models_.sizes_differ(other)) continue;
+        const PipelineTime& time = plan_.time(other);
+        const double block = share / time.blocks(share).count;
+        const double fixed_s =
+            std::max(2 * time.kernel_seconds(block / 2) - time.kernel_seconds(block), kBlockOverhead_s);
+        sum += fixed_s * share / plan_.units() * last_block_error_s(other, block);
+    }
+    return std::sqrt(sum);
+}
+
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.
 double PlbHecImproved::planned_block(int processor, double share, const Progress& progress) const {
     const bool idle = progress.in_flight(processor).empty();
@@ -302,14 +336,9 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
     const PipelineTime& time = plan_.time(processor);
     const PipelineTime::Blocks blocks = time.blocks(share);
     double block = share / blocks.count;
-    const double block_s = time.kernel_seconds(block);
-    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
-    const double error_s = block_s * (std::max(options_.prediction_error, curve.relative_error()) +
-                                      options_.extrapolation_error * doublings);
+    const double error_s = last_block_error_s(processor, block);
     if (blocks.count == 1) {
-        // k blocks cost k c + error / k.
-        const double fixed_s = std::max(2 * time.kernel_seconds(block / 2) - block_s, kBlockOverhead_s);
-        const double parts = std::sqrt(error_s / fixed_s);
+        const double parts = error_s / worthwhile_error_s();
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
     } else if (!blocks.overlapped) {

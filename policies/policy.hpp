@@ -46,8 +46,9 @@ struct LoadDescription {
     Units units = 0;
     /// An open load: its units arrive while it runs (Policy::units_added), none at first. `units` is the most that may.
     bool open = false;
-    Units granularity = 1;    ///< every block is a multiple of it, except the one that takes the last units
-    Units initial_block = 1;  ///< size of a first block, for policies that know nothing yet
+    Units granularity = 1;              ///< every block is a multiple of it, except the one that takes the last units
+    Units initial_block = 1;            ///< size of a first block, for policies that know nothing yet
+    bool initial_block_chosen = false;  ///< by the user
     std::vector<Processor> processors;
     /// Fixed part and slope of the link to each processor [s, s per unit], in plus out, as the runtime knows it
     /// before any block ran; empty when unknown.

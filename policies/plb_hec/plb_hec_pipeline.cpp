@@ -20,8 +20,14 @@ PipelineTime::PipelineTime(const FittedCurve& kernel, const TransferLine& in, co
                            const Processor& processor)
     : kernel_(&kernel), in_(in), out_(out), own_memory_(processor.own_memory), memory_(memory_of(processor)) {}
 
-PipelineTime::PipelineTime(double fixed_s, double seconds_per_unit, const Processor& processor)
-    : guessed_fixed_s_(fixed_s), guessed_slope_s_(seconds_per_unit), memory_(memory_of(processor)) {}
+PipelineTime::PipelineTime(double fixed_s, double seconds_per_unit, const TransferLine& in, const TransferLine& out,
+                           const Processor& processor)
+    : guessed_fixed_s_(fixed_s),
+      guessed_slope_s_(seconds_per_unit),
+      in_(in),
+      out_(out),
+      own_memory_(processor.own_memory),
+      memory_(memory_of(processor)) {}
 
 double PipelineTime::kernel_seconds(double units) const {
     return slowdown_ * (kernel_ ? kernel_->seconds(units) : guessed_fixed_s_ + guessed_slope_s_ * units);

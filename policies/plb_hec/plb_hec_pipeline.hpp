@@ -26,8 +26,9 @@ class PipelineTime final : public ShareTime {
 
     PipelineTime(const FittedCurve& kernel, const TransferLine& in, const TransferLine& out,
                  const Processor& processor);
-    /// A processor of which only a guess is known: a line.
-    PipelineTime(double fixed_s, double seconds_per_unit, const Processor& processor);
+    /// A kernel of which only a guess is known: a line.
+    PipelineTime(double fixed_s, double seconds_per_unit, const TransferLine& in, const TransferLine& out,
+                 const Processor& processor);
 
     double seconds(double units) const override;
     double derivative(double units) const override;

@@ -38,9 +38,18 @@ void PlbHecPlan::begin(const LoadDescription& load) {
 
 Units PlbHecPlan::first_units(int processor) const {
     constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
-    const double units = static_cast<double>(load_.units);
-    if (!at(processor).own_memory) return round_to_granularity(kDistinct * units, load_.granularity);
-    return round_to_granularity(static_cast<double>(load_.initial_block), load_.granularity);
+    if (!at(processor).own_memory)
+        return round_to_granularity(kDistinct * static_cast<double>(load_.units), load_.granularity);
+    const double initial = static_cast<double>(load_.initial_block);
+    double first = initial;
+    if (!load_.initial_block_chosen && index(processor) < load_.links.size()) {
+        const LoadDescription::Link& link = load_.links[index(processor)];
+        const auto devices = static_cast<double>(std::ranges::count_if(load_.processors, &Processor::own_memory));
+        const double of_device = initial * static_cast<double>(load_.processors.size()) / devices;
+        if (link.seconds_per_unit > 0)
+            first = std::max(initial, std::min(of_device, link.latency_s / link.seconds_per_unit));
+    }
+    return round_to_granularity(first, load_.granularity);
 }
 
 /// What the processor's remaining share would take, from all that is known now.
@@ -59,7 +68,7 @@ PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const Bl
             time.slow_down(running_s / curve->seconds(running_units));
         return time;
     }
-    if (!curve) return PipelineTime(0, kNeverPerUnit_s, at(processor));
+    if (!curve) return PipelineTime(0, kNeverPerUnit_s, in, models_.out(processor), at(processor));
     // One size is known.
     const double units = curve->largest_measured(), seconds = curve->seconds(units);
     if (const FittedCurve* kind = models_.curve_of_kind(processor)) {
@@ -72,7 +81,7 @@ PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const Bl
     const double fixed_s = at(processor).own_memory ? kAssumedFixed * seconds : 0;
     double slope_s = (seconds - fixed_s) / units;
     if (running_units > units) slope_s = std::max(slope_s, (kTwice * running_s - fixed_s) / running_units);
-    return PipelineTime(fixed_s, slope_s, at(processor));
+    return PipelineTime(fixed_s, slope_s, in, models_.out(processor), at(processor));
 }
 
 /// A processor that computes its first block is taken to be as fast as the fastest known, or slower by as much as that

@@ -57,7 +57,8 @@ class PlbHecPlan {
     bool best_for_a_granule(int processor) const;
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
-    /// block. A device's block has high fixed costs, so that more units hardly make it longer.
+    /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
+    /// of a first block where there are devices alone, if the link carries them in the time of its latency.
     Units first_units(int processor) const;
     /// Nothing that it ran itself is believed. Devices of a known kind are taken for one of it until they say
     /// otherwise.

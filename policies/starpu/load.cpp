@@ -82,6 +82,7 @@ apportion_load::apportion_load(const apportion_load_options* options) {
     }
     Units initial = static_cast<Units>(o.initial_block);
     if (const auto chosen = apportion::initial_block_option(); initial == 0 && chosen) initial = *chosen;
+    description_.initial_block_chosen = initial > 0;
     description_.initial_block =
         initial > 0 ? apportion::round_to_granularity(static_cast<double>(initial), description_.granularity)
                     : apportion::default_initial_block(description_.units, description_.granularity,
