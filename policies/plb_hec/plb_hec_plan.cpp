@@ -40,16 +40,13 @@ Units PlbHecPlan::first_units(int processor) const {
     constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
     if (!at(processor).own_memory)
         return round_to_granularity(kDistinct * static_cast<double>(load_.units), load_.granularity);
-    const double initial = static_cast<double>(load_.initial_block);
-    double first = initial;
-    if (!load_.initial_block_chosen && index(processor) < load_.links.size()) {
-        const LoadDescription::Link& link = load_.links[index(processor)];
-        const auto devices = static_cast<double>(std::ranges::count_if(load_.processors, &Processor::own_memory));
-        const double of_device = initial * static_cast<double>(load_.processors.size()) / devices;
-        if (link.seconds_per_unit > 0)
-            first = std::max(initial, std::min(of_device, link.latency_s / link.seconds_per_unit));
-    }
-    return round_to_granularity(first, load_.granularity);
+    if (load_.initial_block_chosen || index(processor) >= load_.links.size()) return load_.initial_block;
+    const LoadDescription::Link& link = load_.links[index(processor)];
+    if (!(link.seconds_per_unit > 0)) return load_.initial_block;
+    const auto devices = static_cast<int>(std::ranges::count_if(load_.processors, &Processor::own_memory));
+    const Units of_devices = default_initial_block(load_.units, load_.granularity, devices);
+    const Units in_latency = round_to_granularity(link.latency_s / link.seconds_per_unit, load_.granularity);
+    return std::max(load_.initial_block, std::min(of_devices, in_latency));
 }
 
 /// What the processor's remaining share would take, from all that is known now.
