@@ -2,6 +2,7 @@
 #include "policies/plb_hec/plb_hec_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "policies/shared/block_costs.hpp"
@@ -162,34 +163,40 @@ void PlbHecPlan::leave_out_idlers(double now_s) {
         return is_untried(p) && curve &&
                now_s + kTwice * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
     };
-    const int count = static_cast<int>(load_.processors.size());
-    for (double freed = granule(); freed > 0;) {
-        std::vector<int> idlers;
-        int others = 0;
-        freed = 0;
-        for (int p = 0; p < count; ++p) {
-            if (problem_.processors[index(p)].maximum_units <= 0) continue;
-            if (!gets_nothing(p)) {
-                ++others;
-                continue;
-            }
-            idlers.push_back(p);
-            freed += plan_.shares_units[index(p)];
+    std::vector<int> left;
+    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
+        if (problem_.processors[index(p)].maximum_units > 0) left.push_back(p);
+    for (bool changed = true; changed;) {
+        auto idler = std::ranges::stable_partition(left, std::not_fn(gets_nothing)).begin();
+        if (idler == left.begin()) {
+            // Where there is less than a block for each, those get one that end it first.
+            const auto blocks = static_cast<std::ptrdiff_t>(std::max(1.0, problem_.units / granule()));
+            if (blocks >= std::ssize(left)) return;
+            std::ranges::stable_sort(left, {}, [this](int p) { return granule_end_s(p); });
+            idler = left.begin() + blocks;
         }
-        if (others == 0) return;
-        for (const int p : idlers) problem_.processors[index(p)].maximum_units = 0;
-        if (freed > 0) plan_ = equal_finish(problem_);
+        changed = false;
+        for (auto p = idler; p != left.end(); ++p) {
+            changed = changed || plan_.shares_units[index(*p)] > 0;
+            problem_.processors[index(*p)].maximum_units = 0;
+        }
+        left.erase(idler, left.end());
+        if (changed) plan_ = equal_finish(problem_);
     }
 }
 
+/// When it would end the smallest block; never where it gets none.
+double PlbHecPlan::granule_end_s(int processor) const {
+    const EqualFinishProcessor& entry = problem_.processors[index(processor)];
+    return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(granule())
+                                   : std::numeric_limits<double>::infinity();
+}
+
 bool PlbHecPlan::best_for_a_granule(int processor) const {
-    const auto end_s = [this](const EqualFinishProcessor& entry) {
-        return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(granule())
-                                       : std::numeric_limits<double>::infinity();
-    };
-    const double own_s = end_s(problem_.processors[index(processor)]);
-    return std::all_of(problem_.processors.begin(), problem_.processors.end(),
-                       [&](const EqualFinishProcessor& other) { return own_s <= end_s(other); });
+    const double own_s = granule_end_s(processor);
+    for (std::size_t p = 0; p < load_.processors.size(); ++p)
+        if (granule_end_s(static_cast<int>(p)) < own_s) return false;
+    return true;
 }
 
 }  // namespace apportion

@@ -75,6 +75,7 @@ class PlbHecPlan {
     void guess_unknown(double now_s, const Progress& progress);
     void pose(double now_s, const Progress& progress);
     void leave_out_idlers(double now_s);
+    double granule_end_s(int processor) const;
 
     const PlbHecModels& models_;
     LoadDescription load_;
