@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/plb_hec_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+/// `left` units, nothing in flight.
+class Left final : public Progress {
+  public:
+    explicit Left(Units left) : left_(left) {}
+    Units remaining() const override { return left_; }
+    std::span<const BlockInFlight> in_flight(int) const override { return {}; }
+    Units room(int) const override { return kNoLimit; }
+
+  private:
+    Units left_;
+};
+
+/// A device, then cores of another kind.
+LoadDescription device_and_cores(Units units, std::size_t cores) {
+    LoadDescription load;
+    load.units = units;
+    load.processors.push_back({.name = "device", .kind = 0, .own_memory = true});
+    for (std::size_t k = 0; k < cores; ++k) load.processors.push_back({.name = "core " + std::to_string(k), .kind = 1});
+    load.initial_block = default_initial_block(units, 1, static_cast<int>(cores) + 1);
+    load.links.resize(load.processors.size());
+    return load;
+}
+
+void ran(PlbHecModels& models, int processor, Units units, double seconds, double transfer_s = 0) {
+    models.add({.processor = processor,
+                .units = units,
+                .start_s = transfer_s,
+                .end_s = transfer_s + seconds,
+                .busy_s = seconds});
+}
+
+}  // namespace
+
+TEST_CASE("a device begins with what its link carries in the time of its latency, and no more than a device should") {
+    LoadDescription load = device_and_cores(64'000, 9);
+    const PlbHecModels models;
+    const auto first = [&](int processor) {
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        return plan.first_units(processor);
+    };
+    REQUIRE(load.initial_block == 100);
+    CHECK(first(0) == 100);  // nothing is known of the link
+    CHECK(first(1) == 1);
+    load.links[0] = {.latency_s = 1e-5, .seconds_per_unit = 1e-9};
+    CHECK(first(0) == 1000);
+    load.links[0].seconds_per_unit = 1e-5 / 300;
+    CHECK(first(0) == 300);
+    load.links[0].seconds_per_unit = 1;
+    CHECK(first(0) == 100);
+    load.links[0].seconds_per_unit = 1e-9;
+    load.initial_block = 7;
+    load.initial_block_chosen = true;
+    CHECK(first(0) == 7);
+}
+
+TEST_CASE("a device whose first block showed a slow link is planned with the link") {
+    LoadDescription load = device_and_cores(10'000, 1);
+    for (const bool slow : {false, true}) {
+        PlbHecModels models;
+        models.begin(load);
+        ran(models, 0, 100, 0.01, slow ? 1 : 0);
+        ran(models, 1, 100, 0.1);
+        ran(models, 1, 200, 0.2);
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        plan.make(1.1, Left(9'600));
+        INFO("share of the device: " << plan.share(0));
+        CHECK((plan.share(0) > 7'000) == !slow);
+        CHECK((plan.share(0) < 1'000) == slow);
+    }
+}
+
+TEST_CASE("of less than a unit for each, those get one that end it first, and nothing is left without a processor") {
+    LoadDescription load = device_and_cores(160, 43);
+    PlbHecModels models;
+    models.begin(load);
+    for (const Units units : {Units{3}, Units{26}, Units{87}})
+        ran(models, 0, units, 0.0054 + 0.00012 * static_cast<double>(units));
+    for (const double core_s : {0.0133, 0.0070}) {
+        for (int core = 1; core <= 43; ++core) {
+            ran(models, core, 1, core_s);
+            ran(models, core, 2, 2 * core_s);
+        }
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        plan.make(0, Left(17));
+        const std::vector<double>& shares = plan.shares();
+        CHECK(std::reduce(shares.begin(), shares.end()) == Approx(17));
+        INFO("a core's unit takes " << core_s << " s, the device's share is " << shares[0]);
+        CHECK(shares[0] >= 1);
+        CHECK(std::ranges::none_of(shares, [](double share) { return share > 0 && share < 1; }));
+    }
+}
