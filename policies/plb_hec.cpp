@@ -12,8 +12,8 @@
 // unknown, no core gets a block that takes longer than the load has run. A device's first block may take as long as it
 // likes: in the end others compute it again (engine/recovery).
 //
-// Two balances decide how many blocks a share becomes. Each block pays its fixed costs again (launch, filling the
-// device, streaming what does not fit), but the last one alone is as late as its prediction is wrong. And while a
+// A share becomes several blocks. Each pays its fixed costs again (launch, filling the device, streaming what does
+// not fit), but the last one alone is as late as its prediction is wrong: worthwhile_error_s has the balance. While a
 // processor has run blocks of one size only, nobody knows its fixed costs: its own next block is sized as if it had
 // none, which is safe, and the plan for the others as if a device had much of it, which keeps the common finish from
 // being overrated.
@@ -34,13 +34,11 @@ namespace {
 struct PlbHecOptions {
     double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
     double growth = 12;              ///< a block is at most this multiple of the largest measured one
-    double prediction_error = 0.05;  ///< of the duration of a block within the measured range
-    double extrapolation_error = 0.05;  ///< more for every doubling beyond it
-    double most_parts = 4;              ///< a share that could be one block becomes at most so many
-    double full_rest = 0.5;             ///< of the memory that the blocks after it would fill, at most: it may grow
-    double cores_of_device = 16;        ///< more cores than these, for each device, do not wait for what devices tell
-    double slowest_core = 50;           ///< times what a device needs for the smallest block
-    double worthwhile_s = 0.2;          ///< a hundred times what IPOPT takes: distributions that predict less need none
+    double prediction_error = 0.05;  ///< of the duration of a block, at least
+    double most_parts = 4;           ///< a share becomes at most so many blocks at a time: every block asks for a plan
+    double cores_of_device = 16;     ///< more cores than these, for each device, do not wait for what devices tell
+    double slowest_core = 50;        ///< times what a device needs for the smallest block
+    double worthwhile_s = 0.2;       ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
 /// The largest block up to `most` whose kernel is done in time.
@@ -194,7 +192,7 @@ class PlbHecImproved final : public Policy {
     double second_block(int processor, double share, double now_s) const;
     double no_longer_than_so_far(int processor, double block, double now_s) const;
     double planned_block(int processor, double share, const Progress& progress) const;
-    double last_block_error_s(int processor, double block) const;
+    double error_of(int processor, double block) const;
     double worthwhile_error_s() const;
     double part_to_check(int processor, double share, double block) const;
 
@@ -304,11 +302,9 @@ double PlbHecImproved::no_longer_than_so_far(int processor, double block, double
 }
 
 /// By how much the end of a block may be mispredicted.
-double PlbHecImproved::last_block_error_s(int processor, double block) const {
-    const FittedCurve& curve = *models_.curve(processor);
-    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
+double PlbHecImproved::error_of(int processor, double block) const {
     return plan_.time(processor).kernel_seconds(block) *
-           (std::max(options_.prediction_error, curve.relative_error()) + options_.extrapolation_error * doublings);
+           std::max(options_.prediction_error, models_.curve(processor)->relative_error());
 }
 
 /// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what it
@@ -324,7 +320,7 @@ double PlbHecImproved::worthwhile_error_s() const {
         const double block = share / time.blocks(share).count;
         const double fixed_s =
             std::max(2 * time.kernel_seconds(block / 2) - time.kernel_seconds(block), kBlockOverhead_s);
-        sum += fixed_s * share / plan_.units() * last_block_error_s(other, block);
+        sum += fixed_s * share / plan_.units() * error_of(other, block);
     }
     return std::sqrt(sum);
 }
@@ -336,14 +332,11 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
     const PipelineTime& time = plan_.time(processor);
     const PipelineTime::Blocks blocks = time.blocks(share);
     double block = share / blocks.count;
-    const double error_s = last_block_error_s(processor, block);
+    const double error_s = error_of(processor, block);
     if (blocks.count == 1) {
         const double parts = error_s / worthwhile_error_s();
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
-    } else if (!blocks.overlapped) {
-        // Large ones first: the last one corrects what the others were wrong by.
-        block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * options_.growth);
     if (!idle) {
