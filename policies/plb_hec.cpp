@@ -26,6 +26,7 @@
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/block_replay.hpp"
 #include "policies/shared/redistribution.hpp"
+#include "policies/shared/solver_report.hpp"
 
 namespace apportion {
 
@@ -129,11 +130,7 @@ class PlbHecImproved final : public Policy {
     PolicyReport report() const override {
         PolicyReport report = report_;
         models_.report(report);
-        const auto& solver = plan_.solver().statistics();
-        report.solves = solver.solves;
-        report.solver_fallbacks = solver.fallbacks;
-        report.solver_difference = solver.largest_difference;
-        report.solver_seconds = solver.seconds;
+        report_solver(plan_.solver(), report);
         return report;
     }
 

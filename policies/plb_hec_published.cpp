@@ -27,6 +27,7 @@
 #include "models/transfer.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/policy.hpp"
+#include "policies/shared/solver_report.hpp"
 
 namespace apportion {
 
@@ -200,10 +201,7 @@ PolicyReport PlbHecPublished::report() const {
         }
         if (load_.processors[p].own_memory) model.transfer = lanes_[p].model.transfers().formula();
     }
-    report.solves = solver_.statistics().solves;
-    report.solver_fallbacks = solver_.statistics().fallbacks;
-    report.solver_difference = solver_.statistics().largest_difference;
-    report.solver_seconds = solver_.statistics().seconds;
+    report_solver(solver_, report);
     return report;
 }
 

@@ -16,6 +16,7 @@
 #include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/node_profile.hpp"
 #include "policies/mpi/session.hpp"
+#include "policies/shared/nothing_in_flight.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
@@ -25,19 +26,6 @@ using apportion::Message;
 using apportion::Units;
 
 namespace {
-
-/// Asks a policy that plans beforehand for its shares.
-class NothingInFlight final : public apportion::Progress {
-  public:
-    explicit NothingInFlight(Units remaining) : remaining_(remaining) {}
-    Units remaining() const override { return remaining_; }
-    std::span<const apportion::BlockInFlight> in_flight(int) const override { return {}; }
-    Units room(int) const override { return apportion::kNoLimit; }
-    void take(Units units) { remaining_ -= units; }
-
-  private:
-    Units remaining_;
-};
 
 nlohmann::json facts_of(const apportion_mpi_iteration::Arrays& arrays) {
     auto facts = nlohmann::json::array();
@@ -149,7 +137,7 @@ std::vector<Units> apportion_mpi_iteration::planned_shares() {
     const int nodes = static_cast<int>(description_.processors.size());
     description_.initial_block = apportion::default_initial_block(description_.units, description_.granularity, nodes);
     policy->begin(description_);
-    NothingInFlight progress(description_.units);
+    apportion::NothingInFlight progress(description_.units);
     std::vector<Units> shares;
     for (int node = 0; node < nodes; ++node) {
         const Units units = progress.remaining() == 0 ? 0 : policy->next_block(node, 0, progress);

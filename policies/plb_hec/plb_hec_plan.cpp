@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "policies/shared/block_costs.hpp"
+#include "policies/shared/nothing_in_flight.hpp"
 
 namespace apportion {
 
@@ -13,18 +14,6 @@ namespace {
 
 constexpr double kAssumedFixed = 0.8;    // of a device's first block, while one size is known
 constexpr double kNeverPerUnit_s = 1e9;  // of an idle processor of which nothing is known: it gets no share
-
-/// Of a load that has not begun.
-class NothingGiven final : public Progress {
-  public:
-    explicit NothingGiven(Units units) : units_(units) {}
-    Units remaining() const override { return units_; }
-    std::span<const BlockInFlight> in_flight(int) const override { return {}; }
-    Units room(int) const override { return units_; }
-
-  private:
-    Units units_;
-};
 
 }  // namespace
 
@@ -143,7 +132,7 @@ void PlbHecPlan::gave(int processor, Units units) {
 }
 
 void PlbHecPlan::make_for_all() {
-    pose(0, NothingGiven(load_.units));
+    pose(0, NothingInFlight(load_.units));
     outdate();
     plan_ = equal_finish(problem_);
 }

@@ -4,23 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;
 
 namespace {
-
-/// `left` units, nothing in flight.
-class Left final : public Progress {
-  public:
-    explicit Left(Units left) : left_(left) {}
-    Units remaining() const override { return left_; }
-    std::span<const BlockInFlight> in_flight(int) const override { return {}; }
-    Units room(int) const override { return kNoLimit; }
-
-  private:
-    Units left_;
-};
 
 /// A device, then cores of another kind.
 LoadDescription device_and_cores(Units units, std::size_t cores) {
@@ -76,7 +65,7 @@ TEST_CASE("a device whose first block showed a slow link is planned with the lin
         ran(models, 1, 200, 0.2);
         PlbHecPlan plan(models);
         plan.begin(load);
-        plan.make(1.1, Left(9'600));
+        plan.make(1.1, NothingInFlight(9'600));
         INFO("share of the device: " << plan.share(0));
         CHECK((plan.share(0) > 7'000) == !slow);
         CHECK((plan.share(0) < 1'000) == slow);
@@ -96,7 +85,7 @@ TEST_CASE("of less than a unit for each, those get one that end it first, and no
         }
         PlbHecPlan plan(models);
         plan.begin(load);
-        plan.make(0, Left(17));
+        plan.make(0, NothingInFlight(17));
         const std::vector<double>& shares = plan.shares();
         CHECK(std::reduce(shares.begin(), shares.end()) == Approx(17));
         INFO("a core's unit takes " << core_s << " s, the device's share is " << shares[0]);

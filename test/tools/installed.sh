@@ -28,6 +28,11 @@ if [ "$build" = --as-user ]; then
     STARPU_SCHED=plb-hec-published APPORTION_REPORT=report "$prefix/bin/matmul" --size 64 >output 2>&1 ||
         fail "matmul under plb-hec-published: $(cat output)"
     grep -q '"solver":{[^}]*"fallbacks":0,' report || fail "IPOPT is not found: $(cat report)"
+    mkdir broken && echo nothing >broken/libapportion-ipopt.so
+    rm report
+    LD_LIBRARY_PATH=broken STARPU_SCHED=plb-hec-published APPORTION_REPORT=report "$prefix/bin/matmul" --size 64 >output 2>&1 ||
+        fail "matmul without IPOPT: $(cat output)"
+    grep -q '"note":"libapportion-ipopt.so cannot be loaded, so' report || fail "nobody says that IPOPT is missing: $(cat report)"
     "$prefix/bin/apportion" platform plbhec-a >output 2>&1 || fail "apportion platform: $(cat output)"
     cc -Wall -Wextra -pedantic hello_blocks.c $(pkg-config --cflags --libs apportion) -o hello >output 2>&1 ||
         fail "cc: $(cat output)"

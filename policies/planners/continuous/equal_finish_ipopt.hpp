@@ -40,6 +40,8 @@ class EqualFinishIpopt {
     /// Silent, never throws. Time functions must be twice differentiable on the way, else it falls back.
     EqualFinishPlan solve(const EqualFinishProblem& problem, IpoptStart start = IpoptStart::bisection);
 
+    /// Otherwise every solution is the bisection's, and counts as a fallback.
+    bool has_ipopt() const { return solver_ != nullptr; }
     const SolverStatistics& statistics() const { return statistics_; }
     void reset_statistics() { statistics_ = {}; }
 
