@@ -61,7 +61,8 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         plan_.begin(load);
         known_before_ = all_measured_ = models_.begin(load);
-        replay_.conclude(load);
+        replay_.conclude(load, taught_);
+        taught_ = false;
         replay_.begin(load, worth_repeating());
         decision_ = all_measured_ ? "models of the previous run" : "first fit";
     }
@@ -94,6 +95,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_finished(const FinishedBlock& block) override {
+        taught_ = taught_ || !models_.measured(block.processor);
         plan_.block_ended(block.processor, block.end_s);
         replay_.finished(block);
         const bool as_before =
@@ -200,6 +202,7 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PolicyReport report_;
     bool all_measured_ = false;
+    bool taught_ = false;             ///< a processor ran a block for the first time
     bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };

@@ -116,7 +116,8 @@ void PlbHecPlan::make(double now_s, const Progress& progress) {
     if (planned_at_s_ == now_s && progress.remaining() <= left_) return;
     pose(now_s, progress);
     plan_ = equal_finish(problem_);
-    leave_out_idlers(now_s);
+    leave_out_untried(now_s);
+    leave_out_idlers();
     planned_at_s_ = now_s;
     left_ = progress.remaining();
 }
@@ -143,15 +144,35 @@ void PlbHecPlan::refine() {
     for (PipelineTime& time : times_) time.release_blocks();
 }
 
-/// A processor whose share is no block will be given none, nor will an untried one that might outlast the
-/// others even with the smallest block: what the plan had for these is planned for the others.
-void PlbHecPlan::leave_out_idlers(double now_s) {
-    const auto gets_nothing = [&](int p) {
-        if (plan_.shares_units[index(p)] < granule()) return true;
-        const FittedCurve* curve = models_.curve(p);
-        return is_untried(p) && curve &&
-               now_s + kTwice * curve->seconds(static_cast<double>(first_units(p))) > plan_.finish_s;
-    };
+/// An untried processor is given nothing if it might outlast even with the smallest block what the others need without
+/// any untried ones.
+void PlbHecPlan::leave_out_untried(double now_s) {
+    std::vector<int> untried;
+    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
+        if (problem_.processors[index(p)].maximum_units > 0 && is_untried(p) && models_.curve(p)) untried.push_back(p);
+    if (untried.empty()) return;
+    const EqualFinishPlan with_all = plan_;
+    const std::vector<EqualFinishProcessor> all = problem_.processors;
+    for (const int p : untried) problem_.processors[index(p)].maximum_units = 0;
+    plan_ = equal_finish(problem_);
+    if (!plan_.feasible) {  // there are no others
+        problem_.processors = all;
+        plan_ = with_all;
+        return;
+    }
+    bool some = false;
+    for (const int p : untried) {
+        const double block_s = models_.curve(p)->seconds(static_cast<double>(first_units(p)));
+        if (now_s + kTwice * block_s > plan_.finish_s) continue;
+        problem_.processors[index(p)].maximum_units = all[index(p)].maximum_units;
+        some = true;
+    }
+    if (some) plan_ = equal_finish(problem_);
+}
+
+/// A processor whose share is no block will be given none: what the plan had for it is planned for the others.
+void PlbHecPlan::leave_out_idlers() {
+    const auto gets_nothing = [this](int p) { return plan_.shares_units[index(p)] < granule(); };
     std::vector<int> left;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (problem_.processors[index(p)].maximum_units > 0) left.push_back(p);

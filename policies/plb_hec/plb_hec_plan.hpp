@@ -74,7 +74,8 @@ class PlbHecPlan {
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void guess_unknown(double now_s, const Progress& progress);
     void pose(double now_s, const Progress& progress);
-    void leave_out_idlers(double now_s);
+    void leave_out_untried(double now_s);
+    void leave_out_idlers();
     double granule_end_s(int processor) const;
 
     const PlbHecModels& models_;

@@ -15,7 +15,7 @@ void BlockReplay::forget() {
     settled_ = false;
 }
 
-void BlockReplay::conclude(const LoadDescription& load) {
+void BlockReplay::conclude(const LoadDescription& load, bool taught) {
     constexpr double kSlower = 1.1;  // than the average: a spike or a change
     constexpr int kSlowRuns = 2;     // in a row: a change
     constexpr int kMostAveraged = 8;
@@ -24,8 +24,9 @@ void BlockReplay::conclude(const LoadDescription& load) {
     const bool whole = units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
     if (!whole || (repeated_ && !active_)) return forget();
     if (!repeated_) {
-        settled_ = best_s_ > 0 && end_s_ > (1 - kLeastGain) * best_s_;
-        if (settled_ && end_s_ >= best_s_ && !load.data_stay) return;
+        const bool better = best_s_ <= 0 || end_s_ <= (1 - kLeastGain) * best_s_;
+        settled_ = !better && !taught;
+        if (!better && end_s_ >= best_s_ && !load.data_stay) return;
         for (Lane& lane : lanes_) lane.best = lane.ran;
         best_s_ = end_s_;
         best_runs_ = 1;

@@ -88,16 +88,16 @@ LoadDescription two_processors() {
 TEST_CASE("a run that is not whole is not one to repeat") {
     const LoadDescription load = two_processors();
     BlockReplay replay;
-    replay.conclude(load);
+    replay.conclude(load, false);
     CHECK(replay.best_s() == 0);
     replay.begin(load, false);
     run_once(replay, 10, 30);
-    replay.conclude(load);
+    replay.conclude(load, false);
     CHECK(replay.best_s() == 0);
     replay.begin(load, false);
     CHECK_FALSE(replay.active());
     run_once(replay, 10);
-    replay.conclude(load);
+    replay.conclude(load, false);
     CHECK(replay.best_s() == 10);
     CHECK(replay.best_units() == std::vector<double>{60, 40});
     CHECK(replay.longest_s(1, 40) == 10);
@@ -119,12 +119,30 @@ TEST_CASE("the best run is repeated, and the latest where data stay") {
     BlockReplay replay;
     replay.begin(load, false);
     run_once(replay, 10);
-    replay.conclude(load);
+    replay.conclude(load, false);
     replay.begin(load, false);
     run_once(replay, 20);
-    replay.conclude(load);
+    replay.conclude(load, false);
     CHECK(replay.settled());
     CHECK(replay.best_s() == (load.data_stay ? 20 : 10));
+}
+
+TEST_CASE("a slower run in which a processor was new does not settle what is repeated") {
+    const LoadDescription load = two_processors();
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    replay.conclude(load, true);
+    replay.begin(load, false);
+    run_once(replay, 20);
+    replay.conclude(load, true);
+    CHECK_FALSE(replay.settled());
+    CHECK(replay.best_s() == 10);
+    replay.begin(load, false);
+    run_once(replay, 20);
+    replay.conclude(load, false);
+    CHECK(replay.settled());
+    CHECK(replay.best_s() == 10);
 }
 
 TEST_CASE("one slow repetition is a spike, two in a row are a change") {
@@ -133,11 +151,11 @@ TEST_CASE("one slow repetition is a spike, two in a row are a change") {
     replay.begin(load, false);
     run_once(replay, 10);
     for (const double end_s : {10, 15, 10, 15, 15}) {
-        replay.conclude(load);
+        replay.conclude(load, false);
         CHECK(replay.best_s() == 10);
         replay.begin(load, true);
         run_once(replay, end_s);
     }
-    replay.conclude(load);
+    replay.conclude(load, false);
     CHECK(replay.best_s() == 0);
 }

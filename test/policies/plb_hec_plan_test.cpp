@@ -93,3 +93,21 @@ TEST_CASE("of less than a unit for each, those get one that end it first, and no
         CHECK(std::ranges::none_of(shares, [](double share) { return share > 0 && share < 1; }));
     }
 }
+
+TEST_CASE("untried cores are left out where they might outlast the others without them, not where they hardly help") {
+    const LoadDescription load = device_and_cores(160, 46);
+    for (const double core_s : {0.0084, 0.03}) {
+        PlbHecModels models;
+        models.begin(load);
+        for (const Units units : {Units{3}, Units{26}})
+            ran(models, 0, units, 0.0013 + 0.00016 * static_cast<double>(units));
+        ran(models, 1, 1, core_s);
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        plan.make(0, NothingInFlight(160));  // the device alone: 0.027 s; with all cores a third of that
+        INFO("a core's unit takes " << core_s << " s");
+        CHECK((plan.share(2) >= 1) == (core_s < 0.027 / 2));
+        CHECK((plan.share(46) >= 1) == (core_s < 0.027 / 2));
+        CHECK(std::reduce(plan.shares().begin(), plan.shares().end()) == Approx(160));
+    }
+}
