@@ -17,8 +17,8 @@ namespace apportion {
 
 class BlockReplay {
   public:
-    /// The run that ended: is it the best one? `taught`: a processor computed for the first time in it, so that its plan
-    /// could not know better, and the next one may.
+    /// The run that ended: is it the best one? `taught`: a processor computed for the first time in it, so that its
+    /// plan could not know better, and the next one may.
     void conclude(const LoadDescription& load, bool taught);
 
     /// Seconds of the best run; 0: none is known.
