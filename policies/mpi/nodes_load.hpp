@@ -44,7 +44,7 @@ struct apportion_mpi_load {
     apportion::Grants::Orders take_in(int node, const apportion::Message& message);
     apportion::Grants::Orders units_done(const apportion::Event& event);
     void end_run();
-    nlohmann::ordered_json outer_report() const;
+    nlohmann::ordered_json outer_report(bool with_nodes) const;
 
     // Other ranks.
     void run_as_node();

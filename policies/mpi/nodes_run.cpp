@@ -306,7 +306,7 @@ void apportion_mpi_load::collect_reports(bool all) {
         report_ = part_->report();
         return;
     }
-    nlohmann::ordered_json report = outer_report();
+    nlohmann::ordered_json report = outer_report(all);
     auto& list = report["nodes"] = nlohmann::ordered_json::array();
     for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
     report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -318,7 +318,7 @@ std::string apportion_mpi_load::report_file() const {
     return world_.rank() == 0 ? apportion::report_file_option() : std::string();
 }
 
-nlohmann::ordered_json apportion_mpi_load::outer_report() const {
+nlohmann::ordered_json apportion_mpi_load::outer_report(bool with_nodes) const {
     apportion::RunRecord record;
     record.load = name_;
     record.policy = policy_name_;
@@ -329,6 +329,10 @@ nlohmann::ordered_json apportion_mpi_load::outer_report() const {
     record.makespan_s = seconds_;
     record.policy_stalls = grants_->stalls();
     record.error = sentence_;
+    if (sentence_.empty() && !with_nodes)
+        record.note =
+            "the nodes' own reports are missing: others computed what one of them was late with, and nobody waited for "
+            "it";
     double unit_bytes = 0, elsewhere = 0;
     for (const apportion_mpi_array& array : arrays_)
         unit_bytes += static_cast<double>(array.bytes_per_unit) * static_cast<double>(array.pieces);

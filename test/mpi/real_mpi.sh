@@ -4,6 +4,7 @@
 # real_mpi.sh BUILD SOURCE PC: a program of the user calls the MPI that mpirun started, in whichever order it is linked
 # with MPI, StarPU and Apportion, and with IPOPT in the process, whose sequential MUMPS has stand-ins of MPI's functions.
 . "$(dirname "$0")/run_nodes.sh"
+export STARPU_SCHED=plb-hec # loads IPOPT as it starts
 build=$1 source=$2 pc=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
