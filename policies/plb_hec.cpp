@@ -35,11 +35,13 @@ namespace {
 struct PlbHecOptions {
     double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
     double growth = 12;              ///< a block is at most this multiple of the largest measured one
-    double prediction_error = 0.05;  ///< of the duration of a block, at least
-    double most_parts = 4;           ///< a share becomes at most so many blocks at a time: every block asks for a plan
-    double cores_of_device = 16;     ///< more cores than these, for each device, do not wait for what devices tell
-    double slowest_core = 50;        ///< times what a device needs for the smallest block
-    double worthwhile_s = 0.2;       ///< a hundred times what IPOPT takes: distributions that predict less need none
+    double prediction_error = 0.05;  ///< of the duration of a block within the measured range, at least
+    double extrapolation_error = 0.05;  ///< more for every doubling beyond it
+    double most_parts = 4;        ///< a share becomes at most so many blocks at a time: every block asks for a plan
+    double full_rest = 0.5;       ///< of the memory that the blocks after it would fill, at most: it may grow
+    double cores_of_device = 16;  ///< more cores than these, for each device, do not wait for what devices tell
+    double slowest_core = 50;     ///< times what a device needs for the smallest block
+    double worthwhile_s = 0.2;    ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
 /// The largest block up to `most` whose kernel is done in time.
@@ -303,8 +305,10 @@ double PlbHecImproved::no_longer_than_so_far(int processor, double block, double
 
 /// By how much the end of a block may be mispredicted.
 double PlbHecImproved::error_of(int processor, double block) const {
+    const FittedCurve& curve = *models_.curve(processor);
+    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
     return plan_.time(processor).kernel_seconds(block) *
-           std::max(options_.prediction_error, models_.curve(processor)->relative_error());
+           (std::max(options_.prediction_error, curve.relative_error()) + options_.extrapolation_error * doublings);
 }
 
 /// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what it
@@ -337,6 +341,9 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
         const double parts = error_s / worthwhile_error_s();
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
+    } else if (!blocks.overlapped) {
+        // Large ones first: the last one corrects what the others were wrong by.
+        block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * options_.growth);
     if (!idle) {

@@ -172,8 +172,9 @@ TEST_CASE("what one run of plb-hec teaches is enough for the policies that plan,
             const auto first = find_policy("plb-hec")->make();
             const FakeRun result = run(platform, *first, load);
             load.learnt = learnt_from(result, load);
-            REQUIRE(why_too_sparse(load.learnt, load) == "");
-            load.recorded = recorded_from_learnt(load.learnt, load);
+            take_learnt(load, "learnt");  // a device that is hardly worth it may have run a single block
+            REQUIRE(load.recorded.problem == "");
+            REQUIRE(load.recorded.source == "learnt");
             const double best_s = makespan_s(platform, "hpopta", platform.load(order));
             CHECK(makespan_s(platform, "hpopta", load) <= 1.15 * best_s);
             CHECK(makespan_s(platform, "auto", load) <= 1.03 * result.makespan_s);
