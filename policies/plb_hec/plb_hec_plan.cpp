@@ -177,7 +177,7 @@ void PlbHecPlan::leave_out_idlers() {
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (problem_.processors[index(p)].maximum_units > 0) left.push_back(p);
     for (bool changed = true; changed;) {
-        auto idler = std::ranges::stable_partition(left, std::not_fn(gets_nothing)).begin();
+        auto idler = std::stable_partition(left.begin(), left.end(), std::not_fn(gets_nothing));
         if (idler == left.begin()) {
             // Where there is less than a block for each, those get one that end it first.
             const auto blocks = static_cast<std::ptrdiff_t>(std::max(1.0, problem_.units / granule()));
