@@ -16,6 +16,7 @@ namespace {
 constexpr double kPartOfShare = 0.125;
 constexpr double kOtherSize = 1.25;
 constexpr double kAlike = 1.5;
+constexpr Units kLarger = 8;            // 1 / kPartOfShare
 constexpr double kNeverWorthIt = 1000;  // times as long as the whole load takes the fastest: no plan uses that
 
 using Points = std::vector<ProfilePoint>;
@@ -112,7 +113,20 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
     return choice;
 }
 
+/// A point for larger blocks than any that ran, at the speed of the largest.
+void extend(Points& points, Units most) {
+    if (points.empty() || points.back().units >= most) return;
+    const ProfilePoint& largest = points.back();
+    const Units units = largest.units > most / kLarger ? most : kLarger * largest.units;
+    const double times = static_cast<double>(units) / static_cast<double>(largest.units);
+    points.push_back({units, times * largest.seconds});
+}
+
 }  // namespace
+
+bool any_learnt(const std::vector<ProcessorProfile>& learnt) {
+    return std::ranges::any_of(learnt, [](const ProcessorProfile& processor) { return !processor.points.empty(); });
+}
 
 std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
     const Choice choice = choose(learnt, load);
@@ -127,8 +141,11 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
     times.learnt = true;
     std::vector<Units> sizes;
     const Choice choice = choose(learnt, load);
+    const bool enough = std::ranges::any_of(choice.lacks, &std::string::empty);
+    if (!enough) times.note = "too little was learnt to know larger blocks: " + why_too_sparse(learnt, load);
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         Points points = *choice.times[p];
+        if (!enough) extend(points, load.units);
         if (points.empty())
             points.push_back(
                 {load.granularity, kNeverWorthIt * static_cast<double>(load.units) / choice.highest_speed});
@@ -149,13 +166,7 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
 }
 
 void take_learnt(LoadDescription& load, const std::string& file) {
-    if (load.learnt.empty()) return;
-    const std::vector<std::string> lacks = choose(load.learnt, load).lacks;
-    if (std::ranges::none_of(lacks, &std::string::empty)) {
-        const std::string too_sparse = why_too_sparse(load.learnt, load);
-        load.recorded.problem += fmt::format(" (what earlier runs learnt is too little to plan from: {})", too_sparse);
-        return;
-    }
+    if (!any_learnt(load.learnt)) return;
     load.recorded = recorded_from_learnt(load.learnt, load);
     load.recorded.source = file;
 }

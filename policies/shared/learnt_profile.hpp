@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From what runs learnt to recorded times that static policies plan from. They do where there are enough of at least
-// one processor: what runs made no use of, or too little to know it, was hardly worth it. Such a processor gets no
-// larger blocks than it ran, and none if nothing of its kind ran.
+// From what runs learnt to recorded times that static policies plan from. Where there are enough of at least one
+// processor, the others are planned as far as they are known: what runs made no use of, or too little to know it, was
+// hardly worth it. Such a processor gets no larger blocks than it ran, and none if nothing of its kind ran. Where there
+// are enough of no processor, as after a run that something disturbed, all get blocks of at most eight times the
+// largest that they ran, at its speed: the run with them teaches more.
 //
 // Learnt times of a processor are enough when it, or else one of its kind that it does not contradict, ran
 //  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is
@@ -26,11 +28,13 @@ namespace apportion {
 /// Empty, or what is missing: "CPU 3 ran no block of 128 units or more". `learnt`: one per processor of the load.
 std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
 
-/// For times that are enough of at least one processor.
+/// A block of at least one processor is known.
+bool any_learnt(const std::vector<ProcessorProfile>& learnt);
+
+/// Requires any_learnt(). The note says what is missing where it is too much.
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
 
-/// What `load` has learnt, from that file, becomes its recorded times; where it is enough of no processor, their
-/// problem says so as well.
+/// What `load` has learnt, from that file, becomes its recorded times, unless it is nothing.
 void take_learnt(LoadDescription& load, const std::string& file);
 
 }  // namespace apportion

@@ -56,16 +56,17 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
         result.problem = error.what();
         return result;
     }
-    if (const std::string sparse = why_too_sparse(times, load); !sparse.empty()) {
-        result.problem = fmt::format("what runs of the load {} learnt is too little to plan from: {}",
-                                     in_quotes(request.load), sparse);
+    if (!any_learnt(times)) {
+        result.problem = fmt::format("runs of the load {} learnt nothing", in_quotes(request.load));
         return result;
     }
-    result.profile.processors = recorded_from_learnt(times, load).processors;
+    RecordedTimes recorded = recorded_from_learnt(times, load);
+    result.profile.processors = std::move(recorded.processors);
     result.profile.notes = {{"kernel", "learnt from runs of " + words_of(runner.command())},
                             {kLoadNote, request.load},
                             {kMachineNote, runner.machine().description},
                             {"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))}};
+    if (!recorded.note.empty()) result.profile.notes.emplace_back("note", recorded.note);
     return result;
 }
 
