@@ -242,8 +242,8 @@ bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) co
 }
 
 /// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait
-/// until the fixed costs of a device are known, and for good if all devices together need less for the rest than a core
-/// may need for that block. Where cores are many for each device, they matter too much to wait.
+/// until a device has finished a block, and for good if all devices together need less for the rest than a core may
+/// need for that block. Where cores are many for each device, they matter too much to wait.
 bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
     double cores = 0, devices = 0;
     bool computing = false, known = false;
@@ -256,7 +256,7 @@ bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progr
         }
         ++devices;
         computing = computing || !progress.in_flight(other).empty();
-        known = known || (models_.curve(other) && models_.sizes_differ(other));
+        known = known || models_.curve(other);
     }
     if (!computing || cores > options_.cores_of_device * devices) return false;
     if (!known) return true;
