@@ -243,7 +243,8 @@ bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) co
 
 /// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait
 /// until a device has finished a block, and for good if all devices together need less for the rest than a core may
-/// need for that block. Where cores are many for each device, they matter too much to wait.
+/// need for that block. A load that runs again does without the cores that its runs before did without. Where cores are
+/// many for each device, they matter too much to wait.
 bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
     double cores = 0, devices = 0;
     bool computing = false, known = false;
@@ -259,7 +260,7 @@ bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progr
         known = known || models_.curve(other);
     }
     if (!computing || cores > options_.cores_of_device * devices) return false;
-    if (!known) return true;
+    if (!known || load_.run > 1) return true;
     plan_.make(now_s, progress);
     const double smallest = static_cast<double>(plan_.first_units(processor));
     double device_s = std::numeric_limits<double>::infinity();

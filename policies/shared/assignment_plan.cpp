@@ -29,18 +29,18 @@ DataAssignment assignment_at(const RecordedProblem& problem, std::span<const Uni
     for (std::size_t p = 0; p < shares.size(); ++p) {
         const Processor& processor = problem.load->processors[p];
         const ShareRun run = run_of(problem.times[p], shares[p]);
-        const auto packets = static_cast<double>(shares[p] / step);
+        const Units packets = shares[p] / step;
         const bool admitted = run.seconds < INFINITY && !problem.lost[p];
         AssignmentUnit unit;
         unit.name = processor.name;
-        unit.seconds_per_packet = admitted ? (problem.busy_s[p] + run.kernel_s) / packets : 1;
+        unit.seconds_per_packet = admitted ? (problem.busy_s[p] + run.kernel_s) / static_cast<double>(packets) : 1;
         unit.computing_per_packet_s = unit.seconds_per_packet;
         unit.maximum_packets = admitted ? kNoLimit : 0;
         if (processor.own_memory) {
             const double latency_s = problem.load->links.empty() ? 0 : problem.load->links[p].latency_s;
             const double travel_s = admitted ? transfers_s(problem, p, shares[p], run, network) : 0;
             unit.node = assignment.nodes.size();
-            assignment.nodes.push_back({processor.name, latency_s / 2, travel_s / packets, kNoLimit});
+            assignment.nodes.push_back({processor.name, latency_s / 2, travel_s / static_cast<double>(packets), kNoLimit});
         }
         assignment.units.push_back(std::move(unit));
     }

@@ -38,6 +38,7 @@ struct Work {
     std::atomic<bool> released = false;  ///< what stalls goes on
     std::atomic<int> refused = 0;        ///< calls of apportion_block_failed that were
     std::atomic<int> stalled = 0;        ///< tasks that stall now
+    std::atomic<int> computing = 0;      ///< tasks that compute now
     double slowdown_of_0 = 1;
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
@@ -74,11 +75,13 @@ struct Work {
                 starpu_sleep(static_cast<float>(kLook_s));
         }
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
+        ++work.computing;
         starpu_sleep(static_cast<float>(kSecondsPerUnit * units * (worker == 0 ? work.slowdown_of_0 : 1)));
         for (unsigned i = 0; i < units; ++i) {
             store(y[i], (in_place ? y[i] : 0) + 3 * x[i] + 1);
             ++work.computed[part.first + i];
         }
+        --work.computing;
         if (stalls) --work.stalled;
     }
 
