@@ -8,9 +8,8 @@
 // are work, a better model corrects the next block, and the last blocks shrink until all finish together.
 //
 // While little is known, little is risked. Where devices may be much faster, cores wait for what these tell; then one
-// core of a kind tries the smallest block, the others wait for what it tells. While a processor's fixed costs are
-// unknown, no core gets a block that takes longer than the load has run. A device's first block may take as long as it
-// likes: in the end others compute it again (engine/recovery).
+// core of a kind tries the smallest block. While a processor's fixed costs are unknown, no core gets a block that takes
+// longer than the load has run. A device's first block may: others compute it again in the end (engine/recovery).
 //
 // A share becomes several blocks. Each pays its fixed costs again (launch, filling the device, streaming what does
 // not fit), but the last one alone is as late as its prediction is wrong: worthwhile_error_s has the balance. While a
@@ -62,11 +61,11 @@ class PlbHecImproved final : public Policy {
         load_ = load;
         report_ = {};
         plan_.begin(load);
-        known_before_ = all_measured_ = models_.begin(load);
+        known_before_ = all_known_ = models_.begin(load);
         replay_.conclude(load, taught_);
         taught_ = false;
         replay_.begin(load, worth_repeating());
-        decision_ = all_measured_ ? "models of the previous run" : "first fit";
+        decision_ = known_before_ ? "models of the previous run" : "first fit";
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
@@ -79,6 +78,8 @@ class PlbHecImproved final : public Policy {
                 (kind_is_tried(processor, progress) || devices_come_first(processor, now_s, progress)))
                 return 0;
             plan_.outdate();
+            all_known_ = false;
+            if (!decision_) decision_ = "processor tried";
             return plan_.first_units(processor);
         }
         if (!idle && !models_.sizes_differ(processor)) return 0;
@@ -89,9 +90,10 @@ class PlbHecImproved final : public Policy {
             if (!plan_.best_for_a_granule(processor)) return 0;
             share = granule();
         }
+        if (!idle && cut_off(processor, progress)) return 0;
         const Units units = plan_.is_untried(processor)
                                 ? plan_.first_units(processor)
-                                : aligned(block_of(processor, share, now_s, progress), progress.remaining());
+                                : aligned(processor, block_of(processor, share, now_s, progress), progress);
         plan_.gave(processor, units);
         return units;
     }
@@ -106,10 +108,6 @@ class PlbHecImproved final : public Policy {
             replay_.stop();
             ++report_.rebalances;
             decision_ = "rebalance";
-        }
-        if (!all_measured_ && models_.complete()) {
-            all_measured_ = true;
-            report_.probing_seconds = block.end_s;
         }
     }
 
@@ -176,17 +174,14 @@ class PlbHecImproved final : public Policy {
         return block;
     }
 
-    /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are
-    /// fast at sizes that fit their tiles, vectors and radices. What that cuts off others compute, but for the end of
-    /// the load, which is worth no block of its own.
-    Units aligned(double block, Units remaining) const {
-        if (block <= 0) return 0;
-        const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
-        const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
-        const Units units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
-        return static_cast<double>(remaining - units) < step * granule() ? remaining : units;
+    /// Whether of the share nothing is left but what alignment cut off from the blocks that the processor computes.
+    bool cut_off(int processor, const Progress& progress) const {
+        Units computes = 0;
+        for (const BlockInFlight& block : progress.in_flight(processor)) computes += block.units;
+        return plan_.share(processor) <= options_.alignment * static_cast<double>(computes);
     }
 
+    Units aligned(int processor, double block, const Progress& progress) const;
     bool worth_repeating();
     bool somebody_overdue(double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
@@ -203,16 +198,36 @@ class PlbHecImproved final : public Policy {
     BlockReplay replay_;
     PlbHecPlan plan_{models_};
     PolicyReport report_;
-    bool all_measured_ = false;
+    bool all_known_ = false;          ///< who computes, at least
     bool taught_ = false;             ///< a processor ran a block for the first time
     bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 
+/// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are fast
+/// at sizes that fit their tiles, vectors and radices. What that cuts off others compute; once nothing else is left, it
+/// becomes a part of the block if nobody would end it earlier as one of its own.
+Units PlbHecImproved::aligned(int processor, double block, const Progress& progress) const {
+    if (block <= 0) return 0;
+    const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
+    const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
+    const Units units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
+    const Units remaining = progress.remaining();
+    const auto rest = static_cast<double>(remaining - units);
+    if (rest < step * granule()) return remaining;
+    if (plan_.share(processor) > (1 + options_.alignment) * static_cast<double>(units)) return units;
+    double own_s = std::numeric_limits<double>::infinity();
+    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {
+        if (p != processor && !cut_off(p, progress)) return units;
+        if (p != processor) own_s = std::min(own_s, plan_.end_s(p, rest));
+    }
+    return plan_.end_s(processor, static_cast<double>(remaining)) <= own_s ? remaining : units;
+}
+
 /// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,
 /// or the last one did not keep its promise.
 bool PlbHecImproved::worth_repeating() {
-    if (!all_measured_ || replay_.best_s() <= 0) return false;
+    if (replay_.best_s() <= 0) return false;
     if (!replay_.settled()) {
         plan_.make_for_all();
         const double gain_s = replay_.best_s() - plan_.finish_s();
@@ -273,7 +288,13 @@ bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progr
 /// The plan for everything not handed out, by IPOPT where its time is little beside the run's.
 void PlbHecImproved::plan(double now_s, const Progress& progress) {
     plan_.make(now_s, progress);
-    if (!all_measured_ || !decision_) return;
+    if (!all_known_) {
+        for (std::size_t p = 0; p < load_.processors.size(); ++p)
+            if (!models_.curve(static_cast<int>(p)) && !progress.in_flight(static_cast<int>(p)).empty()) return;
+        all_known_ = true;
+        report_.probing_seconds = now_s;
+    }
+    if (!decision_) return;
     if (plan_.finish_s() - now_s < options_.worthwhile_s)
         ++report_.bisections;
     else

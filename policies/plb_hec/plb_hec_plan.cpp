@@ -182,7 +182,7 @@ void PlbHecPlan::leave_out_idlers() {
             // Where there is less than a block for each, those get one that end it first.
             const auto blocks = static_cast<std::ptrdiff_t>(std::max(1.0, problem_.units / granule()));
             if (blocks >= std::ssize(left)) return;
-            std::ranges::stable_sort(left, {}, [this](int p) { return granule_end_s(p); });
+            std::ranges::stable_sort(left, {}, [this](int p) { return end_s(p, granule()); });
             idler = left.begin() + blocks;
         }
         changed = false;
@@ -195,17 +195,16 @@ void PlbHecPlan::leave_out_idlers() {
     }
 }
 
-/// When it would end the smallest block; never where it gets none.
-double PlbHecPlan::granule_end_s(int processor) const {
+double PlbHecPlan::end_s(int processor, double units) const {
     const EqualFinishProcessor& entry = problem_.processors[index(processor)];
-    return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(granule())
+    return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(units)
                                    : std::numeric_limits<double>::infinity();
 }
 
 bool PlbHecPlan::best_for_a_granule(int processor) const {
-    const double own_s = granule_end_s(processor);
+    const double own_s = end_s(processor, granule());
     for (std::size_t p = 0; p < load_.processors.size(); ++p)
-        if (granule_end_s(static_cast<int>(p)) < own_s) return false;
+        if (end_s(static_cast<int>(p), granule()) < own_s) return false;
     return true;
 }
 

@@ -53,6 +53,8 @@ class PlbHecPlan {
     const PipelineTime& time(int processor) const { return times_[index(processor)]; }
     const EqualFinishIpopt& solver() const { return solver_; }
 
+    /// When it would end so many units after what it computes; never where it gets none.
+    double end_s(int processor, double units) const;
     /// Whether no other processor would finish the smallest block earlier.
     bool best_for_a_granule(int processor) const;
 
@@ -76,7 +78,6 @@ class PlbHecPlan {
     void pose(double now_s, const Progress& progress);
     void leave_out_untried(double now_s);
     void leave_out_idlers();
-    double granule_end_s(int processor) const;
 
     const PlbHecModels& models_;
     LoadDescription load_;

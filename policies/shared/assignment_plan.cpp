@@ -40,7 +40,8 @@ DataAssignment assignment_at(const RecordedProblem& problem, std::span<const Uni
             const double latency_s = problem.load->links.empty() ? 0 : problem.load->links[p].latency_s;
             const double travel_s = admitted ? transfers_s(problem, p, shares[p], run, network) : 0;
             unit.node = assignment.nodes.size();
-            assignment.nodes.push_back({processor.name, latency_s / 2, travel_s / static_cast<double>(packets), kNoLimit});
+            assignment.nodes.push_back(
+                {processor.name, latency_s / 2, travel_s / static_cast<double>(packets), kNoLimit});
         }
         assignment.units.push_back(std::move(unit));
     }
