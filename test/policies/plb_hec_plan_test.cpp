@@ -6,6 +6,7 @@
 
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
+#include "test/fake_platform.hpp"
 
 using namespace apportion;
 
@@ -110,4 +111,27 @@ TEST_CASE("untried cores are left out where they might outlast the others withou
         CHECK((plan.share(46) >= 1) == (core_s < 0.027 / 2));
         CHECK(std::reduce(plan.shares().begin(), plan.shares().end()) == Approx(160));
     }
+}
+
+TEST_CASE("a load that runs again does without the cores that its first run did without, and settles") {
+    test::FakePlatform platform = test::plain_platform({1}, 0);
+    platform.workers.front().seconds = [](double units) { return 0.05 * units; };
+    platform.links = {{1e12}};
+    platform.bytes_in_per_unit = 1;
+    const auto seconds = [](double units) { return 3e-4 + 3e-7 * units; };
+    platform.workers.push_back({.name = "card", .kind = 1, .seconds = seconds, .link = 0, .latency_s = 1e-5});
+    std::swap(platform.workers[0], platform.workers[1]);
+    LoadDescription load = platform.load(20'000);
+    load.recorded = {};
+    const auto policy = find_policy("plb-hec")->make();
+    double first_s = 0;
+    for (load.run = 1; load.run <= 4; ++load.run) {
+        const test::FakeRun result = test::run(platform, *policy, load);
+        INFO("run " << load.run);
+        CHECK(result.done);
+        CHECK(result.units_of(1) == 0);
+        if (load.run == 1) first_s = result.makespan_s;
+        CHECK(result.makespan_s <= 1.03 * first_s);
+    }
+    CHECK(policy->report().note == "blocks of the best run repeated");
 }
