@@ -85,12 +85,8 @@ class PlbHecImproved final : public Policy {
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
         plan(now_s, progress);
-        double share = plan_.share(processor);
-        if (share < granule()) {
-            if (!plan_.best_for_a_granule(processor)) return 0;
-            share = granule();
-        }
-        if (!idle && cut_off(processor, progress)) return 0;
+        const double share = plan_.share(processor);
+        if (share <= 0 || (!idle && cut_off(processor, progress))) return 0;
         const Units units = plan_.is_untried(processor)
                                 ? plan_.first_units(processor)
                                 : aligned(processor, block_of(processor, share, now_s, progress), progress);

@@ -2,8 +2,11 @@
 #include "policies/plb_hec/plb_hec_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
+#include <queue>
+#include <utility>
 
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/nothing_in_flight.hpp"
@@ -117,7 +120,7 @@ void PlbHecPlan::make(double now_s, const Progress& progress) {
     pose(now_s, progress);
     plan_ = equal_finish(problem_);
     leave_out_untried(now_s);
-    leave_out_idlers();
+    round_shares();
     planned_at_s_ = now_s;
     left_ = progress.remaining();
 }
@@ -136,12 +139,14 @@ void PlbHecPlan::make_for_all() {
     pose(0, NothingInFlight(load_.units));
     outdate();
     plan_ = equal_finish(problem_);
+    round_shares();
 }
 
 void PlbHecPlan::refine() {
     for (std::size_t p = 0; p < times_.size(); ++p) times_[p].fix_blocks(plan_.shares_units[p]);
     plan_ = solver_.solve(problem_);
     for (PipelineTime& time : times_) time.release_blocks();
+    round_shares();
 }
 
 /// An untried processor is given nothing if it might outlast even with the smallest block what the others need without
@@ -170,28 +175,23 @@ void PlbHecPlan::leave_out_untried(double now_s) {
     if (some) plan_ = equal_finish(problem_);
 }
 
-/// A processor whose share is no block will be given none: what the plan had for it is planned for the others.
-void PlbHecPlan::leave_out_idlers() {
-    const auto gets_nothing = [this](int p) { return plan_.shares_units[index(p)] < granule(); };
-    std::vector<int> left;
-    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
-        if (problem_.processors[index(p)].maximum_units > 0) left.push_back(p);
-    for (bool changed = true; changed;) {
-        auto idler = std::stable_partition(left.begin(), left.end(), std::not_fn(gets_nothing));
-        if (idler == left.begin()) {
-            // Where there is less than a block for each, those get one that end it first.
-            const auto blocks = static_cast<std::ptrdiff_t>(std::max(1.0, problem_.units / granule()));
-            if (blocks >= std::ssize(left)) return;
-            std::ranges::stable_sort(left, {}, [this](int p) { return end_s(p, granule()); });
-            idler = left.begin() + blocks;
-        }
-        changed = false;
-        for (auto p = idler; p != left.end(); ++p) {
-            changed = changed || plan_.shares_units[index(*p)] > 0;
-            problem_.processors[index(*p)].maximum_units = 0;
-        }
-        left.erase(idler, left.end());
-        if (changed) plan_ = equal_finish(problem_);
+/// The shares in whole granules with which all are done first: by the common finish every processor ends the granules
+/// that are whole in its share, and each further one goes where it ends first.
+void PlbHecPlan::round_shares() {
+    double left = problem_.units;
+    for (double& share : plan_.shares_units) left -= share = std::floor(share / granule() * (1 + 1e-9)) * granule();
+    using EndOfOneMore = std::pair<double, int>;
+    std::priority_queue<EndOfOneMore, std::vector<EndOfOneMore>, std::greater<>> ends;
+    const auto add = [&](int p) { ends.emplace(end_s(p, share(p) + std::min(granule(), left)), p); };
+    for (int p = 0; p < static_cast<int>(times_.size()) && left > 0; ++p) add(p);
+    while (left > 0 && std::isfinite(ends.top().first)) {
+        const auto [next_s, p] = ends.top();
+        ends.pop();
+        plan_.finish_s = std::max(plan_.finish_s, next_s);
+        const double one = std::min(granule(), left);
+        plan_.shares_units[index(p)] += one;
+        left -= one;
+        add(p);
     }
 }
 
@@ -199,13 +199,6 @@ double PlbHecPlan::end_s(int processor, double units) const {
     const EqualFinishProcessor& entry = problem_.processors[index(processor)];
     return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(units)
                                    : std::numeric_limits<double>::infinity();
-}
-
-bool PlbHecPlan::best_for_a_granule(int processor) const {
-    const double own_s = end_s(processor, granule());
-    for (std::size_t p = 0; p < load_.processors.size(); ++p)
-        if (end_s(static_cast<int>(p), granule()) < own_s) return false;
-    return true;
 }
 
 }  // namespace apportion

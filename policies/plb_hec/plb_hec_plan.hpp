@@ -55,8 +55,6 @@ class PlbHecPlan {
 
     /// When it would end so many units after what it computes; never where it gets none.
     double end_s(int processor, double units) const;
-    /// Whether no other processor would finish the smallest block earlier.
-    bool best_for_a_granule(int processor) const;
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
@@ -77,7 +75,7 @@ class PlbHecPlan {
     void guess_unknown(double now_s, const Progress& progress);
     void pose(double now_s, const Progress& progress);
     void leave_out_untried(double now_s);
-    void leave_out_idlers();
+    void round_shares();
 
     const PlbHecModels& models_;
     LoadDescription load_;

@@ -2,7 +2,9 @@
 #include "policies/plb_hec/plb_hec_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
@@ -92,6 +94,55 @@ TEST_CASE("of less than a unit for each, those get one that end it first, and no
         INFO("a core's unit takes " << core_s << " s, the device's share is " << shares[0]);
         CHECK(shares[0] >= 1);
         CHECK(std::ranges::none_of(shares, [](double share) { return share > 0 && share < 1; }));
+    }
+}
+
+TEST_CASE("shares are whole granules, and no others would all be done earlier") {
+    std::mt19937 random(1);
+    const auto draw = [&](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
+    for (int trial = 0; trial < 300; ++trial) {
+        LoadDescription load;
+        load.granularity = draw(5);
+        load.units = draw(60) * load.granularity - draw(static_cast<int>(load.granularity)) + 1;
+        PlbHecModels models;
+        for (int p = 0, count = draw(12); p < count; ++p)
+            load.processors.push_back({.name = "core " + std::to_string(p), .kind = p});
+        models.begin(load);
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        for (int p = 0; p < static_cast<int>(load.processors.size()); ++p) {
+            const double fixed_s = draw(20), unit_s = draw(20);
+            for (const Units units : {Units{1}, Units{100}})
+                ran(models, p, units, fixed_s + unit_s * static_cast<double>(units));
+            plan.block_ended(p, 100 + draw(100));
+        }
+        plan.make(100, NothingInFlight(load.units));
+        INFO("trial " << trial << ": " << load.units << " units in granules of " << load.granularity);
+
+        // The best: granule after granule where it ends first.
+        std::vector<Units> best(load.processors.size(), 0);
+        double best_s = 0, planned_s = 0;
+        for (Units left = load.units; left > 0;) {
+            const Units one = std::min(left, load.granularity);
+            const auto end_s = [&](std::size_t p) {
+                return plan.end_s(static_cast<int>(p), static_cast<double>(best[p] + one));
+            };
+            std::size_t first = 0;
+            for (std::size_t p = 1; p < best.size(); ++p)
+                if (end_s(p) < end_s(first)) first = p;
+            best_s = std::max(best_s, end_s(first));
+            best[first] += one;
+            left -= one;
+        }
+        int broken = 0;
+        for (std::size_t p = 0; p < best.size(); ++p) {
+            const double share = plan.shares()[p];
+            broken += std::fmod(share, static_cast<double>(load.granularity)) != 0;
+            if (share > 0) planned_s = std::max(planned_s, plan.end_s(static_cast<int>(p), share));
+        }
+        CHECK(std::reduce(plan.shares().begin(), plan.shares().end()) == static_cast<double>(load.units));
+        CHECK(broken <= (load.units % load.granularity != 0 ? 1 : 0));
+        if (load.units % load.granularity == 0) CHECK(planned_s <= best_s * (1 + 1e-6));
     }
 }
 
