@@ -12,7 +12,7 @@
 // longer than the load has run. A device's first block may: others compute it again in the end (engine/recovery).
 //
 // A share becomes several blocks. Each pays its fixed costs again (launch, filling the device, streaming what does
-// not fit), but the last one alone is as late as its prediction is wrong: worthwhile_error_s has the balance. While a
+// not fit), but the last one alone is as late as its prediction is wrong: plb_hec_plan.cpp has the balance. While a
 // processor has run blocks of one size only, nobody knows its fixed costs: its own next block is sized as if it had
 // none, which is safe, and the plan for the others as if a device had much of it, which keeps the common finish from
 // being overrated.
@@ -32,10 +32,8 @@ namespace apportion {
 namespace {
 
 struct PlbHecOptions {
-    double alignment = 0.0625;       ///< of a block: blocks are multiples of the largest power of two up to that part
-    double growth = 12;              ///< a block is at most this multiple of the largest measured one
-    double prediction_error = 0.05;  ///< of the duration of a block within the measured range, at least
-    double extrapolation_error = 0.05;  ///< more for every doubling beyond it
+    double alignment = 0.0625;    ///< of a block: blocks are multiples of the largest power of two up to that part
+    double growth = 12;           ///< a block is at most this multiple of the largest measured one
     double most_parts = 4;        ///< a share becomes at most so many blocks at a time: every block asks for a plan
     double full_rest = 0.5;       ///< of the memory that the blocks after it would fill, at most: it may grow
     double cores_of_device = 16;  ///< more cores than these, for each device, do not wait for what devices tell
@@ -95,6 +93,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_finished(const FinishedBlock& block) override {
+        const bool differed = models_.sizes_differ(block.processor);
         taught_ = taught_ || !models_.measured(block.processor);
         plan_.block_ended(block.processor, block.end_s);
         replay_.finished(block);
@@ -105,6 +104,7 @@ class PlbHecImproved final : public Policy {
             ++report_.rebalances;
             decision_ = "rebalance";
         }
+        taught_ = taught_ || differed != models_.sizes_differ(block.processor);
     }
 
     void block_returned(int processor, Units units, double seconds) override {
@@ -159,6 +159,12 @@ class PlbHecImproved final : public Policy {
         return true;
     }
 
+    /// Whether its share is a block of another size than the only one that it ran.
+    bool fixed_costs_would_show(int processor) const {
+        const FittedCurve* curve = models_.curve(processor);
+        return curve && !curve->sizes_differ() && plan_.share(processor) >= kTwice * curve->largest_measured();
+    }
+
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
@@ -184,8 +190,6 @@ class PlbHecImproved final : public Policy {
     double second_block(int processor, double share, double now_s) const;
     double no_longer_than_so_far(int processor, double block, double now_s) const;
     double planned_block(int processor, double share, const Progress& progress) const;
-    double error_of(int processor, double block) const;
-    double worthwhile_error_s() const;
     double part_to_check(int processor, double share, double block) const;
 
     PlbHecOptions options_;
@@ -195,7 +199,7 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PolicyReport report_;
     bool all_known_ = false;          ///< who computes, at least
-    bool taught_ = false;             ///< a processor ran a block for the first time
+    bool taught_ = false;             ///< something of a processor for the first time
     bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
@@ -221,11 +225,13 @@ Units PlbHecImproved::aligned(int processor, double block, const Progress& progr
 }
 
 /// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,
-/// or the last one did not keep its promise.
+/// or the last one did not keep its promise. Where a processor ran blocks of one size alone, no plan knows enough.
 bool PlbHecImproved::worth_repeating() {
     if (replay_.best_s() <= 0) return false;
     if (!replay_.settled()) {
         plan_.make_for_all();
+        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
+            if (fixed_costs_would_show(p)) return false;
         const double gain_s = replay_.best_s() - plan_.finish_s();
         const double moving_s = moving_seconds(load_, replay_.best_units(), plan_.shares());
         if (gain_s > kLeastGain * replay_.best_s() && gain_s * runs_to_come(load_) > moving_s) return false;
@@ -303,7 +309,7 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
     const FittedCurve& curve = *models_.curve(processor);
     const double measured = curve.largest_measured();
-    double block = share / kTwice;
+    double block = std::min(share, std::max(share / kTwice, kTwice * measured));  // another size tells fixed costs
     if (at(processor).own_memory) {
         const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
                                   models_.out(processor).seconds(measured);
@@ -321,32 +327,6 @@ double PlbHecImproved::no_longer_than_so_far(int processor, double block, double
     return std::max(granule(), std::min(block, now_s / curve.seconds(1)));  // proportional
 }
 
-/// By how much the end of a block may be mispredicted.
-double PlbHecImproved::error_of(int processor, double block) const {
-    const FittedCurve& curve = *models_.curve(processor);
-    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
-    return plan_.time(processor).kernel_seconds(block) *
-           (std::max(options_.prediction_error, curve.relative_error()) + options_.extrapolation_error * doublings);
-}
-
-/// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what it
-/// loses is k times its fixed costs, which are its part of the work for all. So k = error / E, and all together lose
-/// the sum of fixed costs x part x error / E, and E: least when E is the root of that sum.
-double PlbHecImproved::worthwhile_error_s() const {
-    double sum = 0;
-    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
-        const int other = static_cast<int>(p);
-        const double share = plan_.share(other);
-        if (share < granule() || !models_.sizes_differ(other)) continue;
-        const PipelineTime& time = plan_.time(other);
-        const double block = share / time.blocks(share).count;
-        const double fixed_s =
-            std::max(2 * time.kernel_seconds(block / 2) - time.kernel_seconds(block), kBlockOverhead_s);
-        sum += fixed_s * share / plan_.units() * error_of(other, block);
-    }
-    return std::sqrt(sum);
-}
-
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.
 double PlbHecImproved::planned_block(int processor, double share, const Progress& progress) const {
     const bool idle = progress.in_flight(processor).empty();
@@ -354,9 +334,9 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
     const PipelineTime& time = plan_.time(processor);
     const PipelineTime::Blocks blocks = time.blocks(share);
     double block = share / blocks.count;
-    const double error_s = error_of(processor, block);
+    const double error_s = plan_.error_s(processor, block);
     if (blocks.count == 1) {
-        const double parts = error_s / worthwhile_error_s();
+        const double parts = error_s / plan_.worthwhile_error_s();
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
     } else if (!blocks.overlapped) {

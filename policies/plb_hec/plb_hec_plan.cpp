@@ -15,14 +15,17 @@ namespace apportion {
 
 namespace {
 
-constexpr double kAssumedFixed = 0.8;    // of a device's first block, while one size is known
-constexpr double kNeverPerUnit_s = 1e9;  // of an idle processor of which nothing is known: it gets no share
+constexpr double kAssumedFixed = 0.8;         // of a device's first block, while one size is known
+constexpr double kPredictionError = 0.05;     // of the duration of a block within the measured range, at least
+constexpr double kExtrapolationError = 0.05;  // more for every doubling beyond it
+constexpr double kNeverPerUnit_s = 1e9;       // of an idle processor of which nothing is known: it gets no share
 
 }  // namespace
 
 void PlbHecPlan::begin(const LoadDescription& load) {
     load_ = load;
     plan_ = {};
+    given_.assign(load.processors.size(), 0);
     outdate();
     solver_.reset_statistics();
     last_end_s_.assign(load.processors.size(), 0);
@@ -129,8 +132,7 @@ void PlbHecPlan::gave(int processor, Units units) {
     if (units <= 0) return;
     left_ -= units;
     PipelineTime& time = times_[index(processor)];
-    double& share = plan_.shares_units[index(processor)];
-    share = std::max(0.0, share - static_cast<double>(units));
+    given_[index(processor)] += static_cast<double>(units);
     problem_.processors[index(processor)].busy_until_s += time.seconds(static_cast<double>(units));
     time.follow(true);
 }
@@ -178,6 +180,7 @@ void PlbHecPlan::leave_out_untried(double now_s) {
 /// The shares in whole granules with which all are done first: by the common finish every processor ends the granules
 /// that are whole in its share, and each further one goes where it ends first.
 void PlbHecPlan::round_shares() {
+    given_.assign(times_.size(), 0);
     double left = problem_.units;
     for (double& share : plan_.shares_units) left -= share = std::floor(share / granule() * (1 + 1e-9)) * granule();
     using EndOfOneMore = std::pair<double, int>;
@@ -199,6 +202,26 @@ double PlbHecPlan::end_s(int processor, double units) const {
     const EqualFinishProcessor& entry = problem_.processors[index(processor)];
     return entry.maximum_units > 0 ? entry.busy_until_s + entry.time->seconds(units)
                                    : std::numeric_limits<double>::infinity();
+}
+
+double PlbHecPlan::error_s(int processor, double block) const {
+    const FittedCurve& curve = *models_.curve(processor);
+    const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));
+    return time(processor).kernel_seconds(block) *
+           (std::max(kPredictionError, curve.relative_error()) + kExtrapolationError * doublings);
+}
+
+double PlbHecPlan::worthwhile_error_s() const {
+    double sum = 0;
+    for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
+        const double share = plan_.shares_units[index(p)];
+        if (share < granule() || !models_.sizes_differ(p)) continue;
+        const double block = share / time(p).blocks(share).count;
+        const double fixed_s =
+            std::max(2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block), kBlockOverhead_s);
+        sum += fixed_s * share / units() * error_s(p, block);
+    }
+    return std::sqrt(sum);
 }
 
 }  // namespace apportion

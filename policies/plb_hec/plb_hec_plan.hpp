@@ -9,6 +9,7 @@
 //  - an idle one of which nothing is known: it gets no share.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,7 +48,10 @@ class PlbHecPlan {
     void refine();
 
     const std::vector<double>& shares() const { return plan_.shares_units; }
-    double share(int processor) const { return plan_.shares_units[index(processor)]; }
+    /// What of its share the processor was not given yet.
+    double share(int processor) const {
+        return std::max(0.0, plan_.shares_units[index(processor)] - given_[index(processor)]);
+    }
     double finish_s() const { return plan_.finish_s; }
     double units() const { return problem_.units; }  ///< shared out
     const PipelineTime& time(int processor) const { return times_[index(processor)]; }
@@ -55,6 +59,13 @@ class PlbHecPlan {
 
     /// When it would end so many units after what it computes; never where it gets none.
     double end_s(int processor, double units) const;
+
+    /// By how much the end of such a block may be mispredicted.
+    double error_s(int processor, double block) const;
+    /// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what
+    /// it loses is k times its fixed costs, which are its part of the work for all. So k = error / E, and all together
+    /// lose the sum of fixed costs x part x error / E, and E: least when E is the root of that sum.
+    double worthwhile_error_s() const;
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
@@ -84,6 +95,7 @@ class PlbHecPlan {
     std::vector<PipelineTime> times_;  ///< per processor, as planned with
     EqualFinishProblem problem_;
     EqualFinishPlan plan_;
+    std::vector<double> given_;  ///< units of it, per processor
     EqualFinishIpopt solver_;
     std::optional<double> planned_at_s_;  ///< plan_ is that of this moment
     Units left_ = 0;                      ///< units of it that nobody was given

@@ -186,3 +186,23 @@ TEST_CASE("a load that runs again does without the cores that its first run did 
     }
     CHECK(policy->report().note == "blocks of the best run repeated");
 }
+
+TEST_CASE("cores that ran the smallest block alone run others, and alike ones get alike blocks") {
+    constexpr int kCores = 60;
+    test::FakePlatform platform = test::plain_platform(std::vector<double>(kCores, 1), 0);
+    for (auto& worker : platform.workers) {
+        worker.kind = 0;
+        worker.seconds = [](double units) { return 4 + units; };
+    }
+    LoadDescription load = platform.load(150);
+    load.recorded = {};
+    const auto policy = find_policy("plb-hec")->make();
+    for (load.run = 1; load.run <= 4; ++load.run) {
+        const test::FakeRun result = test::run(platform, *policy, load);
+        INFO("run " << load.run);
+        CHECK(result.done);
+        if (load.run < 3) continue;
+        CHECK(result.makespan_s == Approx(4 + 3));  // two or three units each, in one block
+        CHECK(result.blocks.size() == kCores);
+    }
+}
