@@ -88,7 +88,7 @@ class PlbHecImproved final : public Policy {
         const Units units = plan_.is_untried(processor)
                                 ? plan_.first_units(processor)
                                 : aligned(processor, block_of(processor, share, now_s, progress), progress);
-        plan_.gave(processor, units);
+        plan_.gave(processor, units, now_s);
         return units;
     }
 
@@ -104,7 +104,10 @@ class PlbHecImproved final : public Policy {
             ++report_.rebalances;
             decision_ = "rebalance";
         }
-        taught_ = taught_ || differed != models_.sizes_differ(block.processor);
+        if (differed != models_.sizes_differ(block.processor)) {
+            taught_ = true;
+            plan_.outdate();
+        }
     }
 
     void block_returned(int processor, Units units, double seconds) override {
@@ -297,6 +300,8 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
         report_.probing_seconds = now_s;
     }
     if (!decision_) return;
+    plan_.outdate();
+    plan_.make(now_s, progress);
     if (plan_.finish_s() - now_s < options_.worthwhile_s)
         ++report_.bisections;
     else

@@ -101,8 +101,7 @@ double PipelineTime::second_derivative(double units) const {
 double PipelineTime::end_of(const BlockInFlight& block, double free_s, double now_s) const {
     const double units = static_cast<double>(block.units);
     const double kernel_s = kernel_seconds(units);
-    constexpr double kOverdue = 0.05;  // a block that should have ended will soon
-    return std::max(std::max(free_s, block.given_s + in_.seconds(units)) + kernel_s, now_s + kOverdue * kernel_s);
+    return std::max(std::max(free_s, block.given_s + in_.seconds(units)) + kernel_s, now_s);
 }
 
 }  // namespace apportion

@@ -30,6 +30,8 @@ void PlbHecPlan::begin(const LoadDescription& load) {
     solver_.reset_statistics();
     last_end_s_.assign(load.processors.size(), 0);
     lost_.assign(load.processors.size(), false);
+    planned_end_s_.assign(load.processors.size(), {});
+    planned_share_end_s_.assign(load.processors.size(), 0);
 }
 
 Units PlbHecPlan::first_units(int processor) const {
@@ -105,35 +107,80 @@ void PlbHecPlan::pose(double now_s, const Progress& progress) {
     problem_.expected_finish_s = plan_.finish_s;
     for (int p = 0; p < count; ++p) times_.push_back(time_of(p, now_s, progress.in_flight(p)));
     guess_unknown(now_s, progress);
-    for (int p = 0; p < count; ++p) {
-        const auto in_flight = progress.in_flight(p);
-        PipelineTime& time = times_[index(p)];
-        double busy_until_s = last_end_s_[index(p)];
-        for (const BlockInFlight& block : in_flight) busy_until_s = time.end_of(block, busy_until_s, now_s);
-        time.follow(!in_flight.empty());
-        EqualFinishProcessor& entry = problem_.processors.emplace_back();
-        entry.time = &time;
-        entry.busy_until_s = std::max(busy_until_s, now_s);
-        if (lost_[index(p)]) entry.maximum_units = 0;
-    }
+    problem_.processors.resize(load_.processors.size());
+    planned_end_s_.resize(load_.processors.size());
+    for (int p = 0; p < count; ++p) pose_processor(p, now_s, progress);
+}
+
+/// What it computes already, and when that ends.
+void PlbHecPlan::pose_processor(int processor, double now_s, const Progress& progress) {
+    const auto in_flight = progress.in_flight(processor);
+    PipelineTime& time = times_[index(processor)];
+    std::deque<double>& ends_s = planned_end_s_[index(processor)];
+    ends_s.clear();
+    double busy_until_s = last_end_s_[index(processor)];
+    for (const BlockInFlight& block : in_flight)
+        ends_s.push_back(busy_until_s = time.end_of(block, busy_until_s, now_s));
+    time.follow(!in_flight.empty());
+    EqualFinishProcessor& entry = problem_.processors[index(processor)];
+    entry = {.time = &time, .busy_until_s = std::max(busy_until_s, now_s)};
+    if (lost_[index(processor)]) entry.maximum_units = 0;
 }
 
 void PlbHecPlan::make(double now_s, const Progress& progress) {
-    if (planned_at_s_ == now_s && progress.remaining() <= left_) return;
+    if (holds(now_s, progress)) return;
     pose(now_s, progress);
     plan_ = equal_finish(problem_);
     leave_out_untried(now_s);
     round_shares();
-    planned_at_s_ = now_s;
+    made_ = true;
+    checked_at_s_ = now_s;
     left_ = progress.remaining();
+    worthwhile_error_s_ = find_worthwhile_error_s();
+    for (int p = 0; p < static_cast<int>(times_.size()); ++p) planned_share_end_s_[index(p)] = share_end_s(p);
 }
 
-void PlbHecPlan::gave(int processor, Units units) {
+/// Whether the last plan will do: nobody is overdue, and who is free, or has nothing more to do, ends as planned. All
+/// that are asked at one moment go by one plan.
+bool PlbHecPlan::holds(double now_s, const Progress& progress) {
+    if (!made_ || progress.remaining() > left_) return false;
+    if (checked_at_s_ == now_s) return true;
+    for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
+        const std::deque<double>& ends_s = planned_end_s_[index(p)];
+        if (!ends_s.empty() && now_s > ends_s.front() + worthwhile_error_s_) return false;
+        const bool left_out = problem_.processors[index(p)].maximum_units <= 0;
+        if (left_out && !lost(p) && !is_untried(p)) return false;
+        if (left_out || !progress.in_flight(p).empty()) continue;
+        times_[index(p)] = time_of(p, now_s, {});
+        pose_processor(p, now_s, progress);
+        if (std::abs(share_end_s(p) - planned_share_end_s_[index(p)]) > worthwhile_error_s_) return false;
+    }
+    checked_at_s_ = now_s;
+    return true;
+}
+
+/// When the processor ends all that it is to compute.
+double PlbHecPlan::share_end_s(int processor) const {
+    if (share(processor) > 0) return end_s(processor, share(processor));
+    const std::deque<double>& ends_s = planned_end_s_[index(processor)];
+    return ends_s.empty() ? last_end_s_[index(processor)] : ends_s.back();
+}
+
+void PlbHecPlan::block_ended(int processor, double end_s) {
+    last_end_s_[index(processor)] = end_s;
+    checked_at_s_.reset();
+    std::deque<double>& ends_s = planned_end_s_[index(processor)];
+    if (!ends_s.empty()) ends_s.pop_front();
+}
+
+void PlbHecPlan::gave(int processor, Units units, double now_s) {
     if (units <= 0) return;
     left_ -= units;
     PipelineTime& time = times_[index(processor)];
     given_[index(processor)] += static_cast<double>(units);
-    problem_.processors[index(processor)].busy_until_s += time.seconds(static_cast<double>(units));
+    double& busy_until_s = problem_.processors[index(processor)].busy_until_s;
+    busy_until_s = time.end_of({.units = units, .given_s = now_s}, std::max(busy_until_s, now_s), now_s);
+    planned_end_s_[index(processor)].push_back(busy_until_s);
     time.follow(true);
 }
 
@@ -211,11 +258,11 @@ double PlbHecPlan::error_s(int processor, double block) const {
            (std::max(kPredictionError, curve.relative_error()) + kExtrapolationError * doublings);
 }
 
-double PlbHecPlan::worthwhile_error_s() const {
+double PlbHecPlan::find_worthwhile_error_s() const {
     double sum = 0;
     for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
         const double share = plan_.shares_units[index(p)];
-        if (share < granule() || !models_.sizes_differ(p)) continue;
+        if (share < granule() || !models_.curve(p)) continue;
         const double block = share / time(p).blocks(share).count;
         const double fixed_s =
             std::max(2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block), kBlockOverhead_s);

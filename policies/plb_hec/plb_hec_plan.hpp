@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,17 +32,18 @@ class PlbHecPlan {
 
     void begin(const LoadDescription& load);
     /// Something is known that was not when the last plan was made.
-    void outdate() { planned_at_s_.reset(); }
-    void block_ended(int processor, double end_s) { last_end_s_[index(processor)] = end_s, outdate(); }
+    void outdate() { made_ = false; }
+    void block_ended(int processor, double end_s);
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
     /// End of the processor's last block; 0: it has had none.
     double last_end_s(int processor) const { return last_end_s_[index(processor)]; }
 
-    /// The equal-finish plan for everything not handed out, by bisection. It holds for all that are asked at one
-    /// moment: what one of them is given is taken off its share.
+    /// The equal-finish plan for everything not handed out, by bisection. What a processor is given is taken off its
+    /// share, and the plan holds as long as all end as planned, up to worthwhile_error_s(): to find that out costs
+    /// little.
     void make(double now_s, const Progress& progress);
-    void gave(int processor, Units units);
+    void gave(int processor, Units units, double now_s);
     /// That of the whole load, before it begins.
     void make_for_all();
     /// The same plan, solved by IPOPT.
@@ -65,7 +67,7 @@ class PlbHecPlan {
     /// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what
     /// it loses is k times its fixed costs, which are its part of the work for all. So k = error / E, and all together
     /// lose the sum of fixed costs x part x error / E, and E: least when E is the root of that sum.
-    double worthwhile_error_s() const;
+    double worthwhile_error_s() const { return worthwhile_error_s_; }
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
@@ -85,8 +87,12 @@ class PlbHecPlan {
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void guess_unknown(double now_s, const Progress& progress);
     void pose(double now_s, const Progress& progress);
+    void pose_processor(int processor, double now_s, const Progress& progress);
     void leave_out_untried(double now_s);
     void round_shares();
+    bool holds(double now_s, const Progress& progress);
+    double find_worthwhile_error_s() const;
+    double share_end_s(int processor) const;
 
     const PlbHecModels& models_;
     LoadDescription load_;
@@ -97,8 +103,12 @@ class PlbHecPlan {
     EqualFinishPlan plan_;
     std::vector<double> given_;  ///< units of it, per processor
     EqualFinishIpopt solver_;
-    std::optional<double> planned_at_s_;  ///< plan_ is that of this moment
-    Units left_ = 0;                      ///< units of it that nobody was given
+    double worthwhile_error_s_ = 0;
+    bool made_ = false;                              ///< plan_ is one for what is left, as far as is known
+    std::optional<double> checked_at_s_;             ///< at this moment it was found to hold
+    Units left_ = 0;                                 ///< units of it that nobody was given
+    std::vector<double> planned_share_end_s_;        ///< per processor
+    std::vector<std::deque<double>> planned_end_s_;  ///< of the blocks in flight, per processor
 };
 
 }  // namespace apportion

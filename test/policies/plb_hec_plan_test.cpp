@@ -33,6 +33,26 @@ void ran(PlbHecModels& models, int processor, Units units, double seconds, doubl
                 .busy_s = seconds});
 }
 
+/// What a processor computes is one block.
+class OneBlockEach final : public Progress {
+  public:
+    OneBlockEach(Units remaining, std::size_t processors) : remaining_(remaining), blocks_(processors) {}
+    Units remaining() const override { return remaining_; }
+    std::span<const BlockInFlight> in_flight(int processor) const override {
+        return blocks_[static_cast<std::size_t>(processor)];
+    }
+    Units room(int) const override { return kNoLimit; }
+    void give(int processor, Units units) {
+        remaining_ -= units;
+        blocks_[static_cast<std::size_t>(processor)] = {{.units = units}};
+    }
+    void end(int processor) { blocks_[static_cast<std::size_t>(processor)].clear(); }
+
+  private:
+    Units remaining_;
+    std::vector<std::vector<BlockInFlight>> blocks_;
+};
+
 }  // namespace
 
 TEST_CASE("a device begins with what its link carries in the time of its latency, and no more than a device should") {
@@ -143,6 +163,36 @@ TEST_CASE("shares are whole granules, and no others would all be done earlier") 
         CHECK(std::reduce(plan.shares().begin(), plan.shares().end()) == static_cast<double>(load.units));
         CHECK(broken <= (load.units % load.granularity != 0 ? 1 : 0));
         if (load.units % load.granularity == 0) CHECK(planned_s <= best_s * (1 + 1e-6));
+    }
+}
+
+TEST_CASE("a plan holds while blocks end as planned, and not when one ends otherwise or is overdue") {
+    LoadDescription load = device_and_cores(1'000, 2);
+    PlbHecModels models;
+    models.begin(load);
+    for (const int p : {0, 1, 2})
+        for (const Units units : {Units{10}, Units{100}}) ran(models, p, units, 0.5 + static_cast<double>(units));
+    enum class Core { ends_as_planned, ends_late, is_overdue };
+    for (const Core core : {Core::ends_as_planned, Core::ends_late, Core::is_overdue}) {
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        OneBlockEach progress(1'000, 3);
+        plan.make(0, progress);
+        const double finish_s = plan.finish_s();
+        for (const int p : {0, 1, 2}) {
+            const auto units = static_cast<Units>(p == 0 ? plan.share(p) : 100);
+            plan.gave(p, units, 0);
+            progress.give(p, units);
+        }
+        const auto end = [&](int p, double end_s) {
+            plan.block_ended(p, end_s);
+            progress.end(p);
+        };
+        end(1, core == Core::ends_late ? 120 : 100.5);
+        if (core != Core::is_overdue) end(2, 100.5);
+        plan.make(core == Core::ends_as_planned ? 100.5 : 120, progress);
+        CHECK((plan.finish_s() == finish_s) == (core == Core::ends_as_planned));
+        CHECK(plan.share(1) > 0);
     }
 }
 
