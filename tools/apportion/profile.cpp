@@ -278,6 +278,8 @@ int learn(const ProfileOptions& options) {
         for (const ProcessorProfile& processor : profile.profile.processors) points += processor.points.size();
         fmt::print("{}: {} points of {} processors, learnt from {} runs\n", shown(out), points,
                    profile.profile.processors.size(), 3 * options.repetitions);
+        for (const auto& [key, value] : profile.profile.notes)
+            if (key == "note") std::cerr << fmt::format("apportion profile: {}\n", shown(value));
     }
     return status;
 }
