@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace apportion {
 
@@ -13,6 +14,12 @@ void add(nlohmann::ordered_json& to, const nlohmann::ordered_json& from, const c
         to[key] = to.at(key).get<std::int64_t>() + from.at(key).get<std::int64_t>();
     else
         to[key] = to.at(key).get<double>() + from.at(key).get<double>();
+}
+
+void add_note(nlohmann::ordered_json& to, const nlohmann::ordered_json& from) {
+    const std::string note = from.at("note"), all = to.at("note");
+    if (note.empty() || all.find(note) != std::string::npos) return;
+    to["note"] = all.empty() ? note : all + "; " + note;
 }
 
 /// What reports of loads over nodes have besides: the bytes that moved, and each node's own report.
@@ -44,6 +51,7 @@ nlohmann::ordered_json merged_report(const std::vector<nlohmann::ordered_json>& 
     for (std::size_t r = 1; r < reports.size(); ++r) {
         for (const char* key : {"units", "blocks", "makespan_seconds", "planning_seconds"})
             add(merged, reports[r], key);
+        add_note(merged, reports[r]);
         for (const char* key : {"lost_processors", "late_blocks"})
             for (const auto& event : reports[r].at(key)) merged.at(key).push_back(event);
         for (std::size_t p = 0; p < processors.size(); ++p)
