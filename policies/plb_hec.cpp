@@ -12,7 +12,7 @@
 // longer than the load has run. A device's first block may: others compute it again in the end (engine/recovery).
 //
 // A share becomes several blocks. Each pays its fixed costs again (launch, filling the device, streaming what does
-// not fit), but the last one alone is as late as its prediction is wrong: plb_hec_plan.cpp has the balance. While a
+// not fit), but the last one alone is as late as its prediction is wrong: plb_hec_plan.hpp has the balance. While a
 // processor has run blocks of one size only, nobody knows its fixed costs: its own next block is sized as if it had
 // none, which is safe, and the plan for the others as if a device had much of it, which keeps the common finish from
 // being overrated.
@@ -93,6 +93,7 @@ class PlbHecImproved final : public Policy {
     }
 
     void block_finished(const FinishedBlock& block) override {
+        const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
         taught_ = taught_ || !models_.measured(block.processor);
         plan_.block_ended(block.processor, block.end_s);
@@ -103,11 +104,10 @@ class PlbHecImproved final : public Policy {
             replay_.stop();
             ++report_.rebalances;
             decision_ = "rebalance";
-        }
-        if (differed != models_.sizes_differ(block.processor)) {
-            taught_ = true;
             plan_.outdate();
         }
+        taught_ = taught_ || differed != models_.sizes_differ(block.processor);
+        if (!known || differed != models_.sizes_differ(block.processor)) plan_.outdate();
     }
 
     void block_returned(int processor, Units units, double seconds) override {
@@ -162,7 +162,7 @@ class PlbHecImproved final : public Policy {
         return true;
     }
 
-    /// Whether its share is a block of another size than the only one that it ran.
+    /// Whether its share is at least twice the only size that it ran.
     bool fixed_costs_would_show(int processor) const {
         const FittedCurve* curve = models_.curve(processor);
         return curve && !curve->sizes_differ() && plan_.share(processor) >= kTwice * curve->largest_measured();
@@ -202,7 +202,7 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PolicyReport report_;
     bool all_known_ = false;          ///< who computes, at least
-    bool taught_ = false;             ///< something of a processor for the first time
+    bool taught_ = false;             ///< a processor ran a first block, or a first one of another size
     bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
-#include <utility>
+#include <tuple>
 
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/nothing_in_flight.hpp"
@@ -136,8 +136,6 @@ void PlbHecPlan::make(double now_s, const Progress& progress) {
     made_ = true;
     checked_at_s_ = now_s;
     left_ = progress.remaining();
-    worthwhile_error_s_ = find_worthwhile_error_s();
-    for (int p = 0; p < static_cast<int>(times_.size()); ++p) planned_share_end_s_[index(p)] = share_end_s(p);
 }
 
 /// Whether the last plan will do: nobody is overdue, and who is free, or has nothing more to do, ends as planned. All
@@ -170,7 +168,9 @@ void PlbHecPlan::block_ended(int processor, double end_s) {
     last_end_s_[index(processor)] = end_s;
     checked_at_s_.reset();
     std::deque<double>& ends_s = planned_end_s_[index(processor)];
-    if (!ends_s.empty()) ends_s.pop_front();
+    if (ends_s.empty()) return;
+    if (std::abs(end_s - ends_s.front()) > worthwhile_error_s_) outdate();
+    ends_s.pop_front();
 }
 
 void PlbHecPlan::gave(int processor, Units units, double now_s) {
@@ -229,20 +229,29 @@ void PlbHecPlan::leave_out_untried(double now_s) {
 void PlbHecPlan::round_shares() {
     given_.assign(times_.size(), 0);
     double left = problem_.units;
-    for (double& share : plan_.shares_units) left -= share = std::floor(share / granule() * (1 + 1e-9)) * granule();
-    using EndOfOneMore = std::pair<double, int>;
-    std::priority_queue<EndOfOneMore, std::vector<EndOfOneMore>, std::greater<>> ends;
-    const auto add = [&](int p) { ends.emplace(end_s(p, share(p) + std::min(granule(), left)), p); };
+    for (double& share : plan_.shares_units) {
+        share = std::floor(share / granule() * (1 + 1e-9)) * granule();
+        left -= share;
+    }
+    // Of loads so large that doubles are no whole numbers, more than one for each may be left.
+    const double step = std::max(1.0, std::floor(left / granule() / static_cast<double>(times_.size()))) * granule();
+    using EndOfMore = std::tuple<double, bool, int>;  // of two that end it at once, one that is idle
+    std::priority_queue<EndOfMore, std::vector<EndOfMore>, std::greater<>> ends;
+    const auto add = [&](int p) {
+        ends.emplace(end_s(p, share(p) + std::min(step, left)), !planned_end_s_[index(p)].empty(), p);
+    };
     for (int p = 0; p < static_cast<int>(times_.size()) && left > 0; ++p) add(p);
-    while (left > 0 && std::isfinite(ends.top().first)) {
-        const auto [next_s, p] = ends.top();
+    while (left > 0 && std::isfinite(std::get<double>(ends.top()))) {
+        const auto [next_s, computes, p] = ends.top();
         ends.pop();
         plan_.finish_s = std::max(plan_.finish_s, next_s);
-        const double one = std::min(granule(), left);
-        plan_.shares_units[index(p)] += one;
-        left -= one;
+        const double more = std::min(step, left);
+        plan_.shares_units[index(p)] += more;
+        left -= more;
         add(p);
     }
+    worthwhile_error_s_ = find_worthwhile_error_s();
+    for (int p = 0; p < static_cast<int>(times_.size()); ++p) planned_share_end_s_[index(p)] = share_end_s(p);
 }
 
 double PlbHecPlan::end_s(int processor, double units) const {

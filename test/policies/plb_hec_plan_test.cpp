@@ -196,6 +196,32 @@ TEST_CASE("a plan holds while blocks end as planned, and not when one ends other
     }
 }
 
+TEST_CASE("the last granule goes to an idle core, not to one whose block should have ended already") {
+    LoadDescription load;
+    load.units = 5;
+    for (const char* name : {"core 0", "core 1"}) load.processors.push_back({.name = name});
+    for (const Units other_size : {Units{1}, Units{2}}) {
+        PlbHecModels models;
+        models.begin(load);
+        for (const int p : {0, 1}) ran(models, p, 1, 1);
+        ran(models, 1, other_size, static_cast<double>(other_size));
+        for (const int late : {0, 1})
+            for (const double now_s : {2.0, 2.1, 5.0}) {
+                PlbHecPlan plan(models);
+                plan.begin(load);
+                OneBlockEach progress(2, 2);
+                plan.block_ended(0, 1);
+                plan.block_ended(1, 1);
+                progress.give(late, 1);
+                plan.block_ended(1 - late, 2);
+                plan.make(now_s, progress);
+                INFO("core " << late << " computes since 1 s, now " << now_s << " s");
+                CHECK(plan.share(late) == 0);
+                CHECK(plan.share(1 - late) == 1);
+            }
+    }
+}
+
 TEST_CASE("untried cores are left out where they might outlast the others without them, not where they hardly help") {
     const LoadDescription load = device_and_cores(160, 46);
     for (const double core_s : {0.0084, 0.03}) {
