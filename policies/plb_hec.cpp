@@ -5,7 +5,8 @@
 //
 // No phases and no barriers. A processor without a sample gets one probe; from then on every block is the first of the
 // blocks that the equal-finish plan for everything left gives it, with all blocks in flight accounted for. So probes
-// are work, a better model corrects the next block, and the last blocks shrink until all finish together.
+// are work, a better model corrects the next block, and the last blocks shrink until all finish together. A plan is
+// kept while all end as planned.
 //
 // While little is known, little is risked. Where devices may be much faster, cores wait for what these tell; then one
 // core of a kind tries the smallest block. While a processor's fixed costs are unknown, no core gets a block that takes
