@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kBlocksInFlight = 1;
 constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
 constexpr int kHalvings = 20;
+constexpr double kPolicyThinksAgain_s = 1;  // it may keep units for who is late
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
 
@@ -76,17 +77,12 @@ void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<
 void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
     for (int p = 0; p < processors() && remaining() > 0; ++p)
         if (lane(p).blocks.empty()) ask(p, 1, now_s, out);
-    if (remaining() > 0 && flights_.empty()) rescue_from_stall(now_s, out);
-}
-
-void BlockFlow::rescue_from_stall(double now_s, std::vector<Block>& out) {
-    for (int p = 0; p < processors(); ++p) {
-        if (lane(p).fenced) continue;
-        ++stalls_;
-        const Units units = std::min(std::max(load_.initial_block, load_.granularity), room(p));
-        out.push_back(hand_out(p, free_.take(p, units, load_.granularity), kNone, now_s));
-        return;
-    }
+    if (remaining() == 0 || !flights_.empty() || !anybody_left()) return;
+    // Nobody wants a block and none is in flight: the load must not stand still.
+    const int p = static_cast<int>(std::ranges::find(lanes_, false, &Lane::fenced) - lanes_.begin());
+    const Units units = std::min(std::max(load_.initial_block, load_.granularity), room(p));
+    out.push_back(hand_out(p, free_.take(p, units, load_.granularity), kNone, now_s));
+    ++stalls_;
 }
 
 std::vector<Block> BlockFlow::ask_all(double now_s) {
@@ -206,15 +202,6 @@ double BlockFlow::begun_s(int processor) const {
     return std::max(running(processor)->begun_s, lane(processor).last_end_s);
 }
 
-double BlockFlow::should_run_s(int processor) const {
-    return recovery_->should_run_s(processor, running(processor)->units);
-}
-
-bool BlockFlow::is_late(int processor, double now_s) const {
-    const BlockInFlight* block = running(processor);
-    return block && now_s >= begun_s(processor) + recovery_->late_after_s(processor, block->units);
-}
-
 double BlockFlow::silent_at_s() const {
     double at_s = -kNever_s;
     for (int p = 0; p < processors(); ++p)
@@ -244,17 +231,20 @@ void BlockFlow::give_up_stalled(double now_s, bool ended) {
     }
 }
 
-/// Whether the processor can be lost without harm.
-bool BlockFlow::all_yield(int processor) const {
+bool BlockFlow::is_late(int processor, double now_s) const {
+    const BlockInFlight* block = running(processor);
+    return block && now_s >= begun_s(processor) + recovery_->late_after_s(processor, block->units);
+}
+
+bool BlockFlow::can_be_lost(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0) return;
     for (int p = 0; p < processors(); ++p) {
-        if (!is_late(p, now_s) || !all_yield(p)) continue;
-        const double late_s = now_s - begun_s(p) - should_run_s(p);
-        // What waits behind it as well.
+        if (!is_late(p, now_s) || !can_be_lost(p)) continue;
+        const double late_s = now_s - begun_s(p) - recovery_->should_run_s(p, running(p)->units);
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, late_s, now_s, out);
     }
 }
@@ -309,22 +299,20 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
 }
 
 double BlockFlow::next_look_s(double now_s, bool ended) const {
+    if (!recovery_ || !(ended || std::ranges::any_of(lanes_, &Lane::idle))) return kNever_s;
     double smallest_s = kNever_s;  // piece, of those that could compute it
-    for (int p = 0; recovery_ && p < processors(); ++p)
+    for (int p = 0; p < processors(); ++p)
         if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
-    const bool somebody_waits = std::ranges::any_of(lanes_, &Lane::idle);
-    if (!recovery_ || !(ended || somebody_waits)) return kNever_s;
-    double next_s = !ended && remaining() > 0 ? now_s + kUntilItBegins_s : kNever_s;  // it may be given something then
+    double next_s = !ended && remaining() > 0 ? now_s + kPolicyThinksAgain_s : kNever_s;
     const auto look_at = [&](double at_s) {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };
     look_at(silent_at_s());
     for (int p = 0; p < processors(); ++p) {
         const BlockInFlight* block = running(p);
-        if (!block && !lane(p).blocks.empty()) look_at(now_s + kUntilItBegins_s);
-        if (!block || ended || flights_.at(block->id).taken == block->units) continue;
-        const double until_late_s = recovery_->late_after_s(p, block->units);
-        if (all_yield(p)) look_at(begun_s(p) + std::max(until_late_s, should_run_s(p) + smallest_s));
+        if (!block || ended || !can_be_lost(p) || flights_.at(block->id).taken == block->units) continue;
+        look_at(begun_s(p) + std::max(recovery_->late_after_s(p, block->units),
+                                      recovery_->should_run_s(p, block->units) + smallest_s));
     }
     return next_s;
 }

@@ -39,8 +39,6 @@ struct Decisions {
 
 class BlockFlow final : public Progress {
   public:
-    static constexpr double kUntilItBegins_s = 1;  ///< between looks whether a block has begun that others wait for
-
     /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `previous`
     /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
     /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every
@@ -72,7 +70,7 @@ class BlockFlow final : public Progress {
     /// Looks for late and stalled blocks, and returns the blocks to start now. When the load has ended with an error,
     /// nothing is computed again, and blocks that stall are given up.
     std::vector<Block> look(double now_s, bool ended = false);
-    /// When to look next, if nothing happens before; infinite: no need.
+    /// When to look next, if nothing happens and no block begins before; infinite: no need.
     double next_look_s(double now_s, bool ended = false) const;
     /// From when on nothing is computed but blocks that stall, if nothing happens before.
     double silent_at_s() const;
@@ -115,7 +113,6 @@ class BlockFlow final : public Progress {
     Block hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s);
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);
-    void rescue_from_stall(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);
     std::pair<Flight, BlockInFlight> take_out(std::int64_t id);
     Flight* wanted_by(std::int64_t piece, const Flight& flight);
@@ -125,10 +122,9 @@ class BlockFlow final : public Progress {
     // The rule of recovery.hpp.
     const BlockInFlight* running(int processor) const;
     double begun_s(int processor) const;
-    double should_run_s(int processor) const;
-    bool is_late(int processor, double now_s) const;
-    bool all_yield(int processor) const;
     void lose(int processor);
+    bool is_late(int processor, double now_s) const;
+    bool can_be_lost(int processor) const;
     void give_up_stalled(double now_s, bool ended);
     void compute_again(double now_s, std::vector<Block>& out);
     double ends_within(int processor, double seconds, double now_s) const;

@@ -60,8 +60,8 @@ std::vector<std::int64_t> KeptData::arrived(Units evacuation) {
     return evacuations_.extract(it).mapped().waiting;
 }
 
-void KeptData::add_left_nodes(std::set<unsigned>& nodes) const {
-    for (const auto& [first, evacuation] : evacuations_) nodes.insert(evacuation.data.node);
+bool KeptData::leaves(unsigned node) const {
+    return std::ranges::any_of(evacuations_, [node](const auto& its) { return its.second.data.node == node; });
 }
 
 void KeptData::keep(BlockData data) {

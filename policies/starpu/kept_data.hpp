@@ -10,7 +10,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -41,8 +40,8 @@ class KeptData {
     void retire(const BlockData& data);
     bool empty() const { return kept_.empty(); }
     bool evacuating() const { return !evacuations_.empty(); }
-    /// Memories that data are on their way from.
-    void add_left_nodes(std::set<unsigned>& nodes) const;
+    /// Whether data are on their way from this memory.
+    bool leaves(unsigned node) const;
 
     /// From a thread that is no StarPU worker, while no run is on: brings everything home and forgets it.
     void release();

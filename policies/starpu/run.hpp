@@ -34,7 +34,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -186,7 +185,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     bool in_main_memory(const RunningBlock& running) const { return !own_memory(running) && !running.data.apart; }
     void look() noexcept;
     void tell_begins(Locked& on);
-    std::set<unsigned> awaited_nodes(Locked& on) const;
+    bool awaits(unsigned node, Locked& on) const;
     double data_hang_at_s(Locked& on) const;
     void give_up_data(Locked& on);
     void set_alarm(Locked& on);

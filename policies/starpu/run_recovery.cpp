@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "policies/starpu/error.hpp"
@@ -218,42 +216,38 @@ void Run::look() noexcept {
     });
 }
 
-/// Memories of devices in which something is that has to come home, or to a block of another processor.
-std::set<unsigned> Run::awaited_nodes(Locked&) const {
-    std::set<unsigned> nodes;
-    state_.kept.add_left_nodes(nodes);
-    for (const auto& [id, running] : blocks_) {
-        if (running->waits_for_kept()) nodes.insert(running->kept_on);
-        if (running->returns_left > 0 && flow_->remaining() == 0) nodes.insert(running->data.node);
-    }
-    nodes.erase(STARPU_MAIN_RAM);
-    return nodes;
+/// Whether something has to come from this memory of a device, home or to a block of another processor.
+bool Run::awaits(unsigned node, Locked&) const {
+    const auto comes_from_there = [&](const auto& entry) {
+        const RunningBlock& block = *entry.second;
+        return (block.waits_for_kept() && block.kept_on == node) ||
+               (block.returns_left > 0 && flow_->remaining() == 0 && block.data.node == node);
+    };
+    return node != STARPU_MAIN_RAM && (state_.kept.leaves(node) || std::ranges::any_of(blocks_, comes_from_there));
 }
 
-/// When nothing is computed and a device stalls whose driver has to send what others wait for, or when to look again
-/// whether it does; infinite: no such data are waited for.
+/// When nothing is computed and a device stalls whose driver has to send what others wait for; infinite: none does.
 double Run::data_hang_at_s(Locked& on) const {
-    const std::set<unsigned> nodes = awaited_nodes(on);
-    if (!state_.recovery || data_hang_ || nodes.empty()) return std::numeric_limits<double>::infinity();
     double at_s = std::numeric_limits<double>::infinity();
-    const auto look_at = [&](const RunningBlock& block) {
-        if (!block.computes() || !nodes.contains(block.data.node)) return;
-        at_s = std::min(
-            at_s, begun_s(block, on) + state_.recovery->stalled_after_s(block.block.processor, block.block.units));
+    if (!state_.recovery || data_hang_) return at_s;
+    const auto look_at = [&](const auto& blocks) {
+        for (const auto& [id, its] : blocks)
+            if (its->computes() && awaits(its->data.node, on))
+                at_s = std::min(
+                    at_s, begun_s(*its, on) + state_.recovery->stalled_after_s(its->block.processor, its->block.units));
     };
-    for (const auto& [id, running] : blocks_) look_at(*running);
+    look_at(blocks_);
     for (const auto& run : state_.earlier) {
         const Lock lock(run->mutex_);
-        for (const auto& [id, running] : run->blocks_) look_at(*running);
+        look_at(run->blocks_);
     }
-    return std::isinf(at_s) ? now_s() + BlockFlow::kUntilItBegins_s : std::max(at_s, flow_->silent_at_s());
+    return std::max(at_s, flow_->silent_at_s());
 }
 
 void Run::give_up_data(Locked& on) {
-    const std::set<unsigned> nodes = awaited_nodes(on);
     std::string names;
     for (const Worker& worker : setup_.workers)
-        if (nodes.contains(worker.node)) names += (names.empty() ? "" : " or ") + worker.processor.name;
+        if (awaits(worker.node, on)) names += (names.empty() ? "" : " or ") + worker.processor.name;
     data_hang_ = true;
     fail(-ETIMEDOUT,
          fmt::format("{} hangs, and results that others wait for are in its memory; a larger APPORTION_STALL_FACTOR "
@@ -268,8 +262,10 @@ void Run::give_up_data(Locked& on) {
 }
 
 void Run::set_alarm(Locked& on) {
-    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on));
-    if (!std::isfinite(next_s)) return;
+    if (!state_.recovery) return;
+    constexpr double kAtLeastEvery_s = 1;  // a task begins without a word
+    const double next_s =
+        std::min({flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on), now_s() + kAtLeastEvery_s});
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
     on.wake = bell_;
