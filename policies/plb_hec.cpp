@@ -84,6 +84,10 @@ class PlbHecImproved final : public Policy {
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
         plan(now_s, progress);
+        if (idle && plan_.share(processor) < granule() && plan_.some_unshared()) {
+            plan_.outdate();
+            plan(now_s, progress);
+        }
         const double share = plan_.share(processor);
         if (share <= 0 || (!idle && cut_off(processor, progress))) return 0;
         const Units units = plan_.is_untried(processor)
@@ -108,12 +112,12 @@ class PlbHecImproved final : public Policy {
             plan_.outdate();
         }
         taught_ = taught_ || differed != models_.sizes_differ(block.processor);
-        if (!known || differed != models_.sizes_differ(block.processor)) plan_.outdate();
+        if (!known || differed != models_.sizes_differ(block.processor)) plan_.outdate(block.processor);
     }
 
     void block_returned(int processor, Units units, double seconds) override {
         models_.add_return(processor, units, seconds);
-        plan_.outdate();
+        plan_.outdate(processor);
     }
 
     std::vector<OwnedUnits> repeated() const override { return replay_.repeated(); }

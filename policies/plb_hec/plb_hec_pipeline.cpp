@@ -101,7 +101,8 @@ double PipelineTime::second_derivative(double units) const {
 double PipelineTime::end_of(const BlockInFlight& block, double free_s, double now_s) const {
     const double units = static_cast<double>(block.units);
     const double kernel_s = kernel_seconds(units);
-    return std::max(std::max(free_s, block.given_s + in_.seconds(units)) + kernel_s, now_s);
+    const double end_s = std::max(free_s, block.given_s + in_.seconds(units)) + kernel_s;
+    return end_s + 2 * std::max(0.0, now_s - end_s);
 }
 
 }  // namespace apportion

@@ -37,7 +37,8 @@ class PipelineTime final : public ShareTime {
     Blocks blocks(double units) const;
     double kernel_seconds(double units) const;
 
-    /// When a block in flight should end (now, if it is late); `free_s` is when the one before it does.
+    /// When a block in flight should end; one that is late, when it has been so for as long again. `free_s` is when the
+    /// one before it does.
     double end_of(const BlockInFlight& block, double free_s, double now_s) const;
 
     /// A block is in flight, so that the transfer into the next one is hidden.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "policies/shared/block_costs.hpp"
 #include "policies/shared/nothing_in_flight.hpp"
@@ -59,8 +60,8 @@ PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const Bl
     const FittedCurve* curve = models_.curve(processor);
     if (curve && models_.sizes_differ(processor)) {
         PipelineTime time(*curve, in, models_.out(processor), at(processor));
-        if (running_units > 0 && running_s > kTwice * curve->seconds(running_units))
-            time.slow_down(running_s / curve->seconds(running_units));
+        const double expected_s = curve->seconds(running_units);
+        if (running_units > 0 && running_s > kTwice * expected_s) time.slow_down(kTwice * running_s / expected_s - 1);
         return time;
     }
     if (!curve) return PipelineTime(0, kNeverPerUnit_s, in, models_.out(processor), at(processor));
@@ -134,27 +135,55 @@ void PlbHecPlan::make(double now_s, const Progress& progress) {
     leave_out_untried(now_s);
     round_shares();
     made_ = true;
+    outdated_.clear();
+    moved_ = 0;
+    unshared_ = 0;
     checked_at_s_ = now_s;
     left_ = progress.remaining();
 }
 
-/// Whether the last plan will do: nobody is overdue, and who is free, or has nothing more to do, ends as planned. All
-/// that are asked at one moment go by one plan.
+/// Whether the last plan will do, perhaps with other shares for a few.
 bool PlbHecPlan::holds(double now_s, const Progress& progress) {
-    if (!made_ || progress.remaining() > left_) return false;
+    if (!made_ || progress.remaining() > left_ || !compare(now_s, progress)) return false;
+    for (const int p : std::exchange(outdated_, {}))
+        if (!adjust(p, now_s, progress)) return false;
+    return true;
+}
+
+/// Finds who is overdue, or is free or has nothing more to do, and ends otherwise than planned. All that are asked at
+/// one moment go by one plan. False: somebody was left out who is known now.
+bool PlbHecPlan::compare(double now_s, const Progress& progress) {
     if (checked_at_s_ == now_s) return true;
     for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
         const std::deque<double>& ends_s = planned_end_s_[index(p)];
-        if (!ends_s.empty() && now_s > ends_s.front() + worthwhile_error_s_) return false;
+        if (!ends_s.empty() && now_s > ends_s.front() + worthwhile_error_s_) outdate(p);
         const bool left_out = problem_.processors[index(p)].maximum_units <= 0;
         if (left_out && !lost(p) && !is_untried(p)) return false;
         if (left_out || !progress.in_flight(p).empty()) continue;
         times_[index(p)] = time_of(p, now_s, {});
         pose_processor(p, now_s, progress);
-        if (std::abs(share_end_s(p) - planned_share_end_s_[index(p)]) > worthwhile_error_s_) return false;
+        if (std::abs(share_end_s(p) - planned_share_end_s_[index(p)]) > worthwhile_error_s_) outdate(p);
     }
     checked_at_s_ = now_s;
     return true;
+}
+
+/// Gives the processor the share that it ends by the common finish. False: shares changed by too much for that, or
+/// nothing is known of it.
+bool PlbHecPlan::adjust(int processor, double now_s, const Progress& progress) {
+    constexpr double kMostMoved = 0.01;  // of the units shared out
+    EqualFinishProcessor& entry = problem_.processors[index(processor)];
+    if (!models_.curve(processor) || entry.maximum_units <= 0) return false;
+    const double before = share(processor);
+    times_[index(processor)] = time_of(processor, now_s, progress.in_flight(processor));
+    pose_processor(processor, now_s, progress);
+    const double most = share_ending_by(entry, static_cast<double>(left_), plan_.finish_s);
+    plan_.shares_units[index(processor)] = std::floor(most / granule() * (1 + 1e-9)) * granule();
+    given_[index(processor)] = 0;
+    moved_ += std::abs(before - share(processor));
+    unshared_ += before - share(processor);
+    planned_share_end_s_[index(processor)] = share_end_s(processor);
+    return moved_ <= kMostMoved * units();
 }
 
 /// When the processor ends all that it is to compute.
@@ -169,7 +198,7 @@ void PlbHecPlan::block_ended(int processor, double end_s) {
     checked_at_s_.reset();
     std::deque<double>& ends_s = planned_end_s_[index(processor)];
     if (ends_s.empty()) return;
-    if (std::abs(end_s - ends_s.front()) > worthwhile_error_s_) outdate();
+    if (std::abs(end_s - ends_s.front()) > worthwhile_error_s_) outdate(processor);
     ends_s.pop_front();
 }
 

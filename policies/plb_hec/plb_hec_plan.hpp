@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -31,8 +32,9 @@ class PlbHecPlan {
     explicit PlbHecPlan(const PlbHecModels& models) : models_(models) {}
 
     void begin(const LoadDescription& load);
-    /// Something is known that was not when the last plan was made.
+    /// Something is known that was not when the last plan was made, of all or of one.
     void outdate() { made_ = false; }
+    void outdate(int processor) { outdated_.insert(processor); }
     void block_ended(int processor, double end_s);
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
@@ -41,9 +43,12 @@ class PlbHecPlan {
 
     /// The equal-finish plan for everything not handed out, by bisection. What a processor is given is taken off its
     /// share, and the plan holds as long as all end as planned, up to worthwhile_error_s(): to find that out costs
-    /// little.
+    /// little. Who does not gets the share that it ends by the common finish; all are planned anew when that moves more
+    /// than a hundredth of the units.
     void make(double now_s, const Progress& progress);
     void gave(int processor, Units units, double now_s);
+    /// Whether there are units that are in nobody's share.
+    bool some_unshared() const { return unshared_ >= granule(); }
     /// That of the whole load, before it begins.
     void make_for_all();
     /// The same plan, solved by IPOPT.
@@ -91,6 +96,8 @@ class PlbHecPlan {
     void leave_out_untried(double now_s);
     void round_shares();
     bool holds(double now_s, const Progress& progress);
+    bool compare(double now_s, const Progress& progress);
+    bool adjust(int processor, double now_s, const Progress& progress);
     double find_worthwhile_error_s() const;
     double share_end_s(int processor) const;
 
@@ -107,6 +114,9 @@ class PlbHecPlan {
     bool made_ = false;                              ///< plan_ is one for what is left, as far as is known
     std::optional<double> checked_at_s_;             ///< at this moment it was found to hold
     Units left_ = 0;                                 ///< units of it that nobody was given
+    std::set<int> outdated_;                         ///< of these processors something else is known,
+    double moved_ = 0;                               ///< as it was of others whose shares changed by so many units,
+    double unshared_ = 0;                            ///< and shrank by so many
     std::vector<double> planned_share_end_s_;        ///< per processor
     std::vector<std::deque<double>> planned_end_s_;  ///< of the blocks in flight, per processor
 };

@@ -36,8 +36,9 @@ void KeptData::evacuate(BlockData data, std::vector<Departure>& departures) {
     for (const BlockHandle& h : data.handles)
         if (h.written) departures.push_back({h.handle, data.first});
     const auto on_the_way = static_cast<unsigned>(departures.size() - before);
+    const Units first = data.first;
     if (on_the_way > 0)
-        evacuations_.emplace(data.first, Evacuation{std::move(data), on_the_way});
+        evacuations_.emplace(first, Evacuation{std::move(data), on_the_way});
     else
         retire(data);
 }

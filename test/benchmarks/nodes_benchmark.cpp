@@ -10,8 +10,8 @@
 //
 // nodes_benchmark [CLUSTERS [MOST_NODES]]
 //
-// nodes_benchmark decisions: what decisions take on 64 and 1024 nodes, in seconds and in memory of the process that
-// makes them; of loads whose data stay distributed as well.
+// nodes_benchmark decisions [NODES [POLICY]]: what decisions take on 64 and 1024 nodes, in seconds and in memory of the
+// process that makes them; of loads whose data stay distributed as well.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -232,13 +232,13 @@ void run_iterations(const FakePlatform& platform, Units units, int runs) {
     fmt::print(" {:>10.2g} s", decisions_s);
 }
 
-void print_decisions(const Kernel& kernel) {
-    for (const int nodes : {64, 1024}) {
+void print_decisions(const Kernel& kernel, const std::vector<int>& numbers, const std::vector<const char*>& policies) {
+    for (const int nodes : numbers) {
         const FakePlatform platform = cluster(nodes, kernel, static_cast<unsigned>(1000 * nodes));
         const Units units = static_cast<Units>(kernel.units_per_node * nodes);
         fmt::print("\n{} on {} nodes: decisions, all in all, and memory\n", kernel.name, nodes);
         print_with_memory("none", [] { fmt::print(" {:>10} s", 0); });
-        for (const char* name : {"plb-hec", "awf-c", "gss", "cpm", "fpm", "hpopta", "equal"})
+        for (const char* name : policies)
             print_with_memory(name, [&] { fmt::print(" {:>10.2g} s", result_of(platform, units, name).decisions_s); });
         print_with_memory("100 runs on distributed data", [&] { run_iterations(platform, units, 100); });
     }
@@ -254,7 +254,11 @@ int main(int argc, char** argv) {
         {"matmul 32768", kColumn, 4 * kOrder, 4 * kOrder, kSecondsAlone * kNodeSpeed / kColumn},
         {"blackscholes, a unit is 1000 options", kOptions, 5 * 8e3, 2 * 8e3, kSecondsAlone * kNodeSpeed / kOptions}};
     if (argc > 1 && std::string_view(argv[1]) == "decisions") {
-        print_decisions(kernels[0]);
+        std::vector<int> numbers{64, 1024};
+        std::vector<const char*> asked{"plb-hec", "awf-c", "gss", "cpm", "fpm", "hpopta", "equal"};
+        if (argc > 2) numbers = {std::max(1, std::atoi(argv[2]))};
+        if (argc > 3) asked = {argv[3]};
+        print_decisions(kernels[0], numbers, asked);
         return 0;
     }
     const std::vector<const char*> policies{"fpm", "hpopta",      "cpm",  "plb-hec", "awf-c",

@@ -196,6 +196,55 @@ TEST_CASE("a plan holds while blocks end as planned, and not when one ends other
     }
 }
 
+TEST_CASE("when one of many ends otherwise than planned its own share changes, and all shares when that moves much") {
+    constexpr int kNodes = 400;
+    LoadDescription load;
+    load.units = 400'000;
+    for (int p = 0; p < kNodes; ++p) load.processors.push_back({.name = "node " + std::to_string(p), .kind = p});
+    load.links.resize(load.processors.size());
+    load.initial_block = 10;
+    PlbHecModels models;
+    models.begin(load);
+    for (int p = 0; p < kNodes; ++p)
+        for (const Units units : {Units{10}, Units{500}}) ran(models, p, units, 0.5 + static_cast<double>(units));
+    PlbHecPlan plan(models);
+    plan.begin(load);
+    OneBlockEach progress(load.units, kNodes);
+    plan.make(0, progress);
+    const double finish_s = plan.finish_s(), others = plan.share(1);
+    for (int p = 0; p < kNodes; ++p) {
+        plan.gave(p, 500, 0);
+        progress.give(p, 500);
+    }
+    for (int p = 0; p < 80; ++p) {
+        const double end_s = 400.5 + p;  // about 100 s earlier than planned
+        plan.block_ended(p, end_s);
+        progress.end(p);
+        plan.make(end_s, progress);
+        INFO("node " << p << ", share " << plan.share(p));
+        if (plan.finish_s() != finish_s) {
+            CHECK(p > 20);  // a hundredth of 400,000 units moved
+            CHECK(plan.finish_s() < finish_s);
+            CHECK(plan.share(kNodes - 1) < others - 500);
+            return;
+        }
+        CHECK(plan.share(p) == Approx(finish_s - end_s - 0.5).margin(1));
+        CHECK(plan.share(kNodes - 1) == others - 500);
+        CHECK_FALSE(plan.some_unshared());
+    }
+    FAIL("all shares stayed");
+}
+
+TEST_CASE("a block that is late is planned to be so for as long again") {
+    const TransferLine none;
+    const PipelineTime time(1, 1, none, none, {.name = "core"});
+    const BlockInFlight block{.units = 9, .given_s = 2};
+    CHECK(time.end_of(block, 0, 5) == 12);
+    CHECK(time.end_of(block, 4, 5) == 14);
+    CHECK(time.end_of(block, 0, 12) == 12);
+    CHECK(time.end_of(block, 0, 15) == 18);
+}
+
 TEST_CASE("the last granule goes to an idle core, not to one whose block should have ended already") {
     LoadDescription load;
     load.units = 5;

@@ -32,6 +32,7 @@ class Solver {
   public:
     explicit Solver(const EqualFinishProblem& problem) : problem_(problem), at_low_(problem.processors.size()) {}
     EqualFinishPlan solve();
+    double share_ending_by(double finish_s) { return share(0, finish_s, {0, bound(problem_.processors[0])}); }
 
   private:
     double bound(const EqualFinishProcessor& p) const { return std::min(p.maximum_units, problem_.units); }
@@ -154,6 +155,11 @@ EqualFinishPlan Solver::solve() {
 }
 
 }  // namespace
+
+double share_ending_by(const EqualFinishProcessor& processor, double units, double finish_s) {
+    const EqualFinishProblem alone{.units = units, .processors = {processor}};
+    return Solver(alone).share_ending_by(finish_s);
+}
 
 EqualFinishPlan equal_finish(const EqualFinishProblem& problem) { return Solver(problem).solve(); }
 

@@ -58,6 +58,9 @@ struct EqualFinishPlan {
     int evaluations = 0;               ///< of time functions and derivatives
 };
 
+/// The largest share of so many units at most that the processor ends by T. O(steps of x).
+double share_ending_by(const EqualFinishProcessor& processor, double units, double finish_s);
+
 /// O(processors x steps of T x steps of x); both converge superlinearly where E is smooth.
 EqualFinishPlan equal_finish(const EqualFinishProblem& problem);
 

@@ -57,6 +57,17 @@ RandomProblem random_problem(unsigned seed, std::size_t processors) {
 
 }  // namespace
 
+TEST_CASE("the share that ends by a moment is the largest that does") {
+    const PowerTime time(2, 0.5);
+    EqualFinishProcessor processor{&time, 10};
+    CHECK(share_ending_by(processor, 100, 22) == Approx(20));
+    CHECK(share_ending_by(processor, 15, 22) == 15);
+    CHECK(share_ending_by(processor, 100, 11) == 0);
+    CHECK(share_ending_by(processor, 100, 1) == 0);
+    processor.maximum_units = 7;
+    CHECK(share_ending_by(processor, 100, 22) == 7);
+}
+
 TEST_CASE("shares of proportional processors are as their speeds") {
     PowerTime fast(0, 1), slow(0, 4);
     EqualFinishProblem problem{1000, {{&fast}, {&slow}}};
