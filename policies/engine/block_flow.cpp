@@ -128,7 +128,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     if (flight.piece_of == kNone) {
         drop_pieces(flight);
         policy_.block_finished(record);
-    } else if (wanted_by(id, flight)) {
+    } else if (is_wanted(id, flight)) {
         piece_computed(flight.piece_of, block.units);
     }
     std::vector<Block> out;
@@ -138,11 +138,10 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     return out;
 }
 
-/// The late block that still waits for this piece, or null.
-BlockFlow::Flight* BlockFlow::wanted_by(std::int64_t piece, const Flight& flight) {
+/// Whether its late block still waits for this piece.
+bool BlockFlow::is_wanted(std::int64_t piece, const Flight& flight) const {
     const auto late = flights_.find(flight.piece_of);
-    const bool waits = late != flights_.end() && std::ranges::count(late->second.pieces, piece) > 0;
-    return waits ? &late->second : nullptr;
+    return late != flights_.end() && std::ranges::count(late->second.pieces, piece) > 0;
 }
 
 /// What others computed of it is not needed.
@@ -168,10 +167,11 @@ void BlockFlow::give_back(std::int64_t id) {
     drop_pieces(flight);
     if (flight.piece_of == kNone) {
         free_.add({block.first, block.units}, FreeUnits::kNobody);
-    } else if (Flight* late = wanted_by(id, flight)) {
+    } else if (is_wanted(id, flight)) {
         // A gap in what was computed again: all of it is dropped, and perhaps begun once more.
-        std::erase(late->pieces, id);
-        drop_pieces(*late);
+        Flight& late = flights_.at(flight.piece_of);
+        std::erase(late.pieces, id);
+        drop_pieces(late);
     }
 }
 
@@ -181,7 +181,11 @@ void BlockFlow::fence(int processor) {
     policy_.processor_lost(processor);
 }
 
-bool BlockFlow::done() const { return remaining() == 0 && flights_.empty(); }
+bool BlockFlow::done() const {
+    return remaining() == 0 && std::ranges::all_of(flights_, [&](const auto& entry) {
+               return entry.second.may_be_left && !is_wanted(entry.first, entry.second);
+           });
+}
 
 bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
 

@@ -50,6 +50,8 @@ class BlockFlow final : public Progress {
     /// runs on.
     void begins(std::int64_t id, double begun_s);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
+    /// A piece whose end need not be waited for when it does not count.
+    void may_be_left(std::int64_t id) { flights_.at(id).may_be_left = true; }
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
@@ -78,7 +80,8 @@ class BlockFlow final : public Progress {
     /// What was decided since this was asked last.
     Decisions take_decisions() { return std::exchange(decisions_, {}); }
 
-    bool done() const;  ///< all units (that are there) handed out and all blocks finished or given up
+    /// All units (that are there) are handed out, and all blocks finished, given up, or not to be waited for.
+    bool done() const;
 
     Units remaining() const override { return free_.count(); }
     std::span<const BlockInFlight> in_flight(int processor) const override;
@@ -99,7 +102,7 @@ class BlockFlow final : public Progress {
     struct Flight {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the late block that it is a piece of, which may have ended meanwhile
-        bool yields = false;
+        bool yields = false, may_be_left = false;
         // Of a late block, whose units are computed again from the first on:
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
@@ -115,7 +118,7 @@ class BlockFlow final : public Progress {
     void ask_idle(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);
     std::pair<Flight, BlockInFlight> take_out(std::int64_t id);
-    Flight* wanted_by(std::int64_t piece, const Flight& flight);
+    bool is_wanted(std::int64_t piece, const Flight& flight) const;
     void piece_computed(std::int64_t late, Units units);
     void drop_pieces(Flight& late);
 

@@ -70,7 +70,7 @@ void Run::wait() {
 
 bool Run::data_on_the_way() const {
     return state_.kept.evacuating() ||
-           !std::ranges::all_of(blocks_, [](const auto& entry) { return entry.second->cancelled(); });
+           std::ranges::any_of(blocks_, [&](const auto& entry) { return is_waited_for(*entry.second); });
 }
 
 bool Run::left_data_behind() const {
@@ -142,7 +142,8 @@ void Run::start(Locked& on) {
             if (state_.recovery) state_.recovery->finished(late.processor, late.units, late.busy_s, late.busy_s);
             state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
         }
-        for (const auto& [id, block] : run->blocks_) busy.insert(block->block.processor);
+        for (const auto& [id, block] : run->blocks_)
+            if (!block->data.again) busy.insert(block->block.processor);  // a piece that was left soon ends
     }
     flow_ = decided(
         [&] {
@@ -234,7 +235,7 @@ void Run::check_complete(Locked& on) {
     if (!bell_ || completing_ || uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
     const bool computing = std::ranges::any_of(
-        blocks_, [](const auto& entry) { return entry.second->tasks_left > 0 && !entry.second->cancelled(); });
+        blocks_, [&](const auto& entry) { return entry.second->tasks_left > 0 && is_waited_for(*entry.second); });
     const bool moving = data_on_the_way() || returns_left_ > 0;
     if (computing || (moving && !data_hang_)) {
         if (error_ != 0 && flow_) set_alarm(on);
@@ -244,7 +245,10 @@ void Run::check_complete(Locked& on) {
         fail(-EIO, fmt::format("no processor takes the remaining {} units", flow_->remaining()), on);
     if (error_ == 0) bring_application_data_home(on);
     if (returns_left_ > 0) return;
-    for (const auto& [id, running] : blocks_) record_of(id, on).given_back = true;
+    for (const auto& [id, running] : blocks_) {
+        record_of(id, on).given_back = true;
+        if (!is_waited_for(*running) && !running->cancelled()) cancel(*running, on);
+    }
     completing_ = true;
     record_.makespan_s = now_s();
     on.completed = true;

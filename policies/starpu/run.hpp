@@ -18,7 +18,8 @@
 //  - cancelled: taken over or given up. It does not count, although its tasks still run. Nothing waits for them but the
 //    load's destruction; the run keeps the block until then, and a later run leaves its processor out. Only blocks in a
 //    device's own memory: their results are invalidated as the tasks end, so that StarPU never writes them home. Tasks
-//    that have not begun are skipped;
+//    that have not begun are skipped. When the run ends, pieces of late blocks there that are not needed after all are
+//    cancelled as well;
 //  - lost: its codelet says that it could not be computed.
 // Pieces of late blocks that CPU workers compute are written apart from the application's memory until they count. So
 // no task that runs on after the run's end can store anything where a result is.
@@ -181,6 +182,11 @@ class Run final : public std::enable_shared_from_this<Run> {
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
     bool own_memory(const RunningBlock& running) const {
         return running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
+    }
+    /// Not what is cancelled, nor what will be if it runs when everything else has ended.
+    bool is_waited_for(const RunningBlock& running) const {
+        const bool in_vain = running.counts == RunningBlock::Counts::no && running.tasks_left > 0;
+        return !running.cancelled() && !(in_vain && running.yields && own_memory(running));
     }
     bool in_main_memory(const RunningBlock& running) const { return !own_memory(running) && !running.data.apart; }
     void look() noexcept;

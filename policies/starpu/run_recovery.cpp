@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "policies/starpu/error.hpp"
@@ -145,7 +146,7 @@ std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
 /// Its tasks are not waited for, and those that have not begun do nothing.
 void Run::cancel(RunningBlock& running, Locked& on) {
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    running.measures = begun && setup_.options.parts == 1;
+    running.measures = begun && setup_.options.parts == 1 && !running.data.again;
     any_cancelled_ = true;
     forget_cancelled(running, on);
 }
@@ -199,11 +200,30 @@ void Run::leave_cancelled_data_to(KeptData& kept) {
 
 // --- Looking ---
 
-/// What the flow needs to know to tell which blocks are late.
+/// What the flow needs to know to tell which blocks are late. Those behind a piece that was left, and that is late now,
+/// wait for it since then.
 void Run::tell_begins(Locked& on) {
-    for (const auto& [id, running] : blocks_)
-        if (running->tasks_left > 0)  // as if its tasks had run without a break
-            flow_->begins(id, running->computes() ? begun_s(*running, on) - record_of(id, on).busy_s : -1);
+    std::map<int, double> late_since_s;
+    const auto note_left = [&](const auto& blocks) {
+        for (const auto& [id, its] : blocks) {
+            if (!its->cancelled() || !its->data.again || !its->computes()) continue;
+            const int p = its->block.processor;
+            const double late_s = begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units);
+            if (now_s() >= late_s) late_since_s[p] = std::max(0.0, late_s);
+        }
+    };
+    for (const auto& run : state_.earlier) {
+        const Lock lock(run->mutex_);
+        note_left(run->blocks_);
+    }
+    for (const auto& [id, running] : blocks_) {
+        const auto late = late_since_s.find(running->block.processor);
+        if (running->tasks_left == 0) continue;
+        if (running->computes())  // as if its tasks had run without a break
+            flow_->begins(id, begun_s(*running, on) - record_of(id, on).busy_s);
+        else
+            flow_->begins(id, late == late_since_s.end() ? -1 : late->second);
+    }
 }
 
 void Run::look() noexcept {

@@ -250,6 +250,24 @@ TEST_CASE("when the block ends first, its pieces count no more, whether they are
     CHECK(s.flow->done());
 }
 
+TEST_CASE("a piece in a device's memory is not waited for when its block ends first") {
+    Situation s(3);
+    s.finish(s.blocks[1], 2);
+    s.finish(s.blocks[2], 2);
+    const auto pieces = s.flow->look(3);
+    REQUIRE(pieces.size() == 2);
+    for (const Block& piece : pieces) s.flow->may_be_left(piece.id);
+    s.finish(pieces[0], 3.5);
+    s.finish(s.blocks[0], 3.6);
+    const Decisions decisions = s.flow->take_decisions();
+    CHECK(decisions.dropped == Ids{pieces[0].id, pieces[1].id});
+    CHECK(s.flow->done());
+    CHECK_FALSE(s.flow->in_flight(pieces[1].processor).empty());
+    s.finish(pieces[1], 9);
+    CHECK(s.flow->take_decisions().counted.empty());
+    CHECK_FALSE(s.flow->fenced(pieces[1].processor));
+}
+
 TEST_CASE("units of a piece that was not computed are computed again by somebody else") {
     Situation s(3);
     s.finish(s.blocks[1], 2);
