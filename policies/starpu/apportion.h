@@ -199,9 +199,9 @@ int apportion_load_close(struct apportion_load* load);
  *  time, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
  *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
- *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory;
- *  it still reads the block's input and argument, so free and change them only after apportion_load_release, after
- *  the next submission or after apportion_load_destroy, which wait for the task.
+ *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory,
+ *  likewise that of a device whose units are not needed after all; it still reads the block's input and argument, so
+ *  free and change them only after apportion_load_release or apportion_load_destroy, which wait for the task.
  *
  *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
  *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all

@@ -183,9 +183,10 @@ class Run final : public std::enable_shared_from_this<Run> {
     bool own_memory(const RunningBlock& running) const {
         return running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
     }
-    /// Not what is cancelled, nor what will be if it runs when everything else has ended.
+    /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there.
     bool is_waited_for(const RunningBlock& running) const {
-        const bool in_vain = running.counts == RunningBlock::Counts::no && running.tasks_left > 0;
+        const bool in_vain =
+            running.counts == RunningBlock::Counts::no && running.tasks_left == 1 && running.computes();
         return !running.cancelled() && !(in_vain && running.yields && own_memory(running));
     }
     bool in_main_memory(const RunningBlock& running) const { return !own_memory(running) && !running.data.apart; }
