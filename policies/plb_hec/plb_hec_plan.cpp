@@ -177,8 +177,9 @@ bool PlbHecPlan::adjust(int processor, double now_s, const Progress& progress) {
     const double before = share(processor);
     times_[index(processor)] = time_of(processor, now_s, progress.in_flight(processor));
     pose_processor(processor, now_s, progress);
-    const double most = share_ending_by(entry, static_cast<double>(left_), plan_.finish_s);
-    plan_.shares_units[index(processor)] = std::floor(most / granule() * (1 + 1e-9)) * granule();
+    const auto all = static_cast<double>(left_);
+    const double most = share_ending_by(entry, all, plan_.finish_s);
+    plan_.shares_units[index(processor)] = most < all ? std::floor(most / granule() * (1 + 1e-9)) * granule() : all;
     given_[index(processor)] = 0;
     moved_ += std::abs(before - share(processor));
     unshared_ += before - share(processor);

@@ -48,7 +48,7 @@ class PlbHecPlan {
     void make(double now_s, const Progress& progress);
     void gave(int processor, Units units, double now_s);
     /// Whether there are units that are in nobody's share.
-    bool some_unshared() const { return unshared_ >= granule(); }
+    bool some_unshared() const { return unshared_ > 0; }
     /// That of the whole load, before it begins.
     void make_for_all();
     /// The same plan, solved by IPOPT.

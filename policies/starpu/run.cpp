@@ -143,7 +143,7 @@ void Run::start(Locked& on) {
             state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
         }
         for (const auto& [id, block] : run->blocks_)
-            if (!block->data.again) busy.insert(block->block.processor);  // a piece that was left soon ends
+            if (!block->left) busy.insert(block->block.processor);
     }
     flow_ = decided(
         [&] {
@@ -234,8 +234,12 @@ void Run::bring_application_data_home(Locked& on) {
 void Run::check_complete(Locked& on) {
     if (!bell_ || completing_ || uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
-    const bool computing = std::ranges::any_of(
-        blocks_, [&](const auto& entry) { return entry.second->tasks_left > 0 && is_waited_for(*entry.second); });
+    // While units are left, the end of any task may be when the policy hands them out.
+    const bool all_wanted = error_ == 0 && flow_ && !flow_->done();
+    const bool computing = std::ranges::any_of(blocks_, [&](const auto& entry) {
+        const RunningBlock& block = *entry.second;
+        return block.tasks_left > 0 && (is_waited_for(block) || (all_wanted && !block.cancelled()));
+    });
     const bool moving = data_on_the_way() || returns_left_ > 0;
     if (computing || (moving && !data_hang_)) {
         if (error_ != 0 && flow_) set_alarm(on);
@@ -247,7 +251,9 @@ void Run::check_complete(Locked& on) {
     if (returns_left_ > 0) return;
     for (const auto& [id, running] : blocks_) {
         record_of(id, on).given_back = true;
-        if (!is_waited_for(*running) && !running->cancelled()) cancel(*running, on);
+        if (is_waited_for(*running) || running->cancelled()) continue;
+        running->left = true;
+        cancel(*running, on);
     }
     completing_ = true;
     record_.makespan_s = now_s();

@@ -146,7 +146,7 @@ std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
 /// Its tasks are not waited for, and those that have not begun do nothing.
 void Run::cancel(RunningBlock& running, Locked& on) {
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    running.measures = begun && setup_.options.parts == 1 && !running.data.again;
+    running.measures = begun && setup_.options.parts == 1 && !running.left;
     any_cancelled_ = true;
     forget_cancelled(running, on);
 }
@@ -206,7 +206,7 @@ void Run::tell_begins(Locked& on) {
     std::map<int, double> late_since_s;
     const auto note_left = [&](const auto& blocks) {
         for (const auto& [id, its] : blocks) {
-            if (!its->cancelled() || !its->data.again || !its->computes()) continue;
+            if (!its->left || !its->computes()) continue;
             const int p = its->block.processor;
             const double late_s = begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units);
             if (now_s() >= late_s) late_since_s[p] = std::max(0.0, late_s);

@@ -40,6 +40,7 @@ struct RunningBlock {
     std::vector<const starpu_task*> failed;  ///< tasks that were not computed
     std::string failure;                     ///< why
     bool yields = false;                     ///< its results can be dropped although its tasks run on
+    bool left = false;                       ///< a piece in vain that still computed when the run ended, and soon ends
     bool measures = false;                   ///< its only task had begun when it was cancelled: that measures all units
 
     // Without the run's lock:
