@@ -283,9 +283,9 @@ void Run::give_up_data(Locked& on) {
 
 void Run::set_alarm(Locked& on) {
     if (!state_.recovery) return;
-    constexpr double kAtLeastEvery_s = 1;  // a task begins without a word
-    const double next_s =
-        std::min({flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on), now_s() + kAtLeastEvery_s});
+    // A task begins without a word.
+    const double at_least_s = now_s() + std::max(1.0, now_s() / 100);
+    const double next_s = std::min({flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on), at_least_s});
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
     on.wake = bell_;
