@@ -108,8 +108,9 @@ struct FinishedBlock {
 class Progress {
   public:
     virtual ~Progress() = default;
-    virtual Units remaining() const = 0;                                        ///< units not handed out
-    virtual std::span<const BlockInFlight> in_flight(int processor) const = 0;  ///< oldest first
+    virtual Units remaining() const = 0;  ///< units not handed out
+    virtual std::span<const BlockInFlight> in_flight(
+        int processor) const = 0;                 ///< the one that runs, then oldest first
     virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; 0: none now
 };
 

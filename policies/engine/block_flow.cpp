@@ -192,7 +192,12 @@ bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane
 // --- Recovery: the rule of recovery.hpp ---
 
 void BlockFlow::begins(std::int64_t id, double begun_s) {
-    if (BlockInFlight* block = find(id)) block->begun_s = begun_s;
+    BlockInFlight* const block = find(id);
+    if (!block) return;
+    block->begun_s = begun_s;
+    // Blocks that two threads hand to the runtime at once may run in another order than they were given.
+    std::ranges::stable_partition(lane(flights_.at(id).processor).blocks,
+                                  [](const BlockInFlight& its) { return its.begun_s >= 0; });
 }
 
 /// The block that the processor computes, as far as is known, or null.

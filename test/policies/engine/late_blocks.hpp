@@ -52,6 +52,15 @@ struct Situation {
         return flow->finished(block.id, end_s - 1, end_s, 1, end_s);
     }
 
+    /// Of three processors two finish, and compute the block of the first again, each a half of it.
+    std::vector<Block> pieces_of_first() {
+        finish(blocks[1], 2);
+        finish(blocks[2], 2);
+        auto pieces = flow->look(3);
+        REQUIRE(pieces.size() == 2);
+        return pieces;
+    }
+
     LoadDescription load;
     Fixed policy;
     std::unique_ptr<Recovery> recovery;

@@ -67,6 +67,31 @@ TEST_CASE("time counts from when a block's task begins, not from when it was han
     CHECK(other.units == 10);
 }
 
+TEST_CASE("a device's block is late also where it runs before one that was given earlier") {
+    LoadDescription load;
+    load.processors.resize(2);
+    load.processors[0].own_memory = true;
+    load.units = 50;
+    Fixed policy;
+    Recovery recovery(kFactor, 2);
+    BlockFlow flow(load, policy, {}, &recovery);
+    auto blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 3);  // two are the device's
+    for (const Block& block : blocks) flow.may_be_taken_over(block.id);
+    const auto third = flow.finished(blocks[0].id, 0, 1, 1, 1);
+    REQUIRE(third.size() == 1);
+    flow.may_be_taken_over(third[0].id);
+    flow.begins(third[0].id, 1);
+    flow.begins(blocks[2].id, -1);
+    CHECK(flow.in_flight(0).front().id == third[0].id);
+    const auto last = flow.finished(blocks[1].id, 0, 1, 1, 1);
+    REQUIRE(last.size() == 1);
+    CHECK(flow.finished(last[0].id, 1, 2, 1, 2).empty());
+    const auto pieces = flow.look(3);
+    REQUIRE(pieces.size() == 1);
+    CHECK(pieces[0].again_of == third[0].id);
+}
+
 TEST_CASE("when the program stood still, nobody is late for that") {
     Situation s(2);
     s.finish(s.blocks[1], 2);
@@ -77,10 +102,7 @@ TEST_CASE("when the program stood still, nobody is late for that") {
 
 TEST_CASE("pieces take no longer than the block is late, are shared by all who idle, and grow while it stays away") {
     Situation s(3);
-    s.finish(s.blocks[1], 2);
-    s.finish(s.blocks[2], 2);
-    const auto pieces = s.flow->look(3);
-    REQUIRE(pieces.size() == 2);
+    const auto pieces = s.pieces_of_first();
     CHECK(pieces[0].units == 5);
     CHECK(pieces[1].units == 5);
     CHECK(pieces[0].first + pieces[0].units == pieces[1].first);
@@ -215,10 +237,7 @@ TEST_CASE("a piece goes to who is done with it first, even if that has to end so
 
 TEST_CASE("when the pieces are done first, the block is taken over, and its processor is lost") {
     Situation s(3);
-    s.finish(s.blocks[1], 2);
-    s.finish(s.blocks[2], 2);
-    const auto pieces = s.flow->look(3);
-    REQUIRE(pieces.size() == 2);
+    const auto pieces = s.pieces_of_first();
     const int before = s.policy.finished;
     CHECK(s.finish(pieces[0], 3.5).empty());
     CHECK(s.flow->take_decisions().counted.empty());
@@ -235,10 +254,7 @@ TEST_CASE("when the pieces are done first, the block is taken over, and its proc
 
 TEST_CASE("when the block ends first, its pieces count no more, whether they are computed or not") {
     Situation s(3);
-    s.finish(s.blocks[1], 2);
-    s.finish(s.blocks[2], 2);
-    const auto pieces = s.flow->look(3);
-    REQUIRE(pieces.size() == 2);
+    const auto pieces = s.pieces_of_first();
     s.finish(pieces[0], 3.5);
     s.finish(s.blocks[0], 3.6);
     const Decisions decisions = s.flow->take_decisions();
@@ -252,10 +268,7 @@ TEST_CASE("when the block ends first, its pieces count no more, whether they are
 
 TEST_CASE("a piece in a device's memory is not waited for when its block ends first") {
     Situation s(3);
-    s.finish(s.blocks[1], 2);
-    s.finish(s.blocks[2], 2);
-    const auto pieces = s.flow->look(3);
-    REQUIRE(pieces.size() == 2);
+    const auto pieces = s.pieces_of_first();
     for (const Block& piece : pieces) s.flow->may_be_left(piece.id);
     s.finish(pieces[0], 3.5);
     s.finish(s.blocks[0], 3.6);
@@ -285,9 +298,7 @@ TEST_CASE("units of a piece that was not computed are computed again by somebody
 
 TEST_CASE("a late block that fails is handed out whole, and its pieces are dropped") {
     Situation s(3);
-    s.finish(s.blocks[1], 2);
-    s.finish(s.blocks[2], 2);
-    const auto pieces = s.flow->look(3);
+    const auto pieces = s.pieces_of_first();
     s.finish(pieces[0], 3.5);
     s.flow->fence(0);
     s.flow->give_back(s.blocks[0].id);
