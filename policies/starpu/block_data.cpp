@@ -73,7 +73,7 @@ void BlockData::take_results_home() {
 
 void BlockData::forget_results() {
     for (const BlockHandle& h : handles)
-        if (h.written) starpu_data_invalidate_submit(h.handle);
+        if (h.written && !h.earlier) starpu_data_invalidate_submit(h.handle);
 }
 
 namespace {

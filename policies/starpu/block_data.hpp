@@ -64,7 +64,8 @@ struct BlockData {
 
     /// Copies results that were written apart to where they belong.
     void take_results_home();
-    /// Device copies of results are forgotten as soon as no task uses them: StarPU does not write them home.
+    /// Device copies of results of this run are forgotten as soon as no task uses them: StarPU does not write them
+    /// home.
     void forget_results();
 };
 

@@ -72,6 +72,11 @@ void KeptData::keep(BlockData data) {
     if (!data.handles.empty()) kept_[data.first] = std::move(data);
 }
 
+void KeptData::keep_earlier(BlockData data) {
+    for (BlockHandle& h : data.handles) h.keep = h.earlier;
+    keep(std::move(data));
+}
+
 void KeptData::retire(const BlockData& data) {
     for (const BlockHandle& h : data.handles) retired_.push_back(h.handle);
 }

@@ -37,6 +37,8 @@ class KeptData {
 
     /// A block is done: its data stay if they are to, else they are retired.
     void keep(BlockData data);
+    /// A block does not count: of its data only results of earlier runs stay.
+    void keep_earlier(BlockData data);
     void retire(const BlockData& data);
     bool empty() const { return kept_.empty(); }
     bool evacuating() const { return !evacuations_.empty(); }

@@ -294,12 +294,13 @@ void Run::returned(const Return& what, Locked& on) {
         changed_.notify_all();
     } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
         if (completing_) {  // it was left behind
-            state_.kept.retire(running->data);
+            state_.kept.keep(std::move(running->data));
             blocks_.erase(what.block);
             changed_.notify_all();
             return;
         }
         if (!running->failed.empty()) {
+            running->data.node = STARPU_MAIN_RAM;
             give_back(*running, on);
             return;
         }
@@ -334,7 +335,7 @@ void Run::block_done(RunningBlock& running, Locked& on) {
 void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     if (own_memory(running) || running.data.apart) running.data.forget_results();
-    state_.kept.retire(running.data);
+    state_.kept.keep_earlier(std::move(running.data));
     blocks_.erase(running.block.id);
 }
 

@@ -151,9 +151,9 @@ void Run::cancel(RunningBlock& running, Locked& on) {
     forget_cancelled(running, on);
 }
 
-/// What it stores on its device never goes home. Results of an earlier run there are still needed.
+/// What it stores on its device never goes home.
 void Run::forget_cancelled(RunningBlock& running, Locked&) const {
-    if (own_memory(running) && !running.data.earlier_results()) running.data.forget_results();
+    if (own_memory(running)) running.data.forget_results();
 }
 
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
@@ -190,12 +190,7 @@ void Run::wait_for_cancelled(bool only_in_main_memory) {
 
 void Run::leave_cancelled_data_to(KeptData& kept) {
     const Lock lock(mutex_);
-    for (BlockData& data : std::exchange(cancelled_data_, {})) {
-        if (data.earlier_results())
-            kept.keep(std::move(data));
-        else
-            kept.retire(data);
-    }
+    for (BlockData& data : std::exchange(cancelled_data_, {})) kept.keep_earlier(std::move(data));
 }
 
 // --- Looking ---

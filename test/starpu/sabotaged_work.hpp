@@ -40,6 +40,7 @@ struct Work {
     std::atomic<int> stalled = 0;        ///< tasks that stall now
     std::atomic<int> computing = 0;      ///< tasks that compute now
     double slowdown_of_0 = 1;
+    bool cores_wait = false;  ///< until something stalls
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
     bool computes_z = false;
@@ -74,6 +75,9 @@ struct Work {
             for (double slept_s = 0; slept_s < work.stall_s && !work.released; slept_s += kLook_s)
                 starpu_sleep(static_cast<float>(kLook_s));
         }
+        const bool waits = work.cores_wait && starpu_worker_get_type(worker) == STARPU_CPU_WORKER;
+        for (double slept_s = 0; waits && work.stalled == 0 && slept_s < kUntilReleased; slept_s += kLook_s)
+            starpu_sleep(static_cast<float>(kLook_s));
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         ++work.computing;
         starpu_sleep(static_cast<float>(kSecondsPerUnit * units * (worker == 0 ? work.slowdown_of_0 : 1)));
