@@ -196,8 +196,8 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     if (!block) return;
     block->begun_s = begun_s;
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
-    std::ranges::stable_partition(lane(flights_.at(id).processor).blocks,
-                                  [](const BlockInFlight& its) { return its.begun_s >= 0; });
+    auto& blocks = lane(flights_.at(id).processor).blocks;
+    std::stable_partition(blocks.begin(), blocks.end(), [](const BlockInFlight& its) { return its.begun_s >= 0; });
 }
 
 /// The block that the processor computes, as far as is known, or null.
