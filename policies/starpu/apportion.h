@@ -240,7 +240,8 @@ const char* apportion_load_policy(struct apportion_load* load);
 const char* apportion_error(void);
 
 /** With STARPU_R, STARPU_W or STARPU_RW: the block's data stay on its device between submissions of the load as
- *  long as its boundaries stay. Nothing else may access them in between. */
+ *  long as its boundaries stay. Nothing else may access them in between. Every submission asks for itself: results
+ *  that it names without this come home, also those that stayed before. */
 #define APPORTION_KEEP (1 << 24)
 
 /** Handles for the block's own data: `data` is the application's memory of just this range. `mode` is that of the

@@ -11,12 +11,21 @@ namespace apportion {
 void BlockData::use_again() {
     in_place = false;
     foreign.clear();
-    for (BlockHandle& h : handles) h.earlier = h.written;
+    problem = nullptr;
+    for (BlockHandle& h : handles) {
+        h.first = BlockHandle::First::none;
+        h.from_earlier = h.written;
+    }
 }
 
-bool BlockData::earlier_results() const {
-    return std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.earlier; });
+void BlockData::forget_tasks() {
+    for (BlockHandle& h : handles) {
+        h.first = BlockHandle::First::none;
+        h.written = h.from_earlier;
+    }
 }
+
+bool BlockData::earlier_results() const { return std::ranges::any_of(handles, &BlockHandle::earlier); }
 
 bool BlockData::contains(starpu_data_handle_t handle) const {
     return std::ranges::find(handles, handle, &BlockHandle::handle) != handles.end();
@@ -73,7 +82,7 @@ void BlockData::take_results_home() {
 
 void BlockData::forget_results() {
     for (const BlockHandle& h : handles)
-        if (h.written && !h.earlier) starpu_data_invalidate_submit(h.handle);
+        if (h.written && !h.earlier()) starpu_data_invalidate_submit(h.handle);
 }
 
 namespace {
@@ -136,13 +145,16 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             block_data.problem = "there is no memory for its results";
             return nullptr;
         }
-    } else if (known->earlier) {
-        known->earlier = reads || !writes;
-    } else if (writes && !known->written) {
-        block_data.in_place = true;  // what another task of the block reads
+    }
+    const bool keep = (mode & APPORTION_KEEP) != 0 && block_data.stays;
+    if (known->first == BlockHandle::First::none) {
+        known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;
+        known->keep = keep;
+    } else {
+        if (writes && known->first == BlockHandle::First::reads) block_data.in_place = true;
+        known->keep = known->keep || keep;
     }
     known->written = known->written || writes;
-    known->keep = known->keep || ((mode & APPORTION_KEEP) != 0 && block_data.stays);
     return known->handle;
 }
 

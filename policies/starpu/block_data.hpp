@@ -29,10 +29,17 @@ struct BlockHandle {
     starpu_data_handle_t handle = nullptr;
     void* data = nullptr;  ///< the application's memory
     DataShape shape;
-    bool written = false;
-    bool keep = false;
-    bool earlier = false;                       ///< a result of an earlier run that no task of this one overwrites
+    /// What the first task of this run that names it does with it.
+    enum class First { none, reads, overwrites };
+
+    First first = First::none;
+    bool written = false;       ///< since it was registered
+    bool from_earlier = false;  ///< written in an earlier run
+    bool keep = false;          ///< as the tasks of this run ask; where none names it, those of earlier ones
     std::unique_ptr<std::byte[]> results = {};  ///< written here instead, without gaps between rows, until they count
+
+    /// Whether it is a result of an earlier run that this one needs.
+    bool earlier() const { return from_earlier && first != First::overwrites; }
 };
 
 struct BlockData {
@@ -49,6 +56,8 @@ struct BlockData {
 
     /// These data stayed since an earlier run and are used again.
     void use_again();
+    /// No task of this run has touched them.
+    void forget_tasks();
     bool contains(starpu_data_handle_t handle) const;
     /// Whether results of an earlier run may be on the device alone.
     bool earlier_results() const;

@@ -73,7 +73,7 @@ void KeptData::keep(BlockData data) {
 }
 
 void KeptData::keep_earlier(BlockData data) {
-    for (BlockHandle& h : data.handles) h.keep = h.earlier;
+    for (BlockHandle& h : data.handles) h.keep = h.earlier();
     keep(std::move(data));
 }
 

@@ -88,13 +88,8 @@ void Run::fill(RunningBlock& running, Locked& on) {
         task->destroy = 0;
         starpu_task_destroy(task);
     }
-    if (!running.kept_input) {
-        discard(running, on);
-        return;
-    }
-    // What earlier runs left on the device stays there.
-    record_of(running.block.id, on).given_back = true;
-    block_done(running, on);
+    running.data.forget_tasks();
+    discard(running, on);
 }
 
 /// 0, or the negative error number by which the application refuses it.
@@ -335,6 +330,7 @@ void Run::block_done(RunningBlock& running, Locked& on) {
 void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     if (own_memory(running) || running.data.apart) running.data.forget_results();
+    if (running.kept_input && !running.timed) running.data.node = running.kept_on;  // nobody has asked for them
     state_.kept.keep_earlier(std::move(running.data));
     blocks_.erase(running.block.id);
 }

@@ -2,14 +2,17 @@
 //
 // A device that hangs beside one CPU worker, under greedy. Where results of earlier blocks are in its memory alone only
 // its driver could send them to those who wait for them: the run ends with a sentence, and the load can be used again
-// as soon as the device answers. Skipped (77) where StarPU finds no OpenCL device.
+// as soon as the device answers. So do other blocks whose data stayed on a device, and fail. Skipped (77) where StarPU
+// finds no OpenCL device.
 #include <starpu.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"
@@ -176,4 +179,111 @@ TEST_CASE("kept results of a block that fails after the run has are there for th
     REQUIRE(run(work, load.get()) == 0);
     REQUIRE(apportion_load_release(load.get()) == 0);
     CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("who waits for results on a hung device does not hide that it hangs after it was refused a block") {
+    const int worker = device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    static int refused = -1;  // a worker's blocks
+    setenv("APPORTION_STALL_FACTOR", "1", 1);
+    auto options = work.options();
+    options.initial_block = kUnits / 2;
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        return block->worker == refused ? -ENOMEM : Work::fill(task, block, arg);
+    };
+    const Load load(apportion_load_create(&options));
+    REQUIRE(load);
+    keep_all_on_device(work, load.get());
+    work.computes_z = true;
+    refused = core();
+    REQUIRE(run(work, load.get()) == -ENOMEM);
+    refused = -1;
+    work.stalls = {.worker = worker};
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
+}
+
+TEST_CASE("kept results that one task reads and another overwrites are those of the run before where these fail") {
+    const int worker = device();
+    Work work;
+    work.parts = 2;
+    setenv("APPORTION_STALL_FACTOR", "1", 1);
+    auto options = work.options();
+    options.initial_block = kUnits;  // the device's
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Work*>(arg);  // z = 3 y + 1, then y = 3 z + 1
+        const int read = STARPU_R | (block->part == 0 ? APPORTION_KEEP : 0);
+        const int written = STARPU_W | (block->part == 0 ? 0 : APPORTION_KEEP);
+        double *from = &self.y[block->first], *to = &self.z[block->first];
+        if (block->part == 1) std::swap(from, to);
+        task->handles[0] = apportion_block_vector(block, read, from, block->units, sizeof(double));
+        task->handles[1] = apportion_block_vector(block, written, to, block->units, sizeof(double));
+        self.arguments.push_back(std::make_unique<Work::Part>(Work::Part{&self, block->first, block->part}));
+        task->cl_arg = self.arguments.back().get();
+        return 0;
+    };
+    const Load load(apportion_load_create(&options));
+    INFO(apportion_error());
+    REQUIRE(load);
+    const auto again = [&] {
+        for (auto& count : work.blocks) count = 0;
+        const int submitted = apportion_load_submit(load.get());
+        return submitted ? submitted : apportion_load_wait(load.get());
+    };
+    REQUIRE(again() == 0);
+    work.fails = {.worker = worker};
+    SECTION("none has overwritten them: others compute the block from them") {
+        work.failing_part = Sabotage::kAll;
+        REQUIRE(again() == 0);
+        REQUIRE(apportion_load_release(load.get()) == 0);
+        CHECK(std::ranges::all_of(work.y, [](double y) { return y == 9 * 4 + 4; }));
+    }
+    SECTION("they are overwritten: the load ends with an error") {
+        work.failing_part = 0;
+        REQUIRE(again() == -EIO);
+        CHECK(std::string(apportion_error()).find("changed their data in place") != std::string::npos);
+    }
+}
+
+TEST_CASE("kept results outlast a submission that names what cannot be registered") {
+    device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    static bool too_large = false;
+    auto options = work.options();
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        if (too_large) apportion_block_vector(block, STARPU_R, arg, std::size_t{1} << 32, sizeof(double));
+        return Work::fill(task, block, arg);
+    };
+    const Load load(apportion_load_create(&options));
+    REQUIRE(load);
+    keep_all_on_device(work, load.get());
+    work.computes_z = true;
+    too_large = true;
+    REQUIRE(run(work, load.get()) == -EINVAL);
+    too_large = false;
+    REQUIRE(run(work, load.get()) == 0);
+    REQUIRE(apportion_load_release(load.get()) == 0);
+    CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("results that a submission writes without APPORTION_KEEP come home, whatever earlier ones asked for") {
+    device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const Load load = create(work, 75);
+    keep_all_on_device(work, load.get());
+    work.keep = 0;
+    SECTION("what is written again") {
+        keep_all_on_device(work, load.get());
+        CHECK(work.wrong() == 0);
+    }
+    SECTION("what is read") {
+        work.computes_z = true;
+        REQUIRE(run(work, load.get()) == 0);
+        CHECK(work.wrong() == 0);
+        work.computes_z = false;
+        CHECK(work.wrong() == 0);
+    }
 }

@@ -31,7 +31,7 @@ struct Work {
     std::vector<std::atomic<int>> computed = std::vector<std::atomic<int>>(kUnits);
     std::atomic<int> blocks[STARPU_NMAXWORKERS] = {};
     Sabotage fails, stalls;
-    int failing_part = 0;
+    int failing_part = 0;  ///< kAll: every one
     bool fails_in_epilogue = false;
     static constexpr double kUntilReleased = 60;  ///< seconds at most, so that a test that fails ends
     double stall_s = kUntilReleased;
@@ -64,7 +64,8 @@ struct Work {
         const int worker = starpu_worker_get_id();
         const int block = work.blocks[worker];
         if (part.part + 1 == work.parts) ++work.blocks[worker];
-        if (work.fails.hits(worker, block) && static_cast<int>(part.part) == work.failing_part) {
+        const bool part_fails = work.failing_part == Sabotage::kAll || static_cast<int>(part.part) == work.failing_part;
+        if (work.fails.hits(worker, block) && part_fails) {
             part.failed = true;
             if (!work.fails_in_epilogue) work.refused += apportion_block_failed("the device is on fire") != 0;
             return;
