@@ -45,7 +45,7 @@ struct BlockHandle {
 struct BlockData {
     Units first = 0;
     Units units = 0;
-    unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use
+    unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use, or the last ones did
     std::vector<BlockHandle> handles;
     bool in_place = false;                      ///< a task changes data that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write

@@ -262,16 +262,15 @@ void Run::next_blocks(RunningBlock& running, Locked& on) {
 void Run::send_home(RunningBlock& running, Locked& on) {
     const int processor = running.block.processor;
     const bool at_home = processor >= 0 && setup_.worker_of(processor).node == STARPU_MAIN_RAM;
-    if (at_home || starpu_memory_nodes_get_count() == 1) {
-        running.data.take_results_home();
-        return;
-    }
-    for (const BlockHandle& h : running.data.handles)
-        if (h.written && (!h.keep || !running.failed.empty())) {
+    for (const BlockHandle& h : running.data.handles) {
+        const bool away = !at_home || h.earlier();  // a part without work leaves earlier results where they are
+        if (h.written && away && (!h.keep || !running.failed.empty()) && starpu_memory_nodes_get_count() > 1) {
             on.returns.push_back(
                 std::make_unique<Return>(Return{shared_from_this(), h.handle, Return::Of::block, running.block.id, 0}));
             ++running.returns_left;
         }
+    }
+    if (running.returns_left == 0) running.data.take_results_home();
 }
 
 void Run::handle_home(void* arg) {
@@ -302,7 +301,8 @@ void Run::returned(const Return& what, Locked& on) {
         running->data.take_results_home();
         BlockRecord& record = record_of(what.block, on);
         record.home_s = now_s();
-        if (state_.policy) state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
+        if (state_.policy && own_memory(*running))
+            state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
         block_done(*running, on);
     }
 }
