@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -16,6 +17,10 @@ namespace {
 
 /// What warm_up() measured last, per worker; written before the load's tasks are submitted.
 std::vector<MeasuredTimes> measured;
+
+/// While warm_up() runs. What it measures is predicted to take next to no time: dmda never takes back how long a task
+/// was to keep its worker, and a prediction that is too long leaves the worker busy for it when the load begins.
+std::atomic<bool> measuring = false;
 
 #ifndef STARPU_SIMGRID
 std::vector<WarmUpWorker> workers_for(Workload& workload) {
@@ -37,7 +42,8 @@ void drop_device_copies(Workload& workload) {
 
 double measured_cost(starpu_task* task, unsigned worker, unsigned) {
     // Something finite where nothing was measured: StarPU's modular schedulers abort on a per-worker model without.
-    constexpr double kNominal_s = 1e-9;
+    constexpr double kNominal_s = 1e-9, kNextToNothing_s = 1e-18;
+    if (measuring) return kNextToNothing_s * task->flops * 1e6;
     const double seconds = worker < measured.size() ? measured[worker].seconds(task->flops) : std::nan("");
     return (std::isnan(seconds) ? kNominal_s * task->flops : seconds) * 1e6;
 }
@@ -48,6 +54,7 @@ void warm_up(Workload&, double) {}
 void warm_up(Workload& workload, double limit_s) {
     const WorkloadShape& shape = workload.shape();
     measured.clear();
+    measuring = true;
     try {
         const auto blocks = measure_growing_blocks(
             workers_for(workload), {shape.units, shape.granularity, limit_s},
@@ -60,6 +67,7 @@ void warm_up(Workload& workload, double limit_s) {
         // The load itself can do without the device.
         fmt::print(stderr, "warm-up: {}; the costs that dmda is told are not measured\n", error.what());
     }
+    measuring = false;
     drop_device_copies(workload);
 }
 #endif

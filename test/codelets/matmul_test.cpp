@@ -4,12 +4,15 @@
 
 #include <starpu.h>
 
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codelets/common/failed_task.hpp"
+#include "codelets/matmul/matmul_kernels.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;
@@ -150,6 +153,24 @@ TEST_CASE("after the warm-up StarPU's schedulers know the cost of every block si
         }
         CHECK(before_us > smallest_us);
     }
+}
+
+namespace {
+std::atomic<double> longest_predicted_us = 0;
+}
+
+TEST_CASE("what the warm-up measures is predicted to take no time: dmda keeps a worker busy as long as it predicted") {
+    const auto problem = problem_of(ElementType::float32, {256, 600, 256});
+    const auto workload = make_matmul(problem);
+    starpu_codelet& codelet = workload->codelet();
+    const starpu_cpu_func_t kernel = std::exchange(codelet.cpu_funcs[0], [](void* buffers[], void* arg) {
+        const double us = starpu_task_get_current()->predicted;
+        if (us > longest_predicted_us) longest_predicted_us = us;  // not-a-number: there is no prediction
+        matmul_cpu(buffers, arg);
+    });
+    warm_up(*workload);
+    codelet.cpu_funcs[0] = kernel;
+    CHECK(longest_predicted_us < 1);
 }
 
 TEST_CASE("verification accepts OpenBLAS's own result", "[once]") {
