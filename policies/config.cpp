@@ -19,6 +19,7 @@ namespace apportion {
 namespace {
 
 constexpr std::string_view kPrefix = "APPORTION_";
+constexpr std::string_view kAll = "all";              // of APPORTION_GROUPS
 constexpr std::string_view kPublished = "published";  // of APPORTION_OFFSET
 
 std::string value_of(const char* name) {
@@ -48,6 +49,23 @@ std::optional<double> stall_factor(std::string_view text) {
 
 std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number from 1 to 2^63 - 1";
+}
+/// "N[,N...]" or "all"; nothing: neither.
+std::optional<std::vector<Units>> group_list(std::string_view text) {
+    if (text == kAll) return std::vector{kNoLimit};
+    std::vector<Units> sizes;
+    for (bool more = true; more;) {
+        const std::size_t comma = text.find(',');
+        const auto size = whole_number(text.substr(0, comma), 1);
+        if (!size) return std::nullopt;
+        sizes.push_back(*size);
+        more = comma != text.npos;
+        if (more) text.remove_prefix(comma + 1);
+    }
+    return sizes;
+}
+std::string check_groups(const std::string& value) {
+    return group_list(value) ? "" : "it must be all, or how many cores a group has, as 11 or 12,10";
 }
 std::string check_offset(const std::string& value) {
     return value == kPublished || whole_number(value, 0)
@@ -93,6 +111,9 @@ const EnvironmentVariable kVariables[] = {
      check_positive},
     {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
      check_positive},
+    {"APPORTION_GROUPS",
+     "cores that are one processor under a policy of Apportion: so many neighbours each, the last number for the rest",
+     "all | integer >= 1[,integer...]", "every core is one", check_groups},
     {"APPORTION_OFFSET",
      "imbalance: units by which the shares of odd processors exceed equal ones, and those of even ones fall short of "
      "them; published: they are tried as in its paper",
@@ -163,6 +184,7 @@ std::optional<std::string> nodes_option() {
 }
 std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
 std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
+std::vector<Units> groups_option() { return group_list(value_of("APPORTION_GROUPS")).value_or(std::vector<Units>{}); }
 std::optional<Units> offset_option() { return whole_number(value_of("APPORTION_OFFSET"), 0); }
 bool offset_as_published() { return value_of("APPORTION_OFFSET") == kPublished; }
 bool serial_network_option() { return value_of("APPORTION_NETWORK") == "serial"; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "policies/policy.hpp"
 
@@ -29,6 +30,7 @@ std::optional<std::string> check_environment();
 std::optional<std::string> nodes_option();  ///< the outer policy
 std::optional<Units> initial_block_option();
 std::optional<Units> blocks_option();
+std::vector<Units> groups_option();    ///< cores of the groups, the last number repeated; empty: no groups
 std::optional<Units> offset_option();  ///< of imbalance
 bool offset_as_published();            ///< tried as in the paper
 bool serial_network_option();          ///< of ilp and min-min

@@ -22,7 +22,7 @@ namespace apportion {
 using Units = std::int64_t;
 inline constexpr Units kNoLimit = std::numeric_limits<Units>::max();
 
-/// One StarPU worker as a policy sees it.
+/// A StarPU worker, or a group of cores, as a policy sees it.
 struct Processor {
     std::string name;               ///< for reports, e.g. "CUDA 0 (Tesla K20c)"
     int kind = 0;                   ///< processors of equal kind are thought alike until their times differ

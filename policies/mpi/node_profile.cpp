@@ -43,9 +43,10 @@ LoadDescription part_of_node(const apportion_load_options& options) {
                              : options.name  ? options.name
                              : codelet       ? codelet
                                              : "load";
-    for (const Worker& worker :
-         workers_for(*options.codelet, 0, load.granularity, {options.bytes_per_unit, options.bytes_shared}))
-        load.processors.push_back(worker.processor);
+    std::vector<Worker> workers =
+        workers_for(*options.codelet, 0, load.granularity, {options.bytes_per_unit, options.bytes_shared});
+    group_cores(workers);
+    for (const Worker& worker : workers) load.processors.push_back(worker.processor);
     load.recorded = find_recorded_times(
         {name, options.profile_command ? options.profile_command : "", load.units, load.granularity, load.processors},
         this_machine());

@@ -99,7 +99,7 @@ typedef int (*apportion_warm_up_func_t)(void* arg);
 struct apportion_done {
     uint64_t first;
     uint64_t units;
-    int worker;          /**< StarPU worker that computed them */
+    int worker;          /**< StarPU worker that computed them; of several (APPORTION_GROUPS) the first */
     double start_s;      /**< its kernel started, in seconds since the submission ... */
     double end_s;        /**< ... and ended */
     double busy_seconds; /**< kernel time */

@@ -45,6 +45,7 @@ struct BlockHandle {
 struct BlockData {
     Units first = 0;
     Units units = 0;
+    std::size_t lanes = 1;            ///< workers whose tasks divide the units, each with handles of its own
     unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use, or the last ones did
     std::vector<BlockHandle> handles;
     bool in_place = false;                      ///< a task changes data that it or another task of the block reads

@@ -18,11 +18,12 @@ auto first_overlapping(Ranges& ranges, Units first, UnitsOf&& units) {
 
 }  // namespace
 
-std::optional<BlockData> KeptData::take(Units first, Units units, std::vector<Departure>& departures) {
+std::optional<BlockData> KeptData::take(const BlockData& block, std::vector<Departure>& departures) {
+    const Units first = block.first, units = block.units;
     std::optional<BlockData> same;
     const auto units_of = [](const BlockData& data) { return data.units; };
     for (auto it = first_overlapping(kept_, first, units_of); it != kept_.end() && it->first < first + units;) {
-        if (it->first == first && it->second.units == units)
+        if (it->first == first && it->second.units == units && it->second.lanes == block.lanes)
             same = std::move(it->second);
         else
             evacuate(std::move(it->second), departures);

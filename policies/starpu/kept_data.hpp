@@ -25,9 +25,9 @@ class KeptData {
         Units evacuation = 0;
     };
 
-    /// The data of exactly these units, if they were kept. All others that overlap begin to go home: `departures` gets
-    /// their handles.
-    std::optional<BlockData> take(Units first, Units units, std::vector<Departure>& departures);
+    /// The data of exactly the block's units, if they were kept, divided among as many workers. All others that overlap
+    /// begin to go home: `departures` gets their handles.
+    std::optional<BlockData> take(const BlockData& block, std::vector<Departure>& departures);
 
     /// Makes the block wait for all evacuations that overlap with the units; returns their number.
     unsigned wait_for_home(std::int64_t block, Units first, Units units);

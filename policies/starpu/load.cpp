@@ -73,10 +73,11 @@ apportion_load::apportion_load(const apportion_load_options* options) {
     setup_.workers = apportion::workers_for(*o.codelet, setup_.sched_ctx, description_.granularity,
                                             {o.bytes_per_unit, o.bytes_shared});
     if (o.warm_up) warm_up();
+    if (apportion::find_policy(scheduler_of(setup_.sched_ctx))) apportion::group_cores(setup_.workers);
     setup_.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);
     for (const apportion::Worker& worker : setup_.workers) {
-        setup_.processor_of_worker[static_cast<std::size_t>(worker.id)] =
-            static_cast<int>(description_.processors.size());
+        for (const int id : worker.ids)
+            setup_.processor_of_worker[static_cast<std::size_t>(id)] = static_cast<int>(description_.processors.size());
         description_.processors.push_back(worker.processor);
         description_.links.push_back(worker.link);
     }
@@ -165,7 +166,8 @@ apportion::RunRecord apportion_load::new_record() const {
     record.run = runs_;
     record.note = left_out_;
     for (const apportion::Worker& worker : setup_.workers)
-        record.processors.push_back({worker.processor.name, worker.kind, worker.id, worker.processor.memory_units});
+        record.processors.push_back(
+            {worker.processor.name, worker.kind, worker.ids.front(), worker.processor.memory_units});
     return record;
 }
 

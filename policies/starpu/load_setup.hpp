@@ -5,6 +5,7 @@
 
 #include <starpu.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "policies/starpu/apportion.h"
@@ -24,6 +25,13 @@ struct LoadSetup {
     int processor_of(int worker) const {
         const bool known = worker >= 0 && worker < static_cast<int>(processor_of_worker.size());
         return known ? processor_of_worker[static_cast<std::size_t>(worker)] : -1;
+    }
+    /// Which of its processor's workers that is.
+    std::size_t lane_of(int worker) const {
+        const int p = processor_of(worker);
+        if (p < 0) return 0;
+        const std::vector<int>& ids = worker_of(p).ids;
+        return static_cast<std::size_t>(std::ranges::find(ids, worker) - ids.begin());
     }
     const Worker& worker_of(int processor) const { return workers[static_cast<std::size_t>(processor)]; }
 };

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "policies/config.hpp"
+#include "policies/engine/core_groups.hpp"
 
 namespace apportion {
 
@@ -192,15 +193,10 @@ std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
         const Units fitting_granules = fitting / description_.granularity;
         count = std::max(count, (granules + fitting_granules - 1) / fitting_granules);
     }
-    count = std::min(count, granules);
     std::vector<Block> blocks;
-    const Units end = range.first + range.units, known = static_cast<Units>(record_.blocks.size());
-    for (Units k = 0, first = range.first; k < count; ++k) {
-        const Units its_granules = granules / count + (k < granules % count ? 1 : 0);
-        const Units units = std::min(its_granules * description_.granularity, end - first);
-        blocks.push_back({known + k, -1, first, units});
-        first += units;
-    }
+    for (const UnitRange part : equal_parts(range, description_.granularity, count))
+        blocks.push_back(
+            {static_cast<std::int64_t>(record_.blocks.size() + blocks.size()), -1, part.first, part.units});
     return blocks;
 }
 

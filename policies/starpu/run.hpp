@@ -122,6 +122,12 @@ class Run final : public std::enable_shared_from_this<Run> {
         bool completed = false;
     };
     class Bell;
+    /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
+    struct TaskOf {
+        UnitRange range;
+        std::size_t lane = 0;
+        unsigned part = 0;
+    };
     struct Measured {
         int processor = 0;
         Units units = 0;
@@ -146,7 +152,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     void start_blocks(const std::vector<Block>& blocks, Locked& on);
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
-    int fill_task(RunningBlock& running, starpu_task& task, unsigned part, Locked& on);
+    int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);
     void task_refused(RunningBlock& running, int error, Locked& on);
     void task_ended(RunningBlock& running, const starpu_task& task, Locked& on);
     void record_task(RunningBlock& running, const starpu_task& task, Locked& on);

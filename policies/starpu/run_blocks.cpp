@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "policies/engine/core_groups.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
@@ -26,6 +27,9 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.block = block;
         running.data.first = block.first;
         running.data.units = block.units;
+        running.lanes =
+            std::vector<RunningBlock::Lane>(block.processor < 0 ? 1 : setup_.worker_of(block.processor).ids.size());
+        running.data.lanes = running.lanes.size();
         running.data.node = block.processor < 0 ? STARPU_MAIN_RAM : setup_.worker_of(block.processor).node;
         running.data.again = block.again_of >= 0;
         if (running.data.again) running.counts = RunningBlock::Counts::undecided;
@@ -43,15 +47,15 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
     }
 }
 
-/// As if the program had not stood still since; now, if it has not begun.
+/// As if the program had not stood still since, and its tasks had run without a break; now, if it has not begun.
 double Run::begun_s(const RunningBlock& running, Locked&) const {
-    const double begun_us = running.begun_us;
+    const double begun_us = running.begun_us();
     return begun_us > RunningBlock::kNone_us ? (begun_us + stood_still_us() - begin_us_) * 1e-6 : now_s();
 }
 
 void Run::take_kept(RunningBlock& running, Locked& on) {
     std::vector<KeptData::Departure> departures;
-    if (auto kept = state_.kept.take(running.block.first, running.block.units, departures)) {
+    if (auto kept = state_.kept.take(running.data, departures)) {
         running.kept_input = true;
         running.kept_on = kept->node;
         kept->node = running.data.node;
@@ -69,10 +73,13 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
 void Run::fill(RunningBlock& running, Locked& on) {
     std::vector<starpu_task*> tasks;
     int refused = error_ != 0 ? -ECANCELED : 0;
-    for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
-        tasks.push_back(starpu_task_create());
-        refused = fill_task(running, *tasks.back(), part, on);
-    }
+    const std::vector<UnitRange> ranges = equal_parts(
+        {running.block.first, running.block.units}, description_.granularity, static_cast<Units>(running.lanes.size()));
+    for (std::size_t lane = 0; lane < ranges.size(); ++lane)
+        for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
+            tasks.push_back(starpu_task_create());
+            refused = fill_task(running, *tasks.back(), {ranges[lane], lane, part}, on);
+        }
     if (refused == 0) {
         running.tasks_left = static_cast<unsigned>(tasks.size());
         on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
@@ -93,13 +100,13 @@ void Run::fill(RunningBlock& running, Locked& on) {
 }
 
 /// 0, or the negative error number by which the application refuses it.
-int Run::fill_task(RunningBlock& running, starpu_task& task, unsigned part, Locked& on) {
-    const Block& block = running.block;
+int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on) {
+    const int processor = running.block.processor;
     FillBlock filled;
-    filled.first = static_cast<std::uint64_t>(block.first);
-    filled.units = static_cast<std::uint64_t>(block.units);
-    filled.part = part;
-    filled.worker = block.processor >= 0 ? setup_.worker_of(block.processor).id : -1;
+    filled.first = static_cast<std::uint64_t>(what.range.first);
+    filled.units = static_cast<std::uint64_t>(what.range.units);
+    filled.part = what.part;
+    filled.worker = processor >= 0 ? setup_.worker_of(processor).ids[what.lane] : -1;
     filled.data_of_block = &running.data;
     task.cl = setup_.options.codelet;
     task.name = setup_.name;
@@ -169,7 +176,8 @@ void Run::task_popped(void* arg) {
 
 void Run::task_begins(const starpu_task& task) {
     auto* running = static_cast<RunningBlock*>(task.callback_arg);
-    if (!running->computes()) running->begun_us = starpu_timing_now() - stood_still_us();
+    RunningBlock::Lane& lane = running->lanes[running->run->setup_.lane_of(starpu_worker_get_id())];
+    lane.begun_us = starpu_timing_now() - stood_still_us() - 1e6 * lane.busy_s;
 }
 
 void Run::task_finished(void* arg) {
@@ -217,10 +225,12 @@ void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on
     BlockRecord& record = record_of(running.block.id, on);
     record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
     record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
-    record.busy_s += end_s - start_s;
+    RunningBlock::Lane& lane = running.lanes[setup_.lane_of(worker)];
+    lane.busy_s += end_s - start_s;
+    record.busy_s = std::max(record.busy_s, lane.busy_s);
     running.timed = true;
     // Between its tasks those of others may run, for which it is not late.
-    running.begun_us = RunningBlock::kNone_us;
+    lane.begun_us = RunningBlock::kNone_us;
     if (record.processor < 0) record.processor = setup_.processor_of(worker);
 }
 
@@ -319,7 +329,7 @@ void Run::block_done(RunningBlock& running, Locked& on) {
     if (description_.open && setup_.options.done && !record.given_back) {
         ++telling_;
         on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
-                           record.processor < 0 ? -1 : setup_.worker_of(record.processor).id, record.start_s,
+                           record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(), record.start_s,
                            record.end_s, record.busy_s});
     }
     state_.kept.keep(std::move(running.data));

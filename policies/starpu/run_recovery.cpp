@@ -146,7 +146,7 @@ std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
 /// Its tasks are not waited for, and those that have not begun do nothing.
 void Run::cancel(RunningBlock& running, Locked& on) {
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    running.measures = begun && setup_.options.parts == 1 && !running.left;
+    running.measures = begun && setup_.options.parts == 1 && running.lanes.size() == 1 && !running.left;
     any_cancelled_ = true;
     forget_cancelled(running, on);
 }
@@ -214,8 +214,8 @@ void Run::tell_begins(Locked& on) {
     for (const auto& [id, running] : blocks_) {
         const auto late = late_since_s.find(running->block.processor);
         if (running->tasks_left == 0) continue;
-        if (running->computes())  // as if its tasks had run without a break
-            flow_->begins(id, begun_s(*running, on) - record_of(id, on).busy_s);
+        if (running->computes())
+            flow_->begins(id, begun_s(*running, on));
         else
             flow_->begins(id, late == late_since_s.end() ? -1 : late->second);
     }

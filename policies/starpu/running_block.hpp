@@ -26,6 +26,15 @@ struct RunningBlock {
     /// A piece of a late block counts only once that is taken over.
     enum class Counts { yes, undecided, no };
 
+    /// What one of the processor's StarPU workers computes of it: its task runs since `begun_us`, by StarPU's clock
+    /// less stood_still_us(), as if all its tasks had run without a break. Written without the run's lock, by that
+    /// worker.
+    struct Lane {
+        std::atomic<double> begun_us = kNone_us;
+        double busy_s = 0;  ///< of tasks that have ended
+    };
+    static constexpr double kNone_us = -std::numeric_limits<double>::infinity();
+
     Run* run = nullptr;
     Block block;
     BlockData data;
@@ -43,12 +52,18 @@ struct RunningBlock {
     bool left = false;                       ///< a piece in vain that still computed when the run ended, and soon ends
     bool measures = false;                   ///< its only task had begun when it was cancelled: that measures all units
 
-    // Without the run's lock:
-    static constexpr double kNone_us = -std::numeric_limits<double>::infinity();
-    std::atomic<double> begun_us = kNone_us;  ///< a task runs since then, by StarPU's clock less stood_still_us()
-    std::atomic<Phase> phase = Phase::not_begun;
+    std::vector<Lane> lanes;                      ///< per StarPU worker of the processor
+    std::atomic<Phase> phase = Phase::not_begun;  ///< without the run's lock
 
-    bool computes() const { return begun_us > kNone_us; }
+    /// Since when one of its tasks runs, the first that does; kNone_us: none.
+    double begun_us() const {
+        double first_us = kNone_us;
+        for (const Lane& lane : lanes)
+            if (const double us = lane.begun_us; us > kNone_us && (first_us == kNone_us || us < first_us))
+                first_us = us;
+        return first_us;
+    }
+    bool computes() const { return begun_us() > kNone_us; }
     bool cancelled() const { return phase == Phase::cancelled; }
 
     /// Whether its tasks still wait for results of an earlier run on another device.

@@ -72,7 +72,7 @@ std::vector<std::string> warm_up_workers(apportion_warm_up_func_t hook, void* ar
         task->cl_arg = &calls[k];
         task->sched_ctx = sched_ctx;
         task->execute_on_a_specific_worker = 1;
-        task->workerid = static_cast<unsigned>(workers[k].id);
+        task->workerid = static_cast<unsigned>(workers[k].ids.front());
         task->detach = 0;
         task->destroy = 0;
         if (starpu_task_submit(task) != 0)

@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 
+#include "policies/config.hpp"
+#include "policies/engine/core_groups.hpp"
 #include "policies/starpu/error.hpp"
 
 namespace apportion {
@@ -101,7 +103,7 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         const int id = ids.get()[k];
         if (!can_run(id, codelet)) continue;
         Worker worker;
-        worker.id = id;
+        worker.ids = {id};
         worker.node = starpu_worker_get_memory_node(id);
         worker.kind = kind_name(starpu_worker_get_type(id));
         ++workers_on_node[worker.node];
@@ -116,7 +118,7 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
     std::map<std::string, int> kinds;
     for (Worker& worker : workers) {
         char name[128];
-        starpu_worker_get_name(worker.id, name, sizeof name);
+        starpu_worker_get_name(worker.ids.front(), name, sizeof name);
         worker.processor.name = name;
         worker.processor.kind =
             kinds.emplace(model_of(name, worker.kind), static_cast<int>(kinds.size())).first->second;
@@ -136,6 +138,34 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         }
     }
     return workers;
+}
+
+void group_cores(std::vector<Worker>& workers) {
+    const std::vector<Units> wanted = groups_option();
+    if (wanted.empty()) return;
+    std::vector<int> nodes;
+    int kinds = 0;
+    for (const Worker& worker : workers) {
+        const bool core = starpu_worker_get_type(worker.ids.front()) == STARPU_CPU_WORKER;
+        nodes.push_back(core ? static_cast<int>(worker.node) : -1);
+        kinds = std::max(kinds, worker.processor.kind + 1);
+    }
+    std::map<std::size_t, int> kind_of_size;
+    std::vector<Worker> grouped;
+    for (const std::vector<std::size_t>& members : core_groups(nodes, wanted)) {
+        Worker& group = grouped.emplace_back(workers[members.front()]);
+        if (members.size() == 1) continue;
+        std::vector<std::string> names;
+        group.ids.clear();
+        for (const std::size_t w : members) {
+            names.push_back(workers[w].processor.name);
+            group.ids.push_back(workers[w].ids.front());
+        }
+        group.processor.name = group_name(names);
+        group.processor.kind =
+            kind_of_size.emplace(members.size(), kinds + static_cast<int>(kind_of_size.size())).first->second;
+    }
+    workers = std::move(grouped);
 }
 
 }  // namespace apportion

@@ -18,8 +18,9 @@ struct MemoryNeed {
     std::uint64_t bytes_shared = 0;    ///< left free where it fits
 };
 
+/// A StarPU worker, or several cores that take blocks together: a processor.
 struct Worker {
-    int id = 0;             ///< StarPU's worker
+    std::vector<int> ids;   ///< StarPU's workers
     unsigned node = 0;      ///< its memory node
     const char* kind = "";  ///< "CPU", "CUDA", "OpenCL", ...
     Processor processor;
@@ -29,5 +30,8 @@ struct Worker {
 /// The workers of the context that can run the codelet, in StarPU's order. Throws ApiError when there are none, or
 /// when a device cannot hold one granule.
 std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need);
+
+/// Makes one of neighbouring cores as APPORTION_GROUPS says, within a memory node.
+void group_cores(std::vector<Worker>& workers);
 
 }  // namespace apportion

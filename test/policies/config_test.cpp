@@ -30,6 +30,7 @@ TEST_CASE("without variables everything has its default") {
     CHECK_FALSE(check_environment());
     CHECK_FALSE(initial_block_option());
     CHECK_FALSE(blocks_option());
+    CHECK(groups_option().empty());
     CHECK(report_file_option().empty());
     CHECK(profiles_option().empty());
     CHECK_FALSE(trace_option());
@@ -51,18 +52,26 @@ TEST_CASE("well-formed values are understood") {
     CHECK(platform_file_option() == "plbhec-a.toml");
 }
 
+TEST_CASE("groups of cores are a list of sizes, or all cores") {
+    unset_all();
+    for (const auto& [value, groups] :
+         {std::pair{"22", std::vector<Units>{22}}, std::pair{"12,10", std::vector<Units>{12, 10}},
+          std::pair{"all", std::vector{kNoLimit}}}) {
+        Setting setting("APPORTION_GROUPS", value);
+        CHECK_FALSE(check_environment());
+        CHECK(groups_option() == groups);
+    }
+}
+
 TEST_CASE("a malformed value is named with what is allowed") {
     unset_all();
     const std::pair<const char*, const char*> wrong[] = {
-        {"APPORTION_INITIAL_BLOCK", "0"},
-        {"APPORTION_INITIAL_BLOCK", "8k"},
-        {"APPORTION_BLOCKS", "-4"},
-        {"APPORTION_TRACE", "yes"},
-        {"APPORTION_STALL_FACTOR", "0.5"},
-        {"APPORTION_STALL_FACTOR", "-1"},
-        {"APPORTION_STALL_FACTOR", "inf"},
-        {"APPORTION_STALL_FACTOR", "5x"},
-        {"APPORTION_BLOCKS", "99999999999999999999"},
+        {"APPORTION_INITIAL_BLOCK", "0"}, {"APPORTION_INITIAL_BLOCK", "8k"},
+        {"APPORTION_BLOCKS", "-4"},       {"APPORTION_GROUPS", "0"},
+        {"APPORTION_GROUPS", "11,"},      {"APPORTION_GROUPS", "socket"},
+        {"APPORTION_TRACE", "yes"},       {"APPORTION_STALL_FACTOR", "0.5"},
+        {"APPORTION_STALL_FACTOR", "-1"}, {"APPORTION_STALL_FACTOR", "inf"},
+        {"APPORTION_STALL_FACTOR", "5x"}, {"APPORTION_BLOCKS", "99999999999999999999"},
     };
     for (auto [name, value] : wrong) {
         Setting setting(name, value);

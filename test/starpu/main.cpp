@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"
@@ -20,12 +22,15 @@ class ProfileOfAllWorkers {
         : file_(std::filesystem::temp_directory_path() / ("apportion-test-" + std::to_string(getpid()) + ".csv")) {
         std::ofstream out(file_);
         out << "processor,units,seconds\n";
+        std::vector<std::string> names{"CPU 0-1", "CPU 1-2"};  // where they are grouped
         for (unsigned worker = 0; worker < starpu_worker_get_count(); ++worker) {
             char name[128];
             starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+            names.push_back(name);
+        }
+        for (const std::string& name : names)
             for (int units = 1; units <= 1'000'000; units *= 10)
                 out << '"' << name << "\"," << units << ',' << units * 1e-8 << '\n';
-        }
         setenv("APPORTION_PROFILES", file_.c_str(), 1);
     }
     ~ProfileOfAllWorkers() { std::filesystem::remove(file_); }

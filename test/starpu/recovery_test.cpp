@@ -114,6 +114,34 @@ TEST_CASE("a block of several tasks is computed again as a whole when one of the
     }
 }
 
+namespace {
+
+/// Of three cores the last two are one processor. For the life of the object.
+struct Groups {
+    Groups() { setenv("APPORTION_GROUPS", "1,2", 1); }
+    ~Groups() { unsetenv("APPORTION_GROUPS"); }
+};
+
+}  // namespace
+
+TEST_CASE("when a core of a group fails, other processors compute what both had") {
+    if (std::string(std::getenv("STARPU_SCHED")) == "imbalance") return;  // for identical processors only
+    const Groups groups;
+    Work work;
+    work.fails = {.worker = 2};
+    Load load = create(work.options());
+    REQUIRE(run(work, load.get()) == 0);
+    CHECK(work.wrong() == 0);
+    const Json report = checked_report(load.get());
+    REQUIRE(report.at("processors").size() == 2);
+    CHECK(report.at("processors")[1].at("name") == "CPU 1-2");
+    CHECK(only_loss(report).at("processor") == 1);
+    work.fails = {};
+    REQUIRE(run(work, load.get()) == 0);
+    CHECK(work.wrong() == 0);
+    CHECK(work.computed_once());
+}
+
 TEST_CASE("a block that other tasks changed in place before one failed ends the load with a sentence") {
     Work work;
     work.parts = 2;
@@ -191,6 +219,26 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
         CHECK(work.wrong() == 0);
         CHECK(work.computed_once());
     }
+}
+
+TEST_CASE("others take over a group's block of which one core is late", "[silent]") {
+    const Groups groups;
+    Work work;
+    {
+        auto options = work.options();
+        options.results_stay = 1;
+        Load load = create_impatient(options);
+        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
+        work.stalls = {.worker = 2};
+        REQUIRE(run(work, load.get()) == 0);
+        CHECK(work.stalled == 1);
+        CHECK(work.wrong() == 0);
+        const Json report = checked_report(load.get());
+        CHECK_FALSE((report.at("late_blocks").empty() && report.at("lost_processors").empty()));
+        work.release();
+    }
+    CHECK(work.stalled == 0);
+    CHECK(work.wrong() == 0);
 }
 
 TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]") {

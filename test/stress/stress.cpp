@@ -11,6 +11,7 @@
 //  - its status: 0, unless a rule of apportion.h says that this cannot be (then the sentence must say why);
 //  - every result, and that nothing changes any more after the application has it back;
 //  - sums: each unit counted once.
+// In every third round two cores are one processor.
 #include <starpu.h>
 #include <unistd.h>
 
@@ -34,6 +35,11 @@ namespace {
 
 void round_of(std::uint64_t seed) {
     Random random(seed);
+    const bool grouped = seed % 3 == 0;
+    if (grouped)
+        setenv("APPORTION_GROUPS", "2", 1);
+    else
+        unsetenv("APPORTION_GROUPS");
     std::vector<unsigned> contexts;
     if (!kSimulated && random.one_in(5)) {
         const char* const policy = std::getenv("STARPU_SCHED") ? std::getenv("STARPU_SCHED") : "eager";
@@ -46,6 +52,7 @@ void round_of(std::uint64_t seed) {
         std::vector<std::unique_ptr<StressLoad>> loads;
         for (std::uint64_t k = 1 + random.below(4); k > 0; --k) {
             loads.push_back(std::make_unique<StressLoad>());
+            loads.back()->grouped = grouped;
             draw(*loads.back(), random, contexts.empty() || random.one_in(2) ? -1 : static_cast<int>(contexts[0]));
             if (!loads.back()->create()) loads.pop_back();
         }
@@ -73,12 +80,17 @@ void write_profile(const std::string& file) {
     if (!out) return;
     std::fprintf(out, "# load: stress\n");
     std::fprintf(out, "processor,units,seconds\n");
+    const auto write = [out](const char* name, unsigned slowness) {
+        for (const int units : {1, 10, 100, 1000, 10000, 50000})
+            std::fprintf(out, "\"%s\",%d,%g\n", name, units, 1e-5 * slowness * (1 + units));
+    };
     for (unsigned worker = 0; worker < starpu_worker_get_count(); ++worker) {
         char name[256];
         starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
-        for (const int units : {1, 10, 100, 1000, 10000, 50000})
-            std::fprintf(out, "\"%s\",%d,%g\n", name, units, 1e-5 * (worker + 1) * (1 + units));
+        write(name, worker + 1);
     }
+    for (unsigned core = 0; core < starpu_cpu_worker_get_count(); core += 2)  // where they are grouped
+        write(("CPU " + std::to_string(core) + "-" + std::to_string(core + 1)).c_str(), core + 1);
     std::fclose(out);
     setenv("APPORTION_PROFILES", file.c_str(), 1);
     setenv("APPORTION_LEARN", "0", 1);

@@ -45,7 +45,7 @@ struct StressLoad {
     std::uint64_t units = 0, granularity = 1, initial = 0;
     unsigned parts = 1;
     Data data = Data::written;
-    bool keep = false, graph = false;
+    bool keep = false, graph = false, grouped = false;
     int submissions = 1, context = -1;
     double seconds_per_unit = 0;
     Trouble trouble = Trouble::none;
@@ -241,9 +241,10 @@ struct StressLoad {
         const std::string_view policy = apportion_load_policy(load);
         const bool starpus = policy == "eager" || policy == "dmda" || policy == "dmdas" || policy == "lws";
         if (status != 0) {
-            // What cannot be computed by anybody else, under StarPU's schedulers nothing.
-            const bool may_fail = trouble == Trouble::fails && troubled &&
-                                  (starpus || parts > 1 || data == Data::summed || starpu_worker_get_count() == 1);
+            // What cannot be computed by anybody else: under StarPU's schedulers nothing, and a group may be all.
+            const bool may_fail =
+                trouble == Trouble::fails && troubled &&
+                (starpus || parts > 1 || grouped || data == Data::summed || starpu_worker_get_count() == 1);
             if (!may_fail) report("status " + std::to_string(status) + ": " + sentence + "; " + describe());
             return false;
         }

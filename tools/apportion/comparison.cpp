@@ -17,6 +17,7 @@
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison_rounds.hpp"
 #include "tools/apportion/machine_load.hpp"
+#include "tools/apportion/processor_groups.hpp"
 #include "tools/apportion/run_findings.hpp"
 
 namespace apportion {
@@ -32,20 +33,27 @@ std::vector<std::string> starpu_schedulers() {
 
 std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// n / sum of the speeds: of each processor the best that it had in the median run of any configuration.
+/// n / sum of the speeds: of each processor the best that it had in the median run of any configuration. Where policies
+/// see groups of cores and StarPU's schedulers the cores, the larger of both sums.
 double measured_bound_s(const Comparison& comparison) {
     double seconds = 0;
     for (const LoadTimes& load : comparison.configurations.front().median_run().loads) {
-        std::map<std::string, double> best;
+        std::map<std::vector<std::string>, std::map<std::string, double>> best;
         for (const Configuration& c : comparison.configurations)
             for (const LoadTimes& other : c.median_run().loads)
                 if (other.name == load.name)
-                    for (const auto& [name, units_per_s] : other.units_per_s)
-                        best[name] = std::max(best[name], units_per_s);
-        double sum = 0;
-        for (const auto& [name, units_per_s] : best) sum += units_per_s;
-        if (sum <= 0) return std::nan("");
-        seconds += static_cast<double>(load.units) / sum;
+                    for (const auto& [name, units_per_s] : other.units_per_s) {
+                        double& its = best[processor_names(c.median_run().report)][name];
+                        its = std::max(its, units_per_s);
+                    }
+        double most = 0;
+        for (const auto& [names, speeds] : best) {
+            double sum = 0;
+            for (const auto& [name, units_per_s] : speeds) sum += units_per_s;
+            most = std::max(most, sum);
+        }
+        if (most <= 0) return std::nan("");
+        seconds += static_cast<double>(load.units) / most;
     }
     return seconds;
 }

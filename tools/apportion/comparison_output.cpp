@@ -109,7 +109,8 @@ std::string shares_table(const Comparison& comparison) {
     const auto policies = ranked_policies(comparison, comparison.order());
     const auto groups = processor_groups(comparison.best_reports());
     const auto share = [&](const std::string& policy, const ProcessorGroup& group) {
-        return fmt::format("{:.1f}", share_percent(comparison.best_of(policy).median_run().report, group));
+        const auto percent = share_percent(comparison.best_of(policy).median_run().report, group);
+        return percent ? fmt::format("{:.1f}", *percent) : "-";
     };
     const bool policies_in_lines = policies.size() > groups.size();
     std::vector<TextTable::Column> columns{{"share of units in %", false}};

@@ -70,7 +70,8 @@ class Picture {
         // The title of the bars, then a line for each thing that is drawn of them.
         const int heading = kHeading - kKeyRow + kKeyRow * static_cast<int>(drawn_of_makespans());
         const int bars = heading + kBarRow * static_cast<int>(ranked_.size()) + kAxis;
-        const int rows = rows_of(comparison_.best_of(drawn.front()));
+        int rows = 0;
+        for (const std::string& policy : drawn) rows = std::max(rows, rows_of(comparison_.best_of(policy)));
         int time_row = kTimeRow;
         const int timelines = static_cast<int>(drawn.size());
         while (time_row > 4 && timelines * (kHeading + time_row * rows + kAxis) > kLongestTimeline) --time_row;
@@ -178,7 +179,7 @@ class Picture {
             const RunReport& report = comparison_.best_of(ranked_[i]).median_run().report;
             double below = 0;
             for (std::size_t g = 0; g < groups_.size(); ++g) {
-                const double share = share_percent(report, groups_[g]);
+                const double share = share_percent(report, groups_[g]).value_or(0);
                 boxes += fmt::format("{} {} {} {}\n", i, below, below + share, colours_[g]);
                 below += share;
             }
@@ -205,11 +206,13 @@ class Picture {
         std::string tics;
         int rows = 0;
         for (std::size_t g = 0; g < groups_.size(); ++g)
-            for (const std::size_t p : groups_[g].processors) {
-                if (p >= processors.size()) continue;
+            for (const std::string& full_name : groups_[g].processors) {
+                const auto its = std::ranges::find(processors, full_name, &ReportedProcessor::name);
+                if (its == processors.end()) continue;
+                const auto p = static_cast<std::size_t>(its - processors.begin());
                 row_of[p] = rows;
                 colour_of[p] = colours_[g];
-                const std::string name = groups_[g].processors.size() > 1 ? processors[p].name : groups_[g].name;
+                const std::string name = groups_[g].processors.size() > 1 ? full_name : groups_[g].name;
                 tics += fmt::format("{}{} {}", rows ? ", " : "", gnuplot_text(name), rows);
                 ++rows;
             }

@@ -19,9 +19,7 @@ bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<s
         const auto& processors = report->processors;
         std::vector<double> units;
         double mean = 0;
-        for (const std::size_t p : cores)
-            if (p < processors.size()) units.push_back(static_cast<double>(processors[p].units));
-        if (units.empty()) continue;
+        for (const std::size_t p : cores) units.push_back(static_cast<double>(processors[p].units));
         for (const double u : units) mean += u / static_cast<double>(units.size());
         const auto [least, most] = std::ranges::minmax(units);
         // A block more or less is no difference, but where a processor has one block its size is meant.
@@ -46,16 +44,25 @@ std::string short_processor_name(const std::string& name) {
     return model;
 }
 
-std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports) {
+std::vector<std::string> processor_names(const RunReport& report) {
+    std::vector<std::string> names;
+    for (const ReportedProcessor& processor : report.processors) names.push_back(processor.name);
+    return names;
+}
+
+namespace {
+
+/// Of reports that have the same processors.
+std::vector<ProcessorGroup> groups_of_alike(const std::vector<const RunReport*>& reports) {
     std::vector<ProcessorGroup> groups;
-    ProcessorGroup cores;
+    std::vector<std::size_t> cores;
     const auto& processors = reports.front()->processors;
     for (std::size_t p = 0; p < processors.size(); ++p) {
         const std::string& name = processors[p].name;
         if (name.starts_with("CPU "))
-            cores.processors.push_back(p);
+            cores.push_back(p);
         else
-            groups.push_back({short_processor_name(name), {p}});
+            groups.push_back({short_processor_name(name), {name}});
     }
     // Devices of one model are told apart by a number.
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -65,23 +72,46 @@ std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>
         for (ProcessorGroup& group : groups)
             if (group.name == name) group.name = fmt::format("{} #{}", name, ++number);
     }
-    if (cores.processors.size() > 2 && are_alike(reports, cores.processors)) {
-        cores.name = fmt::format("{} CPU cores", cores.processors.size());
-        groups.insert(groups.begin(), cores);
-    } else {
-        for (std::size_t k = 0; k < cores.processors.size(); ++k)
-            groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(k),
-                          {processors[cores.processors[k]].name, {cores.processors[k]}});
+    std::vector<ProcessorGroup> of_cores;
+    for (const std::size_t p : cores) of_cores.push_back({processors[p].name, {processors[p].name}});
+    if (cores.size() > 2 && are_alike(reports, cores)) {
+        ProcessorGroup all{fmt::format("{} CPU cores", cores.size()), {}};
+        for (const ProcessorGroup& core : of_cores) all.processors.push_back(core.name);
+        of_cores = {all};
     }
+    groups.insert(groups.begin(), of_cores.begin(), of_cores.end());
     return groups;
 }
 
-double share_percent(const RunReport& report, const ProcessorGroup& group) {
-    const auto& processors = report.processors;
+}  // namespace
+
+std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports) {
+    std::vector<std::vector<const RunReport*>> alike;
+    for (const RunReport* report : reports) {
+        const auto same = std::ranges::find(alike, processor_names(*report),
+                                            [](const auto& its) { return processor_names(*its.front()); });
+        if (same == alike.end())
+            alike.push_back({report});
+        else
+            same->push_back(report);
+    }
+    std::vector<ProcessorGroup> groups;
+    for (const auto& its : alike)
+        for (const ProcessorGroup& group : groups_of_alike(its))
+            if (std::ranges::find(groups, group.processors, &ProcessorGroup::processors) == groups.end())
+                groups.push_back(group);
+    return groups;
+}
+
+std::optional<double> share_percent(const RunReport& report, const ProcessorGroup& group) {
     double units = 0;
-    for (const std::size_t p : group.processors)
-        if (p < processors.size()) units += static_cast<double>(processors[p].units);
-    return 100 * units / std::max(static_cast<double>(report.units), 1.0);
+    bool any = false;
+    for (const ReportedProcessor& processor : report.processors)
+        if (std::ranges::find(group.processors, processor.name) != group.processors.end()) {
+            units += static_cast<double>(processor.units);
+            any = true;
+        }
+    return any ? std::optional(100 * units / std::max(static_cast<double>(report.units), 1.0)) : std::nullopt;
 }
 
 }  // namespace apportion

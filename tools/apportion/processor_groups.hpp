@@ -3,6 +3,7 @@
 // Processors of reports as tables and pictures name them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,16 @@ std::string short_processor_name(const std::string& name);
 /// Processors under short names.
 struct ProcessorGroup {
     std::string name;
-    std::vector<std::size_t> processors;  ///< indices into the reports' lists
+    std::vector<std::string> processors;  ///< their names in reports
 };
 
-/// Of reports with the same processors. More than two cores that have about the same units in each are one: "9 CPU
-/// cores".
+std::vector<std::string> processor_names(const RunReport& report);
+
+/// Of all reports, those of the first one first. More than two cores that have about the same units in each report are
+/// one: "9 CPU cores".
 std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports);
 
-/// The group's part of the report's units in percent.
-double share_percent(const RunReport& report, const ProcessorGroup& group);
+/// The group's part of the report's units in percent; nothing if the report has none of its processors.
+std::optional<double> share_percent(const RunReport& report, const ProcessorGroup& group);
 
 }  // namespace apportion

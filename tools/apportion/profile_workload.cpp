@@ -10,6 +10,8 @@
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/handicap.hpp"
+#include "policies/config.hpp"
+#include "policies/engine/core_groups.hpp"
 #include "policies/starpu/apportion.h"
 #include "tools/apportion/command.hpp"
 
@@ -56,6 +58,21 @@ std::vector<unsigned> chosen_workers(Workload& workload, const std::vector<unsig
     return wanted.empty() ? able : wanted;
 }
 
+/// As a load groups them.
+std::vector<std::vector<unsigned>> grouped(const std::vector<unsigned>& workers) {
+    std::vector<int> nodes;
+    for (const unsigned w : workers) {
+        const bool core = starpu_worker_get_type(static_cast<int>(w)) == STARPU_CPU_WORKER;
+        nodes.push_back(core ? static_cast<int>(starpu_worker_get_memory_node(w)) : -1);
+    }
+    std::vector<std::vector<unsigned>> groups;
+    for (const std::vector<std::size_t>& members : core_groups(nodes, groups_option())) {
+        groups.emplace_back();
+        for (const std::size_t w : members) groups.back().push_back(workers[w]);
+    }
+    return groups;
+}
+
 class BundledWorkload final : public ProfileSubject {
   public:
     BundledWorkload(const WorkloadEntry& entry, const WorkloadOptions& options,
@@ -65,7 +82,7 @@ class BundledWorkload final : public ProfileSubject {
   private:
     StarpuSession session_;
     std::unique_ptr<Workload> workload_;
-    std::vector<unsigned> workers_;
+    std::vector<std::vector<unsigned>> workers_;  ///< of each processor
 };
 
 BundledWorkload::BundledWorkload(const WorkloadEntry& entry, const WorkloadOptions& options,
@@ -78,15 +95,23 @@ BundledWorkload::BundledWorkload(const WorkloadEntry& entry, const WorkloadOptio
         throw UserError(error.what());
     }
     load_ = workload_->profile();
-    workers_ = chosen_workers(*workload_, processors);
-    for (const unsigned w : workers_) processors_.push_back(worker_name(w));
+    workers_ = grouped(chosen_workers(*workload_, processors));
+    for (const std::vector<unsigned>& group : workers_) {
+        std::vector<std::string> names;
+        for (const unsigned w : group) names.push_back(worker_name(w));
+        processors_.push_back(group_name(names));
+    }
     most_units_ = static_cast<Units>(workload_->shape().units);
     granularity_ = static_cast<Units>(workload_->shape().granularity);
 }
 
 std::vector<double> BundledWorkload::run(std::span<const Units> units) {
     std::vector<std::uint64_t> of_workers(starpu_worker_get_count(), 0);
-    for (std::size_t i = 0; i < workers_.size(); ++i) of_workers[workers_[i]] = static_cast<std::uint64_t>(units[i]);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        const auto parts = equal_parts({0, units[i]}, granularity_, static_cast<Units>(workers_[i].size()));
+        for (std::size_t k = 0; k < parts.size(); ++k)
+            of_workers[workers_[i][k]] = static_cast<std::uint64_t>(parts[k].units);
+    }
     std::vector<double> all;
     try {
         all = run_on_workers(*workload_, of_workers);
@@ -94,7 +119,10 @@ std::vector<double> BundledWorkload::run(std::span<const Units> units) {
         throw UserError(error.what());
     }
     std::vector<double> seconds;
-    for (const unsigned w : workers_) seconds.push_back(all[w]);
+    for (const std::vector<unsigned>& group : workers_) {
+        seconds.push_back(0);
+        for (const unsigned w : group) seconds.back() = std::max(seconds.back(), all[w]);
+    }
     return seconds;
 }
 
