@@ -58,12 +58,12 @@ Json only_loss(const Json& report) {
 
 bool contains(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-const bool traced = setenv("APPORTION_TRACE", "1", 1) == 0;
+const bool kTraced = setenv("APPORTION_TRACE", "1", 1) == 0;
 
 }  // namespace
 
 TEST_CASE("units of a worker whose codelet fails are computed by others, exactly once") {
-    REQUIRE(traced);
+    REQUIRE(kTraced);
     for (const bool in_place : {false, true})
         for (const bool in_epilogue : {false, true}) {
             Work work;
