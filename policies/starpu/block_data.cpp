@@ -36,7 +36,7 @@ bool changes_in_place(int mode) {
 }
 
 bool has_all_handles(const starpu_task& task) {
-    const unsigned buffers = task.where == STARPU_NOWHERE ? 0 : STARPU_TASK_GET_NBUFFERS(&task);
+    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);  // StarPU looks at them whatever `where` is
     for (unsigned k = 0; k < buffers; ++k)
         if (!STARPU_TASK_GET_HANDLE(&task, k)) return false;
     return true;

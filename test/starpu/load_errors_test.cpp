@@ -52,14 +52,17 @@ TEST_CASE("a fill function that refuses ends the load with its error and loses n
 }
 
 TEST_CASE("a fill function that forgets a handle ends the load with a sentence") {
-    Axpy axpy(5000);
-    axpy.forgets = true;
-    Load load = create(axpy.options());
-    REQUIRE(run(load.get()) == -EINVAL);
-    REQUIRE(std::string(apportion_error()).find("did not set all 2 handles") != std::string::npos);
-    axpy.forgets = false;
-    REQUIRE(run(load.get()) == 0);
-    REQUIRE(axpy.wrong() == 0);
+    for (const std::size_t units : {5000, 1}) {  // of one unit the first parts are without work
+        Axpy axpy(units);
+        axpy.parts = units == 1 ? 3 : 1;
+        axpy.forgets = true;
+        Load load = create(axpy.options());
+        REQUIRE(run(load.get()) == -EINVAL);
+        REQUIRE(std::string(apportion_error()).find("did not set all 2 handles") != std::string::npos);
+        axpy.forgets = false;
+        REQUIRE(run(load.get()) == 0);
+        REQUIRE(axpy.wrong() == 0);
+    }
 }
 
 TEST_CASE("a load that was not created is an error, and no crash", "[once]") {
