@@ -45,7 +45,7 @@ LoadDescription part_of_node(const apportion_load_options& options) {
                                              : "load";
     std::vector<Worker> workers =
         workers_for(*options.codelet, 0, load.granularity, {options.bytes_per_unit, options.bytes_shared});
-    group_cores(workers);
+    group_cores(workers, 0);
     for (const Worker& worker : workers) load.processors.push_back(worker.processor);
     load.recorded = find_recorded_times(
         {name, options.profile_command ? options.profile_command : "", load.units, load.granularity, load.processors},

@@ -68,7 +68,8 @@ extern "C" {
 
 struct apportion_load;
 
-/** A contiguous range of units, handed to one worker. Valid during `fill`; do not change the fields. */
+/** A contiguous range of units, handed to one worker: a block, or the part of it that one of a group of cores
+ *  computes (APPORTION_GROUPS). Valid during `fill`; do not change the fields. */
 struct apportion_block {
     uint64_t first; /**< first unit */
     uint64_t units; /**< number of units, >= 1 */
@@ -78,11 +79,11 @@ struct apportion_block {
 
 /** Fills the task of one part of one block: handles (see apportion_block_*), cl_arg, priority, ...; the codelet,
  *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Handles the application
- *  registered itself may be used as well. A part without work sets task->where to STARPU_NOWHERE. Called from any
- *  thread, never twice at once for one load. Must not block, nor submit or wait for this load (-EDEADLK). Returns
- *  0, or a negative errno value, which ends the load with it; so does a C++ exception. What the codelet writes must
- *  be data of the task's handles: when a device fails or is late, another worker may compute the block a second
- *  time. */
+ *  registered itself may be used as well. A part without work sets task->where to STARPU_NOWHERE and handles all the
+ * same. Called from any thread, never twice at once for one load. Must not block, nor submit or wait for this load
+ * (-EDEADLK). Returns 0, or a negative errno value, which ends the load with it; so does a C++ exception. What the
+ * codelet writes must be data of the task's handles: when a device fails or is late, another worker may compute the
+ * block a second time. */
 typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** Prepares the calling worker for its first block: loads kernels, initialises libraries, makes plans. Called
@@ -129,7 +130,7 @@ struct apportion_load_options {
     struct starpu_codelet* codelet;
     apportion_fill_func_t fill;
     void* arg;               /**< for fill and warm_up */
-    unsigned parts;          /**< StarPU tasks per block, 0 means 1 */
+    unsigned parts;          /**< StarPU tasks per block and worker, 0 means 1 */
     unsigned uses_count;     /**< length of `uses` */
     uint64_t bytes_per_unit; /**< device memory that one unit's block data take; 0: unbounded */
     uint64_t bytes_shared;   /**< device memory to leave for data shared by all blocks */

@@ -34,11 +34,6 @@ const char* lasting(const std::string& name) {
     return names.insert(name).first->c_str();
 }
 
-const char* scheduler_of(unsigned sched_ctx) {
-    const starpu_sched_policy* const scheduler = starpu_sched_get_sched_policy_in_ctx(sched_ctx);
-    return scheduler && scheduler->policy_name ? scheduler->policy_name : "none";
-}
-
 void do_nothing(void**, void*) {}
 
 /// A codelet that StarPU can run in the place of `codelet`, on any worker and in any implementation.
@@ -73,7 +68,7 @@ apportion_load::apportion_load(const apportion_load_options* options) {
     setup_.workers = apportion::workers_for(*o.codelet, setup_.sched_ctx, description_.granularity,
                                             {o.bytes_per_unit, o.bytes_shared});
     if (o.warm_up) warm_up();
-    if (apportion::find_policy(scheduler_of(setup_.sched_ctx))) apportion::group_cores(setup_.workers);
+    apportion::group_cores(setup_.workers, setup_.sched_ctx);
     setup_.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);
     for (const apportion::Worker& worker : setup_.workers) {
         for (const int id : worker.ids)
@@ -118,7 +113,7 @@ void apportion_load::warm_up() {
         else
             left_out_ += fmt::format("{}{} was left out: {}", left_out_.empty() ? "" : "; ",
                                      setup_.workers[k].processor.name, problems[k]);
-    const char* const scheduler = scheduler_of(setup_.sched_ctx);
+    const char* const scheduler = apportion::scheduler_of(setup_.sched_ctx);
     if (!left_out_.empty() && (ready.empty() || !apportion::find_policy(scheduler)))
         throw ApiError(ENODEV,
                        fmt::format("load '{}': {}; {}", setup_.name, left_out_,
@@ -130,7 +125,7 @@ void apportion_load::warm_up() {
 }
 
 void apportion_load::choose_policy() {
-    policy_name_ = lasting(scheduler_of(setup_.sched_ctx));
+    policy_name_ = lasting(apportion::scheduler_of(setup_.sched_ctx));
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
     if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
@@ -167,7 +162,7 @@ apportion::RunRecord apportion_load::new_record() const {
     record.note = left_out_;
     for (const apportion::Worker& worker : setup_.workers)
         record.processors.push_back(
-            {worker.processor.name, worker.kind, worker.ids.front(), worker.processor.memory_units});
+            {worker.processor.name, worker.kind, worker.ids.front(), worker.processor.memory_units, worker.ids.size()});
     return record;
 }
 

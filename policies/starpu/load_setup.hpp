@@ -26,12 +26,12 @@ struct LoadSetup {
         const bool known = worker >= 0 && worker < static_cast<int>(processor_of_worker.size());
         return known ? processor_of_worker[static_cast<std::size_t>(worker)] : -1;
     }
-    /// Which of its processor's workers that is.
-    std::size_t lane_of(int worker) const {
-        const int p = processor_of(worker);
-        if (p < 0) return 0;
-        const std::vector<int>& ids = worker_of(p).ids;
-        return static_cast<std::size_t>(std::ranges::find(ids, worker) - ids.begin());
+    /// Which of the processor's workers that is; 0 for a block that is bound to none.
+    std::size_t lane_of(int processor, int worker) const {
+        if (processor < 0) return 0;
+        const std::vector<int>& ids = worker_of(processor).ids;
+        const auto its = std::ranges::find(ids, worker);
+        return its == ids.end() ? 0 : static_cast<std::size_t>(its - ids.begin());
     }
     const Worker& worker_of(int processor) const { return workers[static_cast<std::size_t>(processor)]; }
 };

@@ -57,6 +57,7 @@ Json processors_json(const RunRecord& run, const std::vector<Totals>& totals, co
         Json entry{{"name", processor.name},
                    {"kind", processor.kind},
                    {"worker", processor.worker},
+                   {"workers", processor.workers},
                    {"units", t.units},
                    {"blocks", t.blocks},
                    {"compute_seconds", t.busy_s},

@@ -40,8 +40,9 @@ struct LostProcessor {
 struct ProcessorRecord {
     std::string name;
     std::string kind;
-    int worker = 0;
+    int worker = 0;  ///< StarPU's, the first of a group of cores
     Units memory_units = kNoLimit;
+    std::size_t workers = 1;  ///< in the group
 };
 
 /// What the load knew from earlier processes.

@@ -176,7 +176,8 @@ void Run::task_popped(void* arg) {
 
 void Run::task_begins(const starpu_task& task) {
     auto* running = static_cast<RunningBlock*>(task.callback_arg);
-    RunningBlock::Lane& lane = running->lanes[running->run->setup_.lane_of(starpu_worker_get_id())];
+    RunningBlock::Lane& lane =
+        running->lanes[running->run->setup_.lane_of(running->block.processor, starpu_worker_get_id())];
     lane.begun_us = starpu_timing_now() - stood_still_us() - 1e6 * lane.busy_s;
 }
 
@@ -225,12 +226,14 @@ void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on
     BlockRecord& record = record_of(running.block.id, on);
     record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
     record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
-    RunningBlock::Lane& lane = running.lanes[setup_.lane_of(worker)];
-    lane.busy_s += end_s - start_s;
-    record.busy_s = std::max(record.busy_s, lane.busy_s);
     running.timed = true;
-    // Between its tasks those of others may run, for which it is not late.
-    lane.begun_us = RunningBlock::kNone_us;
+    if (!nowhere) {  // which ends on whatever thread submitted it
+        RunningBlock::Lane& lane = running.lanes[setup_.lane_of(running.block.processor, worker)];
+        lane.busy_s += end_s - start_s;
+        record.busy_s = std::max(record.busy_s, lane.busy_s);
+        // Between its tasks those of others may run, for which it is not late.
+        lane.begun_us = RunningBlock::kNone_us;
+    }
     if (record.processor < 0) record.processor = setup_.processor_of(worker);
 }
 

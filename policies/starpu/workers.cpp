@@ -140,9 +140,14 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
     return workers;
 }
 
-void group_cores(std::vector<Worker>& workers) {
+const char* scheduler_of(unsigned sched_ctx) {
+    const starpu_sched_policy* const scheduler = starpu_sched_get_sched_policy_in_ctx(sched_ctx);
+    return scheduler && scheduler->policy_name ? scheduler->policy_name : "none";
+}
+
+void group_cores(std::vector<Worker>& workers, unsigned sched_ctx) {
     const std::vector<Units> wanted = groups_option();
-    if (wanted.empty()) return;
+    if (wanted.empty() || !find_policy(scheduler_of(sched_ctx))) return;
     std::vector<int> nodes;
     int kinds = 0;
     for (const Worker& worker : workers) {

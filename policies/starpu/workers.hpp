@@ -31,7 +31,10 @@ struct Worker {
 /// when a device cannot hold one granule.
 std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need);
 
-/// Makes one of neighbouring cores as APPORTION_GROUPS says, within a memory node.
-void group_cores(std::vector<Worker>& workers);
+/// The name of the context's scheduler, which lives as long as that.
+const char* scheduler_of(unsigned sched_ctx);
+
+/// Makes one of neighbouring cores as APPORTION_GROUPS says, within a memory node. Not under StarPU's schedulers.
+void group_cores(std::vector<Worker>& workers, unsigned sched_ctx);
 
 }  // namespace apportion

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "policies/starpu/load_setup.hpp"
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
@@ -54,6 +55,17 @@ TEST_CASE("two cores that are grouped are one processor, and both compute its bl
     const auto blocks = report["processors"][0]["blocks"].get<unsigned>();
     CHECK(computed[0] + computed[1] == 20000);
     CHECK(computed[0] - computed[1] <= blocks);  // half of each block
+}
+
+TEST_CASE("a task that ends on another processor's worker is in its block's first lane", "[once]") {
+    apportion::LoadSetup setup;
+    setup.workers.resize(2);
+    setup.workers[0].ids = {0, 1, 2};
+    setup.workers[1].ids = {3};
+    CHECK(setup.lane_of(0, 2) == 2);
+    CHECK(setup.lane_of(1, 3) == 0);
+    CHECK(setup.lane_of(1, 2) == 0);
+    CHECK(setup.lane_of(-1, 2) == 0);
 }
 
 TEST_CASE("a group of one is a core") {

@@ -147,6 +147,12 @@ TEST_CASE("the cores of a CPU become one architecture, devices stay apart") {
     CHECK(cores[0].samples == 40);
     CHECK(cores[1].samples == 10);  // StarPU would not believe four
 
+    profile.processors[0].name = "CPU 4-7";  // a group of cores
+    CHECK(history_model_of(profile, UnitsRule::parse("footprint"), fake_hash).architectures[0].devices ==
+          std::vector<HistoryDevice>{{0, 0, 4}});
+    profile.processors[0].name = "CPU 0+CPU 2";
+    CHECK_THROWS_AS(history_model_of(profile, UnitsRule::parse("footprint"), fake_hash), UserError);
+
     profile.processors[0].name = "Xeon Phi";
     CHECK_THROWS_WITH(history_model_of(profile, UnitsRule::parse("footprint"), fake_hash),
                       ContainsSubstring("'Xeon Phi' is no device of StarPU"));

@@ -214,10 +214,11 @@ bool is_swept(const std::string& policy) {
 std::vector<std::int64_t> automatic_blocks(const RunReport& report) {
     constexpr std::int64_t kMostPerProcessor = 128;
     const std::int64_t units = report.units;
-    const auto processors = static_cast<std::int64_t>(report.processors.size());
-    std::int64_t largest_block = units;
-    for (const ReportedProcessor& processor : report.processors)
+    std::int64_t largest_block = units, processors = 0;
+    for (const ReportedProcessor& processor : report.processors) {
+        processors += processor.workers;  // StarPU's schedulers know no groups
         largest_block = std::min(largest_block, processor.memory_units.value_or(units));
+    }
     const std::int64_t fewest = largest_block > 0 ? whole_division_up(units, largest_block) : units;
     const std::int64_t most = std::min(kMostPerProcessor * processors, units / report.granularity);
     std::set<std::int64_t> result;

@@ -205,10 +205,10 @@ class Picture {
         std::vector<int> row_of(processors.size(), 0), colour_of(processors.size(), colours_.front());
         std::string tics;
         int rows = 0;
-        for (std::size_t g = 0; g < groups_.size(); ++g)
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            if (processor_names(report) != groups_[g].beside) continue;
             for (const std::string& full_name : groups_[g].processors) {
                 const auto its = std::ranges::find(processors, full_name, &ReportedProcessor::name);
-                if (its == processors.end()) continue;
                 const auto p = static_cast<std::size_t>(its - processors.begin());
                 row_of[p] = rows;
                 colour_of[p] = colours_[g];
@@ -216,6 +216,7 @@ class Picture {
                 tics += fmt::format("{}{} {}", rows ? ", " : "", gnuplot_text(name), rows);
                 ++rows;
             }
+        }
         int runs = 0;
         for (const LoadTimes& load : c.median_run().loads) runs += load.runs;
         const bool all = report.units > c.median_run().report.units || runs == std::ssize(c.median_run().loads);

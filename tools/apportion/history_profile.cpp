@@ -59,8 +59,12 @@ HistoryDevice device_of(const std::string& processor) {
     for (std::size_t type = 0; type < std::size(kKinds); ++type) {
         const std::string kind = std::string(kKinds[type]) + " ";
         const auto id = processor.starts_with(kind) ? number_at(processor, kind.size()) : std::nullopt;
-        if (!id || *id < 0 || processor.find(" + ") != std::string::npos) continue;
+        if (!id || *id < 0 || processor.find('+') != std::string::npos) continue;
         HistoryDevice device{static_cast<int>(type), *id, 1};
+        // A group of cores, "CPU 0-10", is what StarPU calls a CPU of so many.
+        const std::size_t dash = processor.find_first_not_of("0123456789", kind.size());
+        if (type == 0 && dash != std::string::npos && processor[dash] == '-')
+            device.cores = number_at(processor, dash + 1).value_or(*id) - *id + 1;
         const std::size_t open = processor.find('(');
         if (type == 0) device.id = 0;
         if (type == 0 && open != std::string::npos && processor.ends_with(" cores)"))

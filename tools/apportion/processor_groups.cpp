@@ -97,21 +97,20 @@ std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>
     }
     std::vector<ProcessorGroup> groups;
     for (const auto& its : alike)
-        for (const ProcessorGroup& group : groups_of_alike(its))
-            if (std::ranges::find(groups, group.processors, &ProcessorGroup::processors) == groups.end())
-                groups.push_back(group);
+        for (ProcessorGroup& group : groups_of_alike(its)) {
+            group.beside = processor_names(*its.front());
+            groups.push_back(std::move(group));
+        }
     return groups;
 }
 
 std::optional<double> share_percent(const RunReport& report, const ProcessorGroup& group) {
+    if (processor_names(report) != group.beside) return std::nullopt;
     double units = 0;
-    bool any = false;
     for (const ReportedProcessor& processor : report.processors)
-        if (std::ranges::find(group.processors, processor.name) != group.processors.end()) {
+        if (std::ranges::find(group.processors, processor.name) != group.processors.end())
             units += static_cast<double>(processor.units);
-            any = true;
-        }
-    return any ? std::optional(100 * units / std::max(static_cast<double>(report.units), 1.0)) : std::nullopt;
+    return 100 * units / std::max(static_cast<double>(report.units), 1.0);
 }
 
 }  // namespace apportion

@@ -18,6 +18,7 @@ std::string short_processor_name(const std::string& name);
 struct ProcessorGroup {
     std::string name;
     std::vector<std::string> processors;  ///< their names in reports
+    std::vector<std::string> beside{};    ///< all processors of those reports
 };
 
 std::vector<std::string> processor_names(const RunReport& report);
@@ -26,7 +27,7 @@ std::vector<std::string> processor_names(const RunReport& report);
 /// one: "9 CPU cores".
 std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports);
 
-/// The group's part of the report's units in percent; nothing if the report has none of its processors.
+/// The group's part of the report's units in percent; nothing if the report is of other processors.
 std::optional<double> share_percent(const RunReport& report, const ProcessorGroup& group);
 
 }  // namespace apportion

@@ -2,6 +2,7 @@
 #include "tools/apportion/profile_workload.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <starpu.h>
 
 #include <algorithm>
@@ -46,18 +47,6 @@ std::string worker_name(unsigned worker) {
     return name;
 }
 
-std::vector<unsigned> chosen_workers(Workload& workload, const std::vector<unsigned>& wanted) {
-    std::vector<unsigned> able;
-    for (unsigned w = 0; w < starpu_worker_get_count(); ++w)
-        if (can_run(w, workload.codelet())) able.push_back(w);
-    for (const unsigned w : wanted)
-        if (std::ranges::find(able, w) == able.end())
-            throw UserError(fmt::format("--processors: {} is no StarPU worker that can run {}; those are {}", w,
-                                        workload.shape().name, fmt::join(able, ", ")));
-    if (able.empty()) throw UserError(fmt::format("no StarPU worker here can run {}", workload.shape().name));
-    return wanted.empty() ? able : wanted;
-}
-
 /// As a load groups them.
 std::vector<std::vector<unsigned>> grouped(const std::vector<unsigned>& workers) {
     std::vector<int> nodes;
@@ -71,6 +60,30 @@ std::vector<std::vector<unsigned>> grouped(const std::vector<unsigned>& workers)
         for (const std::size_t w : members) groups.back().push_back(workers[w]);
     }
     return groups;
+}
+
+/// The workers of each processor.
+std::vector<std::vector<unsigned>> chosen_workers(Workload& workload, const std::vector<unsigned>& wanted) {
+    std::vector<unsigned> able;
+    for (unsigned w = 0; w < starpu_worker_get_count(); ++w)
+        if (can_run(w, workload.codelet())) able.push_back(w);
+    for (const unsigned w : wanted)
+        if (std::ranges::find(able, w) == able.end())
+            throw UserError(fmt::format("--processors: {} is no StarPU worker that can run {}; those are {}", w,
+                                        workload.shape().name, fmt::join(able, ", ")));
+    if (able.empty()) throw UserError(fmt::format("no StarPU worker here can run {}", workload.shape().name));
+    std::vector<std::vector<unsigned>> chosen;
+    const auto is_wanted = [&](unsigned w) { return std::ranges::find(wanted, w) != wanted.end(); };
+    for (const std::vector<unsigned>& group : grouped(able)) {
+        if (wanted.empty() || std::ranges::all_of(group, is_wanted))
+            chosen.push_back(group);
+        else if (std::ranges::any_of(group, is_wanted))
+            throw UserError(
+                fmt::format("--processors: the workers {} are one processor, see APPORTION_GROUPS; name all "
+                            "of them or none",
+                            fmt::join(group, ", ")));
+    }
+    return chosen;
 }
 
 class BundledWorkload final : public ProfileSubject {
@@ -95,7 +108,7 @@ BundledWorkload::BundledWorkload(const WorkloadEntry& entry, const WorkloadOptio
         throw UserError(error.what());
     }
     load_ = workload_->profile();
-    workers_ = grouped(chosen_workers(*workload_, processors));
+    workers_ = chosen_workers(*workload_, processors);
     for (const std::vector<unsigned>& group : workers_) {
         std::vector<std::string> names;
         for (const unsigned w : group) names.push_back(worker_name(w));

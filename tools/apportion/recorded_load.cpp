@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/recorded_load.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/io/file_error.hpp"
@@ -38,7 +40,7 @@ ProfileRequest profile_request(const RunReport& report) {
     for (const ReportedProcessor& processor : report.processors) {
         const std::size_t model = processor.name.find('(');
         const std::string key =
-            processor.kind +
+            processor.kind + (processor.workers > 1 ? fmt::format(" x {}", processor.workers) : "") +
             (model == std::string::npos ? "" : processor.name.substr(model, processor.name.find(" GiB") - model));
         Processor& entry = request.processors.emplace_back();
         entry.name = processor.name;

@@ -286,7 +286,9 @@ std::string unlike_cores(const RunReport& report) {
     std::vector<Core> cores;
     for (const ReportedProcessor& processor : report.processors)
         if (processor.kind == kInMainMemory && processor.units > 0 && processor.compute_s > 0)
-            cores.push_back({processor.compute_s / static_cast<double>(processor.units), processor.name});
+            cores.push_back(
+                {processor.compute_s * static_cast<double>(processor.workers) / static_cast<double>(processor.units),
+                 processor.name});
     if (cores.size() < 2) return "";
     const auto [fastest, slowest] = std::ranges::minmax(cores, {}, &Core::seconds_per_unit);
     const double ratio = slowest.seconds_per_unit / fastest.seconds_per_unit;

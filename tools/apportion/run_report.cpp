@@ -140,6 +140,7 @@ ReportedProcessor processor(const Fields& fields) {
                           fields.count_if("memory_units"),
                           {}};
     if (const auto model = fields.object_if("model", "a model")) own.model_r2 = model->number_if("r2");
+    own.workers = std::max<std::int64_t>(1, fields.count_if("workers").value_or(1));
     return own;
 }
 

@@ -19,6 +19,7 @@ struct ReportedProcessor {
     double compute_s = 0, transfer_wait_s = 0, return_s = 0, idle_percent = 0;
     std::optional<std::int64_t> memory_units{};  ///< nothing: no limit
     std::optional<double> model_r2{};            ///< nothing: no model, or none that tells
+    std::int64_t workers = 1;                    ///< StarPU's, several in a group of cores
 };
 
 struct ReportedBlock {
