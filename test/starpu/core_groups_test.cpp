@@ -19,6 +19,18 @@ struct Groups {
     ~Groups() { unsetenv("APPORTION_GROUPS"); }
 };
 
+starpu_codelet computing_by(starpu_cpu_func_t cpu) {
+    starpu_codelet codelet = Axpy::codelet();
+    codelet.cpu_funcs[0] = cpu;
+    return codelet;
+}
+
+Load create(Axpy& axpy, starpu_codelet& codelet) {
+    auto options = axpy.options();
+    options.codelet = &codelet;
+    return apportion::test::create(options);
+}
+
 /// StarPU's do not group.
 bool ours(apportion_load* load) {
     const std::string policy = apportion_load_policy(load);
@@ -34,14 +46,11 @@ TEST_CASE("two cores that are grouped are one processor, and both compute its bl
     Axpy axpy(20000);
     static std::atomic<unsigned> computed[STARPU_NMAXWORKERS];
     for (auto& count : computed) count = 0;
-    starpu_codelet codelet = Axpy::codelet();
-    codelet.cpu_funcs[0] = [](void* buffers[], void* arg) {
+    starpu_codelet codelet = computing_by([](void* buffers[], void* arg) {
         computed[starpu_worker_get_id()] += STARPU_VECTOR_GET_NX(buffers[0]);
         Axpy::cpu(buffers, arg);
-    };
-    auto options = axpy.options();
-    options.codelet = &codelet;
-    Load load = create(options);
+    });
+    Load load = create(axpy, codelet);
     REQUIRE(run(load.get()) == 0);
     CHECK(axpy.wrong() == 0);
     const auto report = report_of(load.get());
@@ -71,7 +80,7 @@ TEST_CASE("a task that ends on another processor's worker is in its block's firs
 TEST_CASE("a group of one is a core") {
     const Groups groups("1");
     Axpy axpy(1000);
-    Load load = create(axpy.options());
+    Load load = apportion::test::create(axpy.options());
     REQUIRE(run(load.get()) == 0);
     CHECK(axpy.wrong() == 0);
     CHECK(report_of(load.get())["processors"].size() == 2);
@@ -88,7 +97,7 @@ TEST_CASE("grouped cores compute every unit once, whatever the size, the granula
                 axpy.parts = parts;
                 auto options = axpy.options();
                 options.granularity = granularity;
-                Load load = create(options);
+                Load load = apportion::test::create(options);
                 REQUIRE(run(load.get()) == 0);
                 CHECK(axpy.wrong() == 0);
             }
@@ -99,7 +108,7 @@ TEST_CASE("a load of grouped cores runs again, its data kept or not") {
     for (const int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(3000);
         axpy.modes = modes;
-        Load load = create(axpy.options());
+        Load load = apportion::test::create(axpy.options());
         for (int k = 0; k < 5; ++k) REQUIRE(run(load.get()) == 0);
         REQUIRE(apportion_load_release(load.get()) == 0);
         CHECK(axpy.wrong(5) == 0);
@@ -109,15 +118,12 @@ TEST_CASE("a load of grouped cores runs again, its data kept or not") {
 TEST_CASE("the time of a group's block is that of the longer task, not of both") {
     const Groups groups("all");
     Axpy axpy(64);
-    starpu_codelet codelet = Axpy::codelet();
-    codelet.cpu_funcs[0] = [](void* buffers[], void* arg) {
+    starpu_codelet codelet = computing_by([](void* buffers[], void* arg) {
         constexpr float kSecondsPerUnit = 1e-3F;
         starpu_sleep(kSecondsPerUnit * static_cast<float>(STARPU_VECTOR_GET_NX(buffers[0])));
         Axpy::cpu(buffers, arg);
-    };
-    auto options = axpy.options();
-    options.codelet = &codelet;
-    Load load = create(options);
+    });
+    Load load = create(axpy, codelet);
     REQUIRE(run(load.get()) == 0);
     CHECK(axpy.wrong() == 0);
     if (!ours(load.get())) return;
@@ -128,16 +134,13 @@ TEST_CASE("the time of a group's block is that of the longer task, not of both")
 TEST_CASE("where a grouped core cannot compute its part, the group gets no more, and the load says so") {
     const Groups groups("all");
     Axpy axpy(1000);
-    starpu_codelet codelet = Axpy::codelet();
-    codelet.cpu_funcs[0] = [](void* buffers[], void* arg) {
+    starpu_codelet codelet = computing_by([](void* buffers[], void* arg) {
         if (starpu_worker_get_id() == 1)
             apportion_block_failed("core 1 is broken");
         else
             Axpy::cpu(buffers, arg);
-    };
-    auto options = axpy.options();
-    options.codelet = &codelet;
-    Load load = create(options);
+    });
+    Load load = create(axpy, codelet);
     if (!ours(load.get())) return;
     CHECK(run(load.get()) != 0);
     CHECK(std::string(apportion_error()).find("core 1 is broken") != std::string::npos);
