@@ -37,7 +37,10 @@ result = json.load(sys.stdin)
 run = result["runs"][0]
 seconds, bound = run["makespan_seconds"]["median"], result["lower_bound_seconds"]
 print(*sys.argv[1:], "%.4g s, bound %.4g s" % (seconds, bound))
-assert sum(run["units_per_processor"].values()) == result["units"] and seconds >= bound * (1 - 1e-9) > 0' \
+assert sum(run["units_per_processor"].values()) == result["units"] and seconds >= bound * (1 - 1e-9) > 0
+planned, idle = run["planned_per_processor"], run["idle_percent_per_processor"]
+assert set(idle) == set(run["units_per_processor"]) and all(0 <= percent <= 100 for percent in idle.values())
+assert planned is None or set(planned) == set(idle) and 0 < sum(planned.values()) <= result["units"] * (1 + 1e-9)' \
             "$class" "$seed" "$app" || fail "$app on machine $seed ($class)"
     done
     "$apportion" compare --app matmul --size 65536 --platform "$machine" --policies hpopta,plb-hec >"$folder/table" 2>&1 ||
