@@ -185,6 +185,12 @@ std::string csv_name(const std::string& name) {
 
 }  // namespace
 
+std::size_t points_in(const Profile& profile) {
+    std::size_t points = 0;
+    for (const ProcessorProfile& processor : profile.processors) points += processor.points.size();
+    return points;
+}
+
 Profile read_profile(std::istream& in, const std::string& name) {
     TextFile file(in, name);
     return Reader(file).read();
