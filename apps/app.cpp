@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -20,6 +19,7 @@
 #include "apps/nodes.hpp"
 #include "apps/runs_line.hpp"
 #include "codelets/common/handicap.hpp"
+#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
 
@@ -146,17 +146,13 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
 
 std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most) {
     std::vector<std::uint64_t> sizes;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data();; ++at) {
-        std::uint64_t value = 0;
-        const auto [next, error] = std::from_chars(at, end, value);
-        if (error != std::errc{} || value == 0 || value > most || (next != end && *next != ','))
+    for (const std::string_view part : split(text, ',')) {
+        sizes.push_back(parse_number<std::uint64_t>(part).value_or(0));
+        if (sizes.back() < 1 || sizes.back() > most)
             throw UsageError(
                 fmt::format("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most));
-        sizes.push_back(value);
-        if (next == end) return sizes;
-        at = next;
     }
+    return sizes;
 }
 
 void check_output(const std::string& option, const std::string& file) {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,7 +43,8 @@ struct AppOptions {
 void add_app_options(CLI::App& cli, AppOptions& options);
 
 /// Whole numbers from 1 to `most` with commas between them. Throws UsageError, naming the option.
-std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most);
+std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text,
+                                           std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 /// Throws UsageError when a regular file of that name cannot be made: to be called before long work. No name is fine.
 void check_output(const std::string& option, const std::string& file);

@@ -7,7 +7,6 @@
 #include <starpu.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "apps/app.hpp"
@@ -43,15 +42,12 @@ Fft2dProblem read_problem(const std::string& path, bool inverse) {
 Fft2dProblem make_problem(const Fft2dOptions& options) {
     try {
         if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
-        constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-        const auto size = parse_size_list("--size", options.size, kMost);
+        const auto size = parse_size_list("--size", options.size);
         if (size.size() > 2) throw UsageError(fmt::format("--size {}: give one size or M,N", options.size));
         Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
                                             size.front(), size.back(), options.common.seed);
         problem.inverse = options.inverse;
         return problem;
-    } catch (const UsageError&) {
-        throw;
     } catch (const std::runtime_error& error) {
         throw UsageError(error.what());
     }

@@ -93,13 +93,10 @@ LinearSystem make_system(const JacobiOptions& options) {
             check_solvable(system);
             return system;
         }
-        constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-        const auto size = parse_size_list("--size", options.size, kMost);
+        const auto size = parse_size_list("--size", options.size);
         if (size.size() > 1) throw UsageError(fmt::format("--size {}: give one number of unknowns", options.size));
         return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
                              options.common.seed);
-    } catch (const UsageError&) {
-        throw;
     } catch (const std::runtime_error& error) {
         throw UsageError(error.what());
     }

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <limits>
 #include <string>
 
 #include "apps/app.hpp"
@@ -53,15 +52,12 @@ JacobiBatch read_batch(const BatchOptions& options) {
 JacobiBatch make_batch(const BatchOptions& options) {
     try {
         if (!options.a_file.empty()) return read_batch(options);
-        constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-        const auto size = parse_size_list("--size", options.size, kMost);
+        const auto size = parse_size_list("--size", options.size);
         if (size.size() > 2)
             throw UsageError(fmt::format("--size {}: give unknowns N, or systems and unknowns S,N", options.size));
         return random_jacobi_batch(options.type == "float" ? ElementType::float32 : ElementType::float64,
                                    size.size() == 2 ? size.front() : kDefaultSystems, size.back(), options.iterations,
                                    options.common.seed);
-    } catch (const UsageError&) {
-        throw;
     } catch (const std::runtime_error& error) {
         throw UsageError(error.what());
     }

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <limits>
 #include <string>
 
 #include "apps/app.hpp"
@@ -29,8 +28,7 @@ struct Sizes {
 };
 
 Sizes parse_sizes(const std::string& text) {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-    const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
+    const std::vector<std::uint64_t> sizes = parse_size_list("--size", text);
     if (sizes.size() > 3) throw UsageError(fmt::format("--size {}: give one size or M,N,K", text));
     if (sizes.size() == 2)
         throw UsageError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "models/io/new_file.hpp"
+#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
 
@@ -24,18 +24,10 @@ constexpr std::size_t kRequired = 3;
 constexpr double kShortest = 1e-12, kLongest = 1e12;
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 50;
 
-template <typename Number>
-std::optional<Number> parse(std::string_view text) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 /// Also as tools that know no whole numbers write them: 1000.0, 1.000000e+03.
 std::optional<std::int64_t> parse_units(std::string_view text) {
-    if (const auto units = parse<std::int64_t>(text)) return units;
-    const auto number = parse<double>(text);
+    if (const auto units = parse_number<std::int64_t>(text)) return units;
+    const auto number = parse_number<double>(text);
     if (!number || !(std::abs(*number) <= static_cast<double>(kMostUnits)) || *number != std::floor(*number))
         return std::nullopt;
     return static_cast<std::int64_t>(*number);
@@ -91,7 +83,7 @@ void Reader::read_note(std::string_view line) {
 
 double Reader::read_transfer(std::size_t column) const {
     if (columns_ <= column || fields_[column].empty()) return 0;
-    const auto seconds = parse<double>(fields_[column]);
+    const auto seconds = parse_number<double>(fields_[column]);
     if (!seconds || !std::isfinite(*seconds) || *seconds < 0)
         file_.fail(fmt::format("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
                                in_quotes(fields_[column])));
@@ -102,7 +94,7 @@ ProfilePoint Reader::read_point() const {
     const auto units = parse_units(fields_[1]);
     if (!units || *units <= 0 || *units > kMostUnits)
         file_.fail(fmt::format("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1])));
-    const auto seconds = parse<double>(fields_[2]);
+    const auto seconds = parse_number<double>(fields_[2]);
     if (!seconds || !(*seconds >= kShortest && *seconds <= kLongest))
         file_.fail(
             fmt::format("seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor "
@@ -110,14 +102,14 @@ ProfilePoint Reader::read_point() const {
                         in_quotes(fields_[2])));
     ProfilePoint point{*units, *seconds, 0, 0};
     if (columns_ > 3 && !fields_[3].empty()) {
-        const auto ci = parse<double>(fields_[3]);
+        const auto ci = parse_number<double>(fields_[3]);
         if (!ci || !std::isfinite(*ci) || *ci < 0)
             file_.fail(
                 fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", in_quotes(fields_[3])));
         point.ci_s = *ci;
     }
     if (columns_ > 4 && !fields_[4].empty()) {
-        const auto repetitions = parse<std::int64_t>(fields_[4]);
+        const auto repetitions = parse_number<std::int64_t>(fields_[4]);
         if (!repetitions || *repetitions < 0)
             file_.fail(fmt::format("repetitions are {}; they must be a whole number, at least 0, or empty",
                                    in_quotes(fields_[4])));
@@ -192,6 +184,12 @@ std::string csv_name(const std::string& name) {
 }
 
 }  // namespace
+
+std::size_t points_in(const Profile& profile) {
+    std::size_t points = 0;
+    for (const ProcessorProfile& processor : profile.processors) points += processor.points.size();
+    return points;
+}
 
 Profile read_profile(std::istream& in, const std::string& name) {
     TextFile file(in, name);

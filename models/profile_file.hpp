@@ -14,6 +14,7 @@
 // Everything else is an error with file and line.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -46,6 +47,9 @@ struct Profile {
         notes;                                 ///< "# key: value", in order; a note without ':' has no key
     std::vector<ProcessorProfile> processors;  ///< in order of their first line
 };
+
+/// Of all processors.
+std::size_t points_in(const Profile& profile);
 
 /// Reads line by line: memory is that of the points. `name` is the file's name in messages. Throws FileError.
 Profile read_profile(std::istream& in, const std::string& name);

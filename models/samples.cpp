@@ -16,14 +16,13 @@ double median_of(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Half width of the confidence interval of the mean of `count` samples with standard deviation `deviation`.
-double half_width(double deviation, std::size_t count, double confidence) {
+}  // namespace
+
+double confidence_half_width(double deviation, std::size_t count, double confidence) {
     const boost::math::students_t distribution(static_cast<double>(count - 1));
     const double quantile = boost::math::quantile(boost::math::complement(distribution, (1 - confidence) / 2));
     return quantile * deviation / std::sqrt(static_cast<double>(count));
 }
-
-}  // namespace
 
 std::string SampleOptions::invalid() const {
     if (!(confidence > 0 && confidence < 1)) return "the confidence must lie between 0 and 1";
@@ -64,8 +63,9 @@ void Samples::update() {
     for (std::size_t i = 0; i < count; ++i) sum += used_[i];
     mean_s_ = sum / static_cast<double>(count);
     for (std::size_t i = 0; i < count; ++i) squares += (used_[i] - mean_s_) * (used_[i] - mean_s_);
-    interval_s_ =
-        count < 2 ? 0 : half_width(std::sqrt(squares / static_cast<double>(count - 1)), count, options_.confidence);
+    interval_s_ = count < 2 ? 0
+                            : confidence_half_width(std::sqrt(squares / static_cast<double>(count - 1)), count,
+                                                    options_.confidence);
 }
 
 bool Samples::precise() const { return repetitions() >= options_.least && interval_s_ <= options_.precision * mean_s_; }

@@ -9,6 +9,7 @@
 // are rare: a processor that is slow every third time is slow.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct SampleOptions {
     /// Empty, or what is wrong with the values.
     std::string invalid() const;
 };
+
+/// Half width of the Student-t confidence interval of the mean of `count` samples, at least 2, whose standard deviation
+/// is `deviation`.
+double confidence_half_width(double deviation, std::size_t count, double confidence);
 
 class Samples {
   public:

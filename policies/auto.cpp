@@ -123,6 +123,6 @@ const PolicyEntry auto_policy{
     .name = "auto",
     .description = "the policy that recorded times predict to be best, or plb-hec without any",
     .make = make_policy<Auto>,
-    .reads_profile = true};
+    .profile = ProfileUse::optional};
 
 }  // namespace apportion

@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <set>
 #include <string_view>
 #include <vector>
 
 #include "models/io/nearest_name.hpp"
+#include "models/io/numbers.hpp"
 
 namespace apportion {
 
@@ -28,23 +27,14 @@ std::string value_of(const char* name) {
 }
 
 std::optional<Units> whole_number(std::string_view text, Units smallest) {
-    Units value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < smallest) return std::nullopt;
-    return value;
-}
-
-std::optional<double> number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-    return value;
+    const auto value = parse_number<Units>(text);
+    return value && *value >= smallest ? value : std::nullopt;
 }
 
 /// 0, or at least 1.
 std::optional<double> stall_factor(std::string_view text) {
-    const auto value = number(text);
-    return value && (*value == 0 || *value >= 1) ? value : std::nullopt;
+    const auto value = parse_number<double>(text);
+    return value && std::isfinite(*value) && (*value == 0 || *value >= 1) ? value : std::nullopt;
 }
 
 std::string check_positive(const std::string& value) {
@@ -54,13 +44,10 @@ std::string check_positive(const std::string& value) {
 std::optional<std::vector<Units>> group_list(std::string_view text) {
     if (text == kAll) return std::vector{kNoLimit};
     std::vector<Units> sizes;
-    for (bool more = true; more;) {
-        const std::size_t comma = text.find(',');
-        const auto size = whole_number(text.substr(0, comma), 1);
+    for (const std::string_view part : split(text, ',')) {
+        const auto size = whole_number(part, 1);
         if (!size) return std::nullopt;
         sizes.push_back(*size);
-        more = comma != text.npos;
-        if (more) text.remove_prefix(comma + 1);
     }
     return sizes;
 }
@@ -78,25 +65,6 @@ std::string check_network(const std::string& value) {
 std::string check_switch(const std::string& value) { return value == "0" || value == "1" ? "" : "it must be 0 or 1"; }
 std::string check_stall_factor(const std::string& value) {
     return stall_factor(value) ? "" : "it must be 0 (off) or a number of at least 1";
-}
-/// "mode,worker=mode,..."; the first mode may be missing.
-std::string check_fft_planning(const std::string& value) {
-    std::set<Units> workers;
-    std::string_view rest = value;
-    for (bool first = true; !rest.empty(); first = false) {
-        const std::string_view item = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-        const std::size_t equals = item.find('=');
-        const std::string_view mode = equals == item.npos ? item : item.substr(equals + 1);
-        const auto worker = equals == item.npos ? std::nullopt : whole_number(item.substr(0, equals), 0);
-        const bool known = mode == "estimate" || mode == "measure" || mode == "patient" || mode == "unaligned";
-        const bool placed = equals == item.npos ? first : worker && workers.insert(*worker).second;
-        if (!known || !placed)
-            return "it must be estimate, measure, patient or unaligned, with exceptions like ,1=unaligned for "
-                   "different "
-                   "workers";
-    }
-    return "";
 }
 std::string check_policy(const std::string& value) {
     return find_policy(value) ? "" : "it must be a policy of Apportion; STARPU_SCHED=help lists them";
@@ -135,7 +103,7 @@ const EnvironmentVariable kVariables[] = {
     {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
      check_nothing},
     {"APPORTION_FFT_PLANNING", "FFTW's effort for plans, in all and for single workers",
-     "estimate | measure | patient | unaligned[,worker=...]", "measure", check_fft_planning},
+     "estimate | measure | patient | unaligned[,worker=...]", "measure", check_nothing},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},
     {"APPORTION_CHARGE_PLANNING",
      "1: on a simulated machine, what decisions take on this one is a part of the run; times are not the same twice "

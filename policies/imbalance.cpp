@@ -169,7 +169,7 @@ const PolicyEntry imbalance_policy{
     .name = "imbalance",
     .description = "identical processors: shares that differ on purpose, by profile or by trying",
     .make = make_policy<Imbalance>,
-    .reads_profile = true,
+    .profile = ProfileUse::optional,
     .rehearsed_by_auto = true,
     .identical_processors = true};
 

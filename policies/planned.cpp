@@ -38,7 +38,7 @@ extern const PolicyEntry cpm_policy;
 const PolicyEntry cpm_policy{.name = "cpm",
                              .description = "shares in proportion to one recorded speed of each processor",
                              .make = make_planned<plan_curves, kCpm>,
-                             .reads_profile = true,
+                             .profile = ProfileUse::required,
                              .rehearsed_by_auto = true};
 
 /// Functional performance models, piecewise linear and restricted in shape, by geometrical bisection (Clarke et al.,
@@ -49,7 +49,7 @@ extern const PolicyEntry fpm_policy;
 const PolicyEntry fpm_policy{.name = "fpm",
                              .description = "equal finish by bisection on recorded speed functions of restricted shape",
                              .make = make_planned<plan_curves, kFpm>,
-                             .reads_profile = true,
+                             .profile = ProfileUse::required,
                              .rehearsed_by_auto = true};
 
 /// Akima splines of any smooth shape by Newton's method (Clarke et al., FuPerMod, section 4;
@@ -58,7 +58,7 @@ extern const PolicyEntry fpm_akima_policy;
 const PolicyEntry fpm_akima_policy{.name = "fpm-akima",
                                    .description = "equal finish by Newton's method on splines of recorded speeds",
                                    .make = make_planned<plan_curves, kFpmAkima>,
-                                   .reads_profile = true,
+                                   .profile = ProfileUse::required,
                                    .rehearsed_by_auto = true};
 
 /// The smallest makespan over discrete time functions of any shape; a processor may get nothing, and processors need
@@ -69,7 +69,7 @@ extern const PolicyEntry hpopta_policy;
 const PolicyEntry hpopta_policy{.name = "hpopta",
                                 .description = "smallest makespan for recorded times of any shape",
                                 .make = make_planned<plan_curves, kHpopta>,
-                                .reads_profile = true,
+                                .profile = ProfileUse::required,
                                 .rehearsed_by_auto = true};
 
 /// The optimal assignment of equal packets of data to nodes and their units, with transfers and start-up (Boinski,
@@ -81,7 +81,7 @@ const PolicyEntry ilp_policy{
     .name = "ilp",
     .description = "optimal assignment by recorded costs of a unit, its transfers and start-up",
     .make = make_planned<plan_packets, kIlp>,
-    .reads_profile = true,
+    .profile = ProfileUse::required,
     .rehearsed_by_auto = true};
 
 /// Version 2 of the heuristic that Boinski and Czarnul compare with (The Computer Journal 2021, section 4.4;
@@ -91,7 +91,7 @@ const PolicyEntry min_min_policy{
     .name = "min-min",
     .description = "each unit to the processor that would finish it first, by recorded costs",
     .make = make_planned<plan_packets, kMinMin>,
-    .reads_profile = true,
+    .profile = ProfileUse::required,
     .rehearsed_by_auto = true};
 
 }  // namespace apportion

@@ -193,16 +193,25 @@ class Policy {
     virtual PolicyReport report() const { return {}; }
 };
 
+/// What recorded times of a load's kernel (LoadDescription::recorded) are to a policy.
+enum class ProfileUse {
+    none,
+    optional,  ///< it is better with them
+    required,  ///< it refuses a load without
+};
+
 /// What the library and its tools know of a policy. The table of all is generated from the list in
 /// policies/meson.build.
 struct PolicyEntry {
     const char* name;         ///< value of STARPU_SCHED, e.g. "plb-hec"
     const char* description;  ///< one line for STARPU_SCHED=help
     std::unique_ptr<Policy> (*make)();
-    bool reads_profile = false;         ///< LoadDescription::recorded is of use: a profile is looked for
+    ProfileUse profile = ProfileUse::none;
     bool rehearsed_by_auto = false;     ///< `auto` considers it where there is a profile
     bool identical_processors = false;  ///< refuses loads on unlike processors
     bool fixed_blocks = false;          ///< all blocks have the initial size, which tools then vary
+
+    bool reads_profile() const { return profile != ProfileUse::none; }
 };
 
 /// PolicyEntry::make of a policy that needs no arguments.
@@ -213,6 +222,9 @@ std::unique_ptr<Policy> make_policy() {
 
 /// All registered policies, in the order of the list.
 std::span<const PolicyEntry> registered_policies();
+
+/// StarPU's schedulers that policies are compared with.
+std::span<const char* const> compared_schedulers();
 
 /// The entry of that name, or nullptr.
 const PolicyEntry* find_policy(std::string_view name);

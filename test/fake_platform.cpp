@@ -356,4 +356,11 @@ Units moved_units(const FakeRun& before, const FakeRun& after) {
     return moved;
 }
 
+std::vector<const char*> policies_that_need_a_profile() {
+    std::vector<const char*> names;
+    for (const PolicyEntry& entry : registered_policies())
+        if (entry.profile == ProfileUse::required) names.push_back(entry.name);
+    return names;
+}
+
 }  // namespace apportion::test

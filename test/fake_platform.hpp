@@ -92,6 +92,9 @@ Units moved_units(const FakeRun& before, const FakeRun& after);
 /// Workers without links: processor g needs fixed_s + units / speeds[g].
 FakePlatform plain_platform(const std::vector<double>& speeds, double fixed_s = 0);
 
+/// Names of the registered ones.
+std::vector<const char*> policies_that_need_a_profile();
+
 /// PLB-HeC's machines A, AB, ABC or ABCD with SGEMM of order n, one unit a column (test/fake_machines.cpp has the
 /// numbers and where they come from).
 FakePlatform plb_hec_machines(const std::string& machines, Units order);

@@ -120,10 +120,7 @@ BlackScholesProblem random_blackscholes(ElementType type, std::size_t options,
     BlackScholesProblem problem{Matrix(type, options, kOptionColumns), blackscholes_results(type, options, parameters),
                                 parameters};
 #ifndef STARPU_SIMGRID
-    if (type == ElementType::float32)
-        fill<float>(problem);
-    else
-        fill<double>(problem);
+    by_real_type(type, [&]<class T>() { fill<T>(problem); });
 #endif
     return problem;
 }

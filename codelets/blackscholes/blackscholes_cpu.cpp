@@ -35,10 +35,7 @@ void blackscholes_cpu(void* buffers[], void* arg) {
 }
 
 void price_by_one_call(BlackScholesProblem& problem) {
-    if (problem.options.type() == ElementType::float32)
-        price_all<float>(problem);
-    else
-        price_all<double>(problem);
+    by_real_type(problem.options.type(), [&]<class T>() { price_all<T>(problem); });
 }
 
 }  // namespace apportion

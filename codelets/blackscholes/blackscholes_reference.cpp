@@ -27,16 +27,8 @@ struct Option {
     }
 };
 
-double element(const Matrix& matrix, std::size_t i, std::size_t j) {
-    return matrix.type() == ElementType::float32 ? double{*static_cast<const float*>(matrix.at(i, j))}
-                                                 : *static_cast<const double*>(matrix.at(i, j));
-}
-
 void set_element(Matrix& matrix, std::size_t i, std::size_t j, double value) {
-    if (matrix.type() == ElementType::float32)
-        *static_cast<float*>(matrix.at(i, j)) = static_cast<float>(value);
-    else
-        *static_cast<double*>(matrix.at(i, j)) = value;
+    by_real_type(matrix.type(), [&]<class T>() { *static_cast<T*>(matrix.at(i, j)) = static_cast<T>(value); });
 }
 
 Option option_at(const BlackScholesProblem& p, std::size_t i) {
@@ -77,11 +69,6 @@ double deviations(const Option& o, double estimate, double paths, double roundin
     return std::isnan(result) || std::isnan(estimate) ? std::numeric_limits<double>::infinity() : result;
 }
 
-double epsilon(const Matrix& matrix) {
-    return matrix.type() == ElementType::float32 ? std::numeric_limits<float>::epsilon()
-                                                 : std::numeric_limits<double>::epsilon();
-}
-
 struct Simulated {
     double price, standard_error;
 };
@@ -116,11 +103,11 @@ bool simulated_alike(const BlackScholesProblem& p, std::size_t i) {
     const Simulated again = simulate(o, p.parameters, i);
     // Every path's logarithm is rounded, and expiry in the money costs digits of small prices.
     const double scale = o.spot + o.strike * o.discount();
-    const double tolerance = 64 * epsilon(p.results) * scale;
+    const double tolerance = 64 * epsilon(p.results.type()) * scale;
     const double error = element(p.results, i, 1);
     // A sum of squares loses half the digits where all payoffs are nearly equal: those of one square, which is rounded
     // to T, and those of the sum in double precision, which grows by a group of paths at a time.
-    const double of_square = std::sqrt(epsilon(p.results)) *
+    const double of_square = std::sqrt(epsilon(p.results.type())) *
                              (again.standard_error + scale / std::sqrt(static_cast<double>(p.parameters.paths)));
     const double of_sum =
         std::sqrt(std::numeric_limits<double>::epsilon() / (isa_generic::kLanes * isa_generic::kPathsPerCounter)) *
@@ -133,7 +120,7 @@ bool simulated_alike(const BlackScholesProblem& p, std::size_t i) {
 Verification verify_closed_form(const BlackScholesProblem& p) {
     constexpr double kRoundings = 16;
     Verification result;
-    result.tolerance = kRoundings * epsilon(p.results);
+    result.tolerance = kRoundings * epsilon(p.results.type());
     for (std::size_t i = 0; i < p.options.rows(); ++i) {
         const Option o = option_at(p, i);
         const double scale = o.spot + o.strike * o.discount();
@@ -151,8 +138,8 @@ Verification verify_monte_carlo(const BlackScholesProblem& p) {
     Verification result;
     result.tolerance = kMostDeviations;
     for (std::size_t i = 0; i < n; ++i)
-        result.max_error = std::max(
-            result.max_error, deviations(option_at(p, i), element(p.results, i, 0), paths, 64 * epsilon(p.results)));
+        result.max_error = std::max(result.max_error, deviations(option_at(p, i), element(p.results, i, 0), paths,
+                                                                 64 * epsilon(p.results.type())));
     result.correct = result.max_error <= result.tolerance;
     const std::size_t again = std::min(n, kSimulatedAgain);
     for (std::size_t s = 0; result.correct && s < again; ++s)

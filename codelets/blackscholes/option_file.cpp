@@ -102,10 +102,7 @@ Matrix read_options(const std::string& path, ElementType type) {
     while (file.next()) options.push_back(read_option(file, positions));
     if (options.empty()) file.fail("there is no option below the header");
     Matrix matrix(type, options.size(), kOptionColumns);
-    if (type == ElementType::float32)
-        fill<float>(matrix, options);
-    else
-        fill<double>(matrix, options);
+    by_real_type(type, [&]<class T>() { fill<T>(matrix, options); });
     return matrix;
 }
 
@@ -113,10 +110,7 @@ void write_priced_options(const std::string& path, const BlackScholesProblem& pr
     NewFile file(path);
     fmt::print(file.stream(), "{},price{}\n", fmt::join(kNames, ","),
                problem.results.columns() > 1 ? ",standard_error" : "");
-    if (problem.options.type() == ElementType::float32)
-        write_rows<float>(file.stream(), problem);
-    else
-        write_rows<double>(file.stream(), problem);
+    by_real_type(problem.options.type(), [&]<class T>() { write_rows<T>(file.stream(), problem); });
     file.finish();
 }
 

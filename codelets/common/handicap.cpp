@@ -5,9 +5,10 @@
 #include <starpu.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
+
+#include "models/io/numbers.hpp"
 
 namespace apportion {
 
@@ -17,23 +18,20 @@ namespace {
 std::array<int, STARPU_NMAXWORKERS> factors{};
 
 int whole_number(std::string_view text, std::string_view entry) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 0)
+    const auto value = parse_number<int>(text);
+    if (!value || *value < 0)
         throw std::runtime_error(
             fmt::format("APPORTION_HANDICAP: '{}' is not worker=factor with whole numbers, such as "
                         "1=4",
                         entry));
-    return value;
+    return *value;
 }
 
 }  // namespace
 
 std::map<int, int> parse_handicaps(std::string_view text) {
     std::map<int, int> handicaps;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        const std::string_view entry = text.substr(begin, end - begin);
+    for (const std::string_view entry : split(text, ',')) {
         const std::size_t equals = std::min(entry.find('='), entry.size());
         const int worker = whole_number(entry.substr(0, equals), entry);
         const int factor = whole_number(entry.substr(std::min(equals + 1, entry.size())), entry);
@@ -42,7 +40,6 @@ std::map<int, int> parse_handicaps(std::string_view text) {
                 fmt::format("APPORTION_HANDICAP: the factor in '{}' is not within 1 ... {}", entry, kMaxHandicap));
         if (!handicaps.emplace(worker, factor).second)
             throw std::runtime_error(fmt::format("APPORTION_HANDICAP: worker {} appears twice", worker));
-        begin = end + 1;
     }
     return handicaps;
 }

@@ -5,6 +5,16 @@
 // the two besides isa_generic exist.
 #pragma once
 
+/// The namespace of what is being compiled; and what marks functions that run on GPUs as well.
+#ifndef APPORTION_ISA
+#define APPORTION_ISA isa_generic
+#endif
+#ifdef __CUDACC__
+#define APPORTION_DEVICE __host__ __device__
+#else
+#define APPORTION_DEVICE
+#endif
+
 namespace apportion {
 
 enum class Isa {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace apportion {
@@ -55,6 +56,23 @@ class Matrix {
     void* data_ = nullptr;
     bool pinned_ = false;
 };
+
+/// Calls body.operator()<T>() for a type of real elements.
+template <class Body>
+auto by_real_type(ElementType type, Body&& body) {
+    return type == ElementType::float32 ? body.template operator()<float>() : body.template operator()<double>();
+}
+
+/// Of a real type: std::numeric_limits<T>::epsilon().
+inline double epsilon(ElementType type) {
+    return by_real_type(type, []<class T>() -> double { return std::numeric_limits<T>::epsilon(); });
+}
+
+/// Of a real matrix.
+inline double element(const Matrix& matrix, std::size_t row, std::size_t column) {
+    return by_real_type(matrix.type(),
+                        [&]<class T>() -> double { return *static_cast<const T*>(matrix.at(row, column)); });
+}
 
 /// Every element (both parts of a complex one) uniform in [-1, 1), a function of seed, row and column only.
 void fill_random(Matrix& matrix, std::uint64_t seed);

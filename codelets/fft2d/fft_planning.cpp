@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include "models/io/numbers.hpp"
 
 namespace apportion {
 
@@ -35,22 +35,17 @@ FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& o
                         option, entry));
     };
     FftPlanningChoice choice;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        const std::string_view entry = text.substr(begin, end - begin);
+    for (const std::string_view entry : split(text, ',')) {
         const std::size_t equals = entry.find('=');
         const auto planning = planning_named(equals == entry.npos ? entry : entry.substr(equals + 1));
         if (!planning) refuse(entry);
         if (equals == entry.npos) {
-            if (begin > 0) refuse(entry);
+            if (entry.data() != text.data()) refuse(entry);
             choice.general = *planning;
         } else {
-            int worker = -1;
-            const auto [rest, error] = std::from_chars(entry.data(), entry.data() + equals, worker);
-            const bool whole = error == std::errc{} && rest == entry.data() + equals && worker >= 0;
-            if (!whole || !choice.of_worker.emplace(worker, *planning).second) refuse(entry);
+            const auto worker = parse_number<int>(entry.substr(0, equals));
+            if (!worker || *worker < 0 || !choice.of_worker.emplace(*worker, *planning).second) refuse(entry);
         }
-        begin = end + 1;
     }
     return choice;
 }

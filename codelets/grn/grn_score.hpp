@@ -10,14 +10,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define APPORTION_DEVICE __host__ __device__
-#else
-#define APPORTION_DEVICE
-#endif
-#ifndef APPORTION_ISA
-#define APPORTION_ISA isa_generic
-#endif
+#include "codelets/common/isa.hpp"
 
 namespace apportion {
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -14,6 +13,7 @@
 
 #include "codelets/common/matrix.hpp"
 #include "models/io/input_file.hpp"
+#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 
 namespace apportion {
@@ -60,24 +60,21 @@ class Lines {
 
     std::size_t index(const char* what, std::size_t least, std::size_t most) {
         const std::string_view text = word();
-        std::size_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+        const auto value = parse_number<std::size_t>(text);
+        if (!value || *value < least || *value > most)
             fail(fmt::format("{} is no {}: a whole number of {} ... {}", in_quotes(text), what, least, most));
-        return value;
+        return *value;
     }
 
     double number(bool integer) {
         std::string_view text = word();
         const std::string_view whole = text;
         if (text.starts_with('+')) text.remove_prefix(1);
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (text.empty() || error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-            fail(fmt::format("{} is no finite number", in_quotes(whole)));
-        if (integer && value != std::floor(value))
+        const auto value = parse_number<double>(text);
+        if (!value || !std::isfinite(*value)) fail(fmt::format("{} is no finite number", in_quotes(whole)));
+        if (integer && *value != std::floor(*value))
             fail(fmt::format("{} is no integer, as the file announces", in_quotes(whole)));
-        return value;
+        return *value;
     }
 
     void end_of_line() {

@@ -109,10 +109,7 @@ void fill_terms(const LinearSystem& system, const Matrix& diagonal, Matrix& term
 Matrix terms_of(const LinearSystem& system) {
     Matrix terms(system.type(), 2 * system.n(), 1);
 #ifndef STARPU_SIMGRID
-    if (system.type() == ElementType::float32)
-        fill_terms<float>(system, diagonal_of(system), terms);
-    else
-        fill_terms<double>(system, diagonal_of(system), terms);
+    by_real_type(system.type(), [&]<class T>() { fill_terms<T>(system, diagonal_of(system), terms); });
 #endif
     return terms;
 }
@@ -226,7 +223,7 @@ JacobiProgress Solver::progress() {
 JacobiProgress Solver::advance() {
     JacobiProgress progress_made;
 #ifndef STARPU_SIMGRID
-    progress_made = system_->type() == ElementType::float32 ? progress<float>() : progress<double>();
+    progress_made = by_real_type(system_->type(), [&]<class T>() { return progress<T>(); });
 #endif
     first_rows_.clear();
     current_ = 1 - current_;

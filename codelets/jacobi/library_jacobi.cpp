@@ -70,14 +70,10 @@ LibraryJacobi::~LibraryJacobi() = default;
 
 void LibraryJacobi::run(int iterations) {
     openblas_set_num_threads(state_->threads);
-    const auto iterate_all = [&]<class T>() {
+    by_real_type(state_->system.type(), [&]<class T>() {
         state_->x.for_each_column<T>([&](T* x, std::size_t) { std::fill_n(x, state_->system.n(), T(0)); });
         for (int i = 0; i < iterations; ++i) state_->iterate<T>();
-    };
-    if (state_->system.type() == ElementType::float32)
-        iterate_all.operator()<float>();
-    else
-        iterate_all.operator()<double>();
+    });
     openblas_set_num_threads(1);
 }
 

@@ -31,13 +31,6 @@ void for_each_entry(const LinearSystem& system, std::size_t row, Body&& body) {
     }
 }
 
-/// Calls body.operator()<T>() for the system's type.
-template <class Body>
-auto by_type(const LinearSystem& system, Body&& body) {
-    return system.type() == ElementType::float32 ? body.template operator()<float>()
-                                                 : body.template operator()<double>();
-}
-
 template <class T>
 void make_dominant(Matrix& a) {
     a.for_each_column<T>([&](T* row, std::size_t i) {
@@ -63,13 +56,13 @@ LinearSystem random_system(ElementType type, std::size_t n, std::uint64_t seed) 
     fill_random(*system.dense, seed);
     fill_random(system.b, seed + 1);
 #ifndef STARPU_SIMGRID
-    by_type(system, [&]<class T>() { make_dominant<T>(*system.dense); });
+    by_real_type(system.type(), [&]<class T>() { make_dominant<T>(*system.dense); });
 #endif
     return system;
 }
 
 void set_solution_of_ones(LinearSystem& system) {
-    by_type(system, [&]<class T>() {
+    by_real_type(system.type(), [&]<class T>() {
         for (std::size_t i = 0; i < system.n(); ++i) {
             double sum = 0;
             for_each_entry<T>(system, i, [&](std::size_t, T value) { sum += double{value}; });
@@ -79,7 +72,7 @@ void set_solution_of_ones(LinearSystem& system) {
 }
 
 void check_solvable(const LinearSystem& system) {
-    by_type(system, [&]<class T>() {
+    by_real_type(system.type(), [&]<class T>() {
         for (std::size_t i = 0; i < system.n(); ++i) {
             T diagonal = 0;
             for_each_entry<T>(system, i, [&](std::size_t j, T value) {
@@ -101,7 +94,7 @@ void check_solvable(const LinearSystem& system) {
 }
 
 std::string describe_dominance(const LinearSystem& system) {
-    return by_type(system, [&]<class T>() -> std::string {
+    return by_real_type(system.type(), [&]<class T>() -> std::string {
         for (std::size_t i = 0; i < system.n(); ++i) {
             double diagonal = 0, others = 0;
             for_each_entry<T>(system, i,
@@ -117,7 +110,7 @@ std::string describe_dominance(const LinearSystem& system) {
 Matrix diagonal_of(const LinearSystem& system) {
     Matrix diagonal(system.type(), system.n(), 1);
 #ifndef STARPU_SIMGRID
-    by_type(system, [&]<class T>() {
+    by_real_type(system.type(), [&]<class T>() {
         for (std::size_t i = 0; i < system.n(); ++i)
             if (system.dense)
                 *static_cast<T*>(diagonal.at(i, 0)) = elements<T>(*system.dense, i)[i];
@@ -131,7 +124,7 @@ Matrix diagonal_of(const LinearSystem& system) {
 }
 
 void plain_jacobi_iteration(const LinearSystem& system, const Matrix& x, Matrix& x_new) {
-    by_type(system, [&]<class T>() {
+    by_real_type(system.type(), [&]<class T>() {
         const T* const from = elements<T>(x);
         for (std::size_t i = 0; i < system.n(); ++i) {
             T sum = 0, diagonal = 0;

@@ -15,18 +15,9 @@ using Eigen::VectorXd;
 
 constexpr double kSlack = 8;  ///< in epsilons, where rows are short
 
-double epsilon(const LinearSystem& system) {
-    return system.type() == ElementType::float32 ? std::numeric_limits<float>::epsilon()
-                                                 : std::numeric_limits<double>::epsilon();
-}
-
 VectorXd in_double(const Matrix& matrix, std::size_t column = 0) {
     VectorXd result(static_cast<Eigen::Index>(matrix.rows()));
-    for (Eigen::Index i = 0; i < result.size(); ++i) {
-        const void* at = matrix.at(static_cast<std::size_t>(i), column);
-        result[i] = matrix.type() == ElementType::float32 ? double{*static_cast<const float*>(at)}
-                                                          : *static_cast<const double*>(at);
-    }
+    for (Eigen::Index i = 0; i < result.size(); ++i) result[i] = element(matrix, static_cast<std::size_t>(i), column);
     return result;
 }
 
@@ -95,7 +86,7 @@ Verification verify_iteration(const LinearSystem& system, const Matrix& x, const
         const double error = std::abs(to[row] - should);
         result.max_error = worse(result.max_error, error == 0 ? 0 : error / magnitude);
     }
-    result.tolerance = (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system);
+    result.tolerance = (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system.type());
     result.correct = result.max_error <= result.tolerance;
     return result;
 }
@@ -113,7 +104,7 @@ Verification verify_solution(const LinearSystem& system, const Matrix& x, double
     result.max_error = residual == 0 ? 0 : residual / size;
     if (system.n() <= kDirectlySolved)
         result.max_error = worse(result.max_error, distance_from_direct_solution(system, solution));
-    result.tolerance = 2 * tolerance + (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system);
+    result.tolerance = 2 * tolerance + (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system.type());
     result.correct = result.max_error <= result.tolerance;
     return result;
 }

@@ -29,12 +29,6 @@ const T* elements(const Matrix& matrix, std::size_t column) {
     return static_cast<const T*>(matrix.at(0, column));
 }
 
-template <class Body>
-auto by_type(const JacobiBatch& batch, Body&& body) {
-    return batch.a.type() == ElementType::float32 ? body.template operator()<float>()
-                                                  : body.template operator()<double>();
-}
-
 #ifdef STARPU_SIMGRID
 std::uint64_t systems_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[1]); }
 #endif
@@ -160,13 +154,13 @@ JacobiBatch random_jacobi_batch(ElementType type, std::size_t systems, std::size
     fill_random(batch.a, seed);
     fill_random(batch.b, seed + 1);
 #ifndef STARPU_SIMGRID
-    by_type(batch, [&]<class T>() { make_dominant<T>(batch); });
+    by_real_type(batch.a.type(), [&]<class T>() { make_dominant<T>(batch); });
 #endif
     return batch;
 }
 
 void check_solvable(const JacobiBatch& batch) {
-    by_type(batch, [&]<class T>() {
+    by_real_type(batch.a.type(), [&]<class T>() {
         for (std::size_t column = 0; column < batch.a.columns(); ++column) {
             const std::size_t system = column / batch.n(), i = column % batch.n();
             const T* const row = elements<T>(batch.a, column);
@@ -197,7 +191,7 @@ std::unique_ptr<Workload> make_jacobi_batch(const WorkloadOptions& options) {
 }
 
 void jacobi_batch_by_blas(JacobiBatch& batch) {
-    by_type(batch, [&]<class T>() { solve_by_blas<T>(batch); });
+    by_real_type(batch.a.type(), [&]<class T>() { solve_by_blas<T>(batch); });
 }
 
 }  // namespace apportion

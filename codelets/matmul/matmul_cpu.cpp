@@ -76,10 +76,7 @@ void use_one_blas_thread() { openblas_set_num_threads(1); }
 
 void matmul_by_one_call(MatmulProblem& problem, int threads) {
     openblas_set_num_threads(threads);
-    if (problem.c.type() == ElementType::float32)
-        multiply_whole<float>(problem);
-    else
-        multiply_whole<double>(problem);
+    by_real_type(problem.c.type(), [&]<class T>() { multiply_whole<T>(problem); });
     use_one_blas_thread();
 }
 

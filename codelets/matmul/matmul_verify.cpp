@@ -111,7 +111,7 @@ Verification verify(const MatmulProblem& p) {
 }  // namespace
 
 Verification verify_matmul(const MatmulProblem& problem) {
-    return problem.c.type() == ElementType::float32 ? verify<float>(problem) : verify<double>(problem);
+    return by_real_type(problem.c.type(), [&]<class T>() { return verify<T>(problem); });
 }
 
 }  // namespace apportion

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -14,6 +13,8 @@
 
 #include "codelets/simulated/toml_table.hpp"
 #include "models/io/input_file.hpp"
+#include "models/io/numbers.hpp"
+#include "models/io/text_file.hpp"
 
 namespace apportion::simulated {
 
@@ -39,13 +40,6 @@ constexpr std::int64_t kMostNodes = 1024;
 constexpr std::int64_t kLargestSeed = 1'000'000'000;
 constexpr std::int64_t kLongestRipple = 1'000'000;
 
-std::optional<double> to_number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-    return value;
-}
-
 /// A regular file: an included device would never end.
 std::ifstream open_platform_file(const fs::path& file) {
     try {
@@ -56,36 +50,35 @@ std::ifstream open_platform_file(const fs::path& file) {
     }
 }
 
-std::vector<std::pair<double, double>> read_table(const fs::path& file) {
-    std::ifstream in = open_platform_file(file);
-    std::string line;
-    const auto next = [&] {
-        if (!std::getline(in, line)) return false;
-        if (!line.empty() && line.back() == '\r') line.pop_back();
-        return true;
-    };
-    if (!next()) throw PlatformError(fmt::format("{}:1: is empty", file.string()));
-    if (line != "units,seconds")
-        throw PlatformError(fmt::format("{}:1: the first line must be the heading units,seconds", file.string()));
+std::vector<std::pair<double, double>> read_table(TextFile& file) {
+    if (!file.next()) file.fail("is empty");
+    if (file.line() != "units,seconds") file.fail("the first line must be the heading units,seconds");
     std::vector<std::pair<double, double>> table;
-    for (int number = 2; next(); ++number) {
-        if (line.empty()) continue;
-        const std::size_t comma = std::min(line.find(','), line.size());
-        const auto units = to_number(std::string_view(line).substr(0, comma));
-        const auto seconds = to_number(std::string_view(line).substr(std::min(comma + 1, line.size())));
-        const auto fail = [&](const std::string& problem) {
-            throw PlatformError(fmt::format("{}:{}: {}", file.string(), number, problem));
-        };
-        if (!units || !seconds) fail("this must be two numbers, units,seconds");
-        if (*units < kUnits.least || *units != std::floor(*units) || *units > kUnits.most)
-            fail(fmt::format("units must be a whole number from {:g} to {:g}", kUnits.least, kUnits.most));
-        if (*seconds < kTime.least || *seconds > kTime.most)
-            fail(fmt::format("seconds must be from {:g} to {:g}", kTime.least, kTime.most));
-        if (!table.empty() && *units <= table.back().first) fail("units must grow from line to line; sort the lines");
+    while (file.next()) {
+        if (file.line().empty()) continue;
+        const std::vector<std::string> fields = file.fields(',');
+        const auto units = parse_number<double>(fields.front()), seconds = parse_number<double>(fields.back());
+        if (fields.size() != 2 || !units || !seconds) file.fail("this must be two numbers, units,seconds");
+        if (!(*units >= kUnits.least && *units <= kUnits.most && *units == std::floor(*units)))
+            file.fail(fmt::format("units must be a whole number from {:g} to {:g}", kUnits.least, kUnits.most));
+        if (!(*seconds >= kTime.least && *seconds <= kTime.most))
+            file.fail(fmt::format("seconds must be from {:g} to {:g}", kTime.least, kTime.most));
+        if (!table.empty() && *units <= table.back().first)
+            file.fail("units must grow from line to line; sort the lines");
         table.emplace_back(*units, *seconds);
     }
-    if (table.empty()) throw PlatformError(fmt::format("{}:2: there is no line with units,seconds", file.string()));
+    if (table.empty()) file.fail("there is no line with units,seconds", 2);
     return table;
+}
+
+std::vector<std::pair<double, double>> read_table(const fs::path& path) {
+    std::ifstream in = open_platform_file(path);
+    TextFile file(in, path.string());
+    try {
+        return read_table(file);
+    } catch (const FileError& error) {
+        throw PlatformError(error.what());
+    }
 }
 
 Monomial read_monomial(TomlTable& kernel, const char* key) {

@@ -5,21 +5,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
+
+#include "models/io/numbers.hpp"
 
 namespace apportion {
 
 namespace {
 
 /// The number behind the last blank; nothing if there is none.
-std::optional<Units> number_of(std::string_view name) {
-    const std::string_view text = name.substr(name.rfind(' ') + 1);
-    Units number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
+std::optional<Units> number_of(std::string_view name) { return parse_number<Units>(name.substr(name.rfind(' ') + 1)); }
 
 }  // namespace
 

@@ -107,7 +107,7 @@ bool apportion_mpi_iteration::plans_beforehand() const {
     std::string problem;
     bool planned = false;
     try {
-        planned = apportion::outer_policy(policy_name_).reads_profile;
+        planned = apportion::outer_policy(policy_name_).reads_profile();
     } catch (const std::exception& error) {
         problem = error.what();
     }

@@ -63,7 +63,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
         part_.reset();
         throw ApiError(ENODEV, agreed);
     }
-    if (!apportion::find_policy(policy_name_)->reads_profile) return;
+    if (!apportion::find_policy(policy_name_)->reads_profile()) return;
     apportion::RecordedTimes own;
     try {
         own = apportion::recorded_times_of_node(*options, world_.rank());

@@ -130,7 +130,7 @@ void apportion_load::choose_policy() {
     if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
     if (policy_ && !learning_begun_) begin_learning();
-    if (policy_ && entry->reads_profile && !profile_looked_up_) look_up_profile();
+    if (policy_ && entry->reads_profile() && !profile_looked_up_) look_up_profile();
 }
 
 /// StarPU's own schedulers neither use what is learnt nor add to it: their runs are what policies are compared with.

@@ -4,9 +4,9 @@
 #include <starpu.h>
 
 #include <stdexcept>
-#include <string_view>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
+#include "policies/starpu/own_schedulers.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
@@ -14,12 +14,10 @@ namespace apportion {
 namespace {
 
 const starpu_sched_policy& dmdas() {
-    static const starpu_sched_policy& found = [&]() -> const starpu_sched_policy& {
-        for (starpu_sched_policy** own = starpu_sched_get_predefined_policies(); *own; ++own)
-            if ((*own)->policy_name && std::string_view((*own)->policy_name) == "dmdas") return **own;
+    static const starpu_sched_policy* const found = find_starpu_scheduler("dmdas");
+    if (!found)
         throw std::runtime_error("this StarPU has no scheduler 'dmdas', to which Apportion gives ordinary tasks");
-    }();
-    return found;
+    return *found;
 }
 
 void begun(unsigned sched_ctx) {

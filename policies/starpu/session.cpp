@@ -12,10 +12,12 @@
 #include <cstring>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "policies/config.hpp"
 #include "policies/starpu/apportion.h"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/own_schedulers.hpp"
 #include "policies/starpu/plugin.hpp"
 #include "policies/starpu/starpu_environment.hpp"
 
@@ -45,19 +47,10 @@ std::string all_scheduler_names() {
     std::string names;
     for (const PolicyEntry& entry : registered_policies()) names += std::string(names.empty() ? "" : ", ") + entry.name;
     names += "; StarPU's own: ";
-    bool first = true;
-    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s) {
-        if (!(*s)->policy_name || std::strncmp((*s)->policy_name, "modular-", 8) == 0) continue;
-        names += std::string(first ? "" : ", ") + (*s)->policy_name;
-        first = false;
-    }
-    return names + ", modular-...";
-}
-
-bool starpu_knows(const std::string& name) {
-    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s)
-        if ((*s)->policy_name && name == (*s)->policy_name) return true;
-    return false;
+    for (const starpu_sched_policy* own : starpu_schedulers())
+        if (const std::string_view name = own->policy_name; !name.starts_with("modular-"))
+            names += fmt::format("{}, ", name);
+    return names + "modular-...";
 }
 
 // The file this library was loaded from.
@@ -86,8 +79,8 @@ void list_schedulers() {
     std::cerr << "STARPU_SCHED can be one of\n";
     for (const PolicyEntry& entry : registered_policies())
         std::cerr << fmt::format("  {:<28} {}\n", entry.name, entry.description);
-    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s)
-        std::cerr << fmt::format("  {:<28} {}\n", (*s)->policy_name, (*s)->policy_description);
+    for (const starpu_sched_policy* own : starpu_schedulers())
+        std::cerr << fmt::format("  {:<28} {}\n", own->policy_name, own->policy_description);
 }
 
 void check_environment_variables() {
@@ -114,7 +107,7 @@ void start(starpu_conf* conf) {
         throw ApiError(ECANCELED, "STARPU_SCHED=help lists the schedulers and runs nothing");
     }
     const bool in_library = !library.empty() && library_knows(library, name);
-    if (!name.empty() && !in_library && !starpu_knows(name)) {
+    if (!name.empty() && !in_library && !find_starpu_scheduler(name)) {
         if (!find_scheduler(name))
             throw ApiError(EINVAL, fmt::format("STARPU_SCHED={} is no known scheduler; choose one of {}", name,
                                                all_scheduler_names()));

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/io/numbers.hpp"
 #include "models/io/user_folders.hpp"
 #include "policies/starpu/error.hpp"
 
@@ -115,11 +115,8 @@ void check_numbers() {
     for (const char* name : kNumbers) {
         const auto value = variable(name);
         if (!value) continue;
-        int number = -1;
-        const char* const end = value->data() + value->size();
-        const auto [stop, error] = std::from_chars(value->data(), end, number);
         // StarPU takes an empty text as 0.
-        if (value->empty() || (error == std::errc{} && stop == end && number >= 0)) continue;
+        if (value->empty() || parse_number<int>(*value).value_or(-1) >= 0) continue;
         throw ApiError(EINVAL, fmt::format("Environment variable {}: \"{}\" is not usable, it must be a whole number "
                                            "from 0 to {}.",
                                            name, *value, std::numeric_limits<int>::max()));

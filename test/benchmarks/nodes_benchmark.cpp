@@ -132,7 +132,7 @@ struct Result {
 /// Only plans know the link beforehand.
 Result result_of(FakePlatform platform, Units units, const char* name) {
     Timed policy(find_policy(name)->make());
-    platform.links_known = find_policy(name)->reads_profile;
+    platform.links_known = find_policy(name)->reads_profile();
     const double makespan_s = test::run(platform, policy, platform.load(units)).makespan_s;
     return {makespan_s, policy.seconds()};
 }

@@ -9,17 +9,11 @@
 
 #include "codelets/blackscholes/blackscholes_formula.hpp"
 #include "test/catch.hpp"
+#include "test/codelets/isas.hpp"
 
 using namespace apportion;
 
 namespace {
-
-std::vector<Isa> isas() {
-    std::vector<Isa> result{Isa::generic};
-    if (best_isa() != Isa::generic) result.push_back(Isa::v3);
-    if (best_isa() == Isa::v4) result.push_back(Isa::v4);
-    return result;
-}
 
 void run(Isa isa, const OptionBlock<float>& block, const BlackScholesParameters& parameters) {
     best_blackscholes_kernels(isa).price_float(block, parameters);

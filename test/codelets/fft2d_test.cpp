@@ -28,10 +28,10 @@ struct Shape {
     std::size_t rows, columns;
 };
 
-Complex element(const Matrix& by_rows, std::size_t i, std::size_t j) {
-    const void* at = by_rows.at(j, i);
-    if (by_rows.type() == ElementType::complex128) return *static_cast<const Complex*>(at);
-    const auto single = *static_cast<const std::complex<float>*>(at);
+Complex at(const Matrix& by_rows, std::size_t i, std::size_t j) {
+    const void* element = by_rows.at(j, i);
+    if (by_rows.type() == ElementType::complex128) return *static_cast<const Complex*>(element);
+    const auto single = *static_cast<const std::complex<float>*>(element);
     return {single.real(), single.imag()};
 }
 
@@ -45,7 +45,7 @@ std::vector<Complex> defined_transform(const Fft2dProblem& p) {
     std::vector<Complex> rows(m * n), all(m * n);
     for (std::size_t i = 0; i < m; ++i)
         for (std::size_t q = 0; q < n; ++q)
-            for (std::size_t j = 0; j < n; ++j) rows[i * n + q] += element(p.input, i, j) * root(j * q, n);
+            for (std::size_t j = 0; j < n; ++j) rows[i * n + q] += at(p.input, i, j) * root(j * q, n);
     for (std::size_t r = 0; r < m; ++r)
         for (std::size_t q = 0; q < n; ++q)
             for (std::size_t i = 0; i < m; ++i) all[r * n + q] += scale * rows[i * n + q] * root(i * r, m);
@@ -70,7 +70,7 @@ void transform(const std::shared_ptr<Fft2dProblem>& problem, const FftPlanningCh
 double energy(const Matrix& by_rows) {
     double sum = 0;
     for (std::size_t i = 0; i < by_rows.columns(); ++i)
-        for (std::size_t j = 0; j < by_rows.rows(); ++j) sum += std::norm(element(by_rows, i, j));
+        for (std::size_t j = 0; j < by_rows.rows(); ++j) sum += std::norm(at(by_rows, i, j));
     return sum;
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("matrices of any shape and type are transformed as the definition says
                 double worst = 0;
                 for (std::size_t i = 0; i < m; ++i)
                     for (std::size_t j = 0; j < n; ++j)
-                        worst = std::max(worst, std::abs(element(problem->output, i, j) - expected[i * n + j]));
+                        worst = std::max(worst, std::abs(at(problem->output, i, j) - expected[i * n + j]));
                 CHECK(worst < (type == ElementType::complex64 ? 1e-4 : 1e-12));
             }
 }
@@ -106,7 +106,7 @@ TEST_CASE("a transform keeps the energy, and its inverse gives the matrix back")
     double worst = 0;
     for (std::size_t i = 0; i < 96; ++i)
         for (std::size_t j = 0; j < 250; ++j)
-            worst = std::max(worst, std::abs(element(back->output, i, j) - element(there->input, i, j)));
+            worst = std::max(worst, std::abs(at(back->output, i, j) - at(there->input, i, j)));
     CHECK(worst < 1e-13);
 }
 

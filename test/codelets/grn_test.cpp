@@ -8,17 +8,11 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/codelets/isas.hpp"
 
 using namespace apportion;
 
 namespace {
-
-std::vector<Isa> isas() {
-    std::vector<Isa> result{Isa::generic};
-    if (best_isa() != Isa::generic) result.push_back(Isa::v3);
-    if (best_isa() == Isa::v4) result.push_back(Isa::v4);
-    return result;
-}
 
 /// Independent normal values, some of them equal.
 Expression noise(std::size_t genes, std::size_t samples, unsigned seed) {

@@ -29,33 +29,20 @@ std::shared_ptr<MatmulProblem> problem_of(ElementType type, const Sizes& s) {
     return problem;
 }
 
-template <class T>
-double element(const Matrix& matrix, std::size_t i, std::size_t j) {
-    return *static_cast<const T*>(matrix.at(i, j));
-}
-
 /// The largest difference from three plain loops.
-template <class T>
 double distance_from_definition(const MatmulProblem& p) {
     double worst = 0;
     for (std::size_t j = 0; j < p.c.columns(); ++j)
         for (std::size_t i = 0; i < p.c.rows(); ++i) {
             double sum = 0;
-            for (std::size_t l = 0; l < p.b.rows(); ++l) sum += element<T>(p.a, i, l) * element<T>(p.b, l, j);
-            const double difference = std::abs(element<T>(p.c, i, j) - sum);
+            for (std::size_t l = 0; l < p.b.rows(); ++l) sum += element(p.a, i, l) * element(p.b, l, j);
+            const double difference = std::abs(element(p.c, i, j) - sum);
             worst = difference <= worst ? worst : difference;  // keeps not-a-number
         }
     return worst;
 }
 
-double distance_from_definition(const MatmulProblem& p) {
-    return p.c.type() == ElementType::float32 ? distance_from_definition<float>(p)
-                                              : distance_from_definition<double>(p);
-}
-
-double rounding(const MatmulProblem& p) {
-    return static_cast<double>(p.b.rows()) * (p.c.type() == ElementType::float32 ? 1.2e-7 : 2.3e-16);
-}
+double rounding(const MatmulProblem& p) { return static_cast<double>(p.b.rows()) * epsilon(p.c.type()); }
 
 /// Runs the workload as a load, `times` times.
 void run(Workload& workload, int times = 1) {

@@ -30,9 +30,8 @@ class File {
 
 const std::string kCoordinate = "%%MatrixMarket matrix coordinate real general\n";
 
-double element(const Matrix& by_rows, std::size_t i, std::size_t j) {
-    return *static_cast<const double*>(by_rows.at(j, i));
-}
+/// Row i, column j of what is stored by rows.
+double at(const Matrix& by_rows, std::size_t i, std::size_t j) { return element(by_rows, j, i); }
 
 SparseMatrix read_sparse(const std::string& text) {
     const File file(text);
@@ -74,23 +73,23 @@ TEST_CASE("symmetric files have their other half added") {
     CHECK(a.start == std::vector<std::int64_t>{0, 2, 3, 4, 6, 7});
     CHECK(a.values == std::vector<double>{7, -3, 8, 9, -3, 1, 2});
     const Matrix skew = read_dense("%%MatrixMarket matrix array real skew-symmetric\n2 2\n4\n");
-    CHECK(element(skew, 0, 0) == 0);
-    CHECK(element(skew, 1, 0) == 4);
-    CHECK(element(skew, 0, 1) == -4);
+    CHECK(at(skew, 0, 0) == 0);
+    CHECK(at(skew, 1, 0) == 4);
+    CHECK(at(skew, 0, 1) == -4);
     const Matrix symmetric = read_dense("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n");
-    CHECK(element(symmetric, 0, 1) == 2);
-    CHECK(element(symmetric, 1, 0) == 2);
-    CHECK(element(symmetric, 1, 1) == 3);
+    CHECK(at(symmetric, 0, 1) == 2);
+    CHECK(at(symmetric, 1, 0) == 2);
+    CHECK(at(symmetric, 1, 1) == 3);
 }
 
 TEST_CASE("full coordinate files and arrays become dense matrices by rows") {
     for (const std::string& text : {kCoordinate + "2 2 3\n1 1 1\n2 1 2\n1 2 3\n",
                                     std::string("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n0\n")}) {
         const Matrix a = read_dense(text);
-        CHECK(element(a, 0, 0) == 1);
-        CHECK(element(a, 0, 1) == 3);
-        CHECK(element(a, 1, 0) == 2);
-        CHECK(element(a, 1, 1) == 0);
+        CHECK(at(a, 0, 0) == 1);
+        CHECK(at(a, 0, 1) == 3);
+        CHECK(at(a, 1, 0) == 2);
+        CHECK(at(a, 1, 1) == 0);
     }
 }
 

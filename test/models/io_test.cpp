@@ -15,6 +15,7 @@
 
 #include "models/io/input_file.hpp"
 #include "models/io/new_file.hpp"
+#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
 #include "models/io/user_folders.hpp"
@@ -195,4 +196,23 @@ TEST_CASE("fields of a line stand between commas, tabs or blanks, and in quotes 
     CHECK(fields("", ' ') == Fields{""});
     CHECK_THROWS_WITH(fields("1,\"a", ','), "f:1: a quoted name has no closing quote; add '\"'");
     CHECK_THROWS_WITH(fields("\"a\"b,1", ','), "f:1: text follows a closing quote; separate fields by ','");
+}
+
+TEST_CASE("a number is all of a text, and fits its type") {
+    CHECK(parse_number<int>("-12") == -12);
+    CHECK(parse_number<double>("2.5e3") == 2500);
+    for (const char* text : {"", " 1", "1 ", "+1", "1x", "1.5", "99999999999"}) {
+        INFO(text);
+        CHECK_FALSE(parse_number<int>(text));
+    }
+    CHECK_FALSE(parse_number<unsigned>("-1"));
+    CHECK_FALSE(parse_number<double>("1e999"));
+}
+
+TEST_CASE("a list has a part more than separators, and parts may be empty") {
+    using Parts = std::vector<std::string_view>;
+    CHECK(split("a,bc", ',') == Parts{"a", "bc"});
+    CHECK(split("", ',') == Parts{""});
+    CHECK(split(",a,", ',') == Parts{"", "a", ""});
+    CHECK(split("1:2:3", ':') == Parts{"1", "2", "3"});
 }

@@ -109,7 +109,7 @@ TEST_CASE("processors that runs made no use of do not keep others from being pla
     REQUIRE(load.recorded.problem.empty());
     const std::vector<ProfilePoint>& one_size = load.recorded.processors.at(3).points;
     CHECK(one_size == std::vector<ProfilePoint>{{20, 2.001}});
-    for (const char* name : {"hpopta", "fpm", "fpm-akima", "cpm", "ilp", "min-min"}) {
+    for (const char* name : policies_that_need_a_profile()) {
         INFO(name);
         const auto policy = find_policy(name)->make();
         const FakeRun result = run(platform, *policy, load);

@@ -14,8 +14,6 @@ using namespace apportion::test;
 
 namespace {
 
-const char* const kUnlike[] = {"cpm", "fpm", "fpm-akima", "hpopta", "ilp", "min-min"};
-
 struct Outcome {
     FakeRun run;
     PolicyReport report;
@@ -59,7 +57,7 @@ TEST_CASE("the planned end is the real one without noise") {
     const FakePlatform platform = unlike_platform();
     LoadDescription load = platform.load(20'000);
     platform.record(load, {1, 10, 100, 1000, 3000, 10'000, 20'000});
-    for (const char* name : kUnlike) {
+    for (const char* name : policies_that_need_a_profile()) {
         INFO(name);
         const Outcome outcome = run_under(name, platform, load);
         REQUIRE(outcome.report.distributions.size() == 1);
@@ -76,7 +74,7 @@ TEST_CASE("a load that runs again is planned once, until something of it changes
     const FakePlatform platform = unlike_platform();
     LoadDescription load = platform.load(20'000);
     platform.record(load, {1, 10, 100, 1000, 3000, 10'000, 20'000});
-    for (const char* name : kUnlike) {
+    for (const char* name : policies_that_need_a_profile()) {
         INFO(name);
         const auto policy = find_policy(name)->make();
         const auto runs = [&] {
@@ -108,7 +106,7 @@ TEST_CASE("on smooth times the functional models and the assignment come close t
 
 TEST_CASE("a share above a device's memory runs as blocks that fit") {
     const FakePlatform platform = unlike_platform();
-    for (const char* name : kUnlike) {
+    for (const char* name : policies_that_need_a_profile()) {
         INFO(name);
         const Outcome outcome = run_under(name, platform, platform.load(20'000));
         std::map<int, int> blocks;
@@ -157,7 +155,9 @@ TEST_CASE("static policies plan again over those that are left when a processor 
     FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
     for (FakeWorker& worker : platform.workers) worker.memory_units = 500, worker.kind = 0;
     platform.workers[2].lost_at_s = 0.7;
-    for (const char* name : {"cpm", "fpm", "fpm-akima", "hpopta", "ilp", "min-min", "imbalance"}) {
+    std::vector<const char*> names = policies_that_need_a_profile();
+    names.push_back("imbalance");
+    for (const char* name : names) {
         INFO(name);
         const Outcome outcome = run_under(name, platform, platform.load(8000));
         CHECK(outcome.run.stalls == 0);
@@ -173,7 +173,7 @@ TEST_CASE("without a profile a static policy refuses the load with the sentence 
     const FakePlatform platform = plain_platform({100, 200});
     LoadDescription load = platform.load(1000);
     load.recorded = {{}, "file", "", "there is no recorded profile file; record it with `apportion profile`"};
-    for (const char* name : kUnlike) {
+    for (const char* name : policies_that_need_a_profile()) {
         INFO(name);
         const auto policy = find_policy(name)->make();
         CHECK_THROWS_WITH(run(platform, *policy, load), load.recorded.problem);

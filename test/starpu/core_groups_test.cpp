@@ -7,6 +7,7 @@
 #include <string>
 
 #include "policies/starpu/load_setup.hpp"
+#include "policies/starpu/own_schedulers.hpp"
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
@@ -32,10 +33,7 @@ Load create(Axpy& axpy, starpu_codelet& codelet) {
 }
 
 /// StarPU's do not group.
-bool ours(apportion_load* load) {
-    const std::string policy = apportion_load_policy(load);
-    return policy != "eager" && policy != "dmda" && policy != "lws";
-}
+bool ours(apportion_load* load) { return !apportion::find_starpu_scheduler(apportion_load_policy(load)); }
 
 nlohmann::json report_of(apportion_load* load) { return nlohmann::json::parse(apportion_load_report(load)); }
 

@@ -12,8 +12,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
-#include "test/starpu/opencl_work.hpp"
-#include "test/starpu/sabotaged_work.hpp"
+#include "test/starpu/sabotaged_device.hpp"
 
 using namespace apportion::test;
 using Json = nlohmann::json;
@@ -21,19 +20,6 @@ using Json = nlohmann::json;
 namespace {
 
 using apportion::Load;
-
-void on_device(void* buffers[], void* arg) {
-    on_opencl_device<double>(buffers, [&](const double* x, double* y, unsigned units) {
-        Work::compute(*static_cast<Work::Part*>(arg), x, y, units);
-    });
-}
-
-/// StarPU's worker of the device. Ends the program with 77 where there is none.
-int device() {
-    if (opencl_worker() < 0) std::exit(77);
-    Work::on_opencl = on_device;
-    return opencl_worker();
-}
 
 Load create(Work& work) {
     auto options = work.options();

@@ -16,8 +16,7 @@
 
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"
-#include "test/starpu/opencl_work.hpp"
-#include "test/starpu/sabotaged_work.hpp"
+#include "test/starpu/sabotaged_device.hpp"
 
 using namespace apportion::test;
 using Json = nlohmann::json;
@@ -28,19 +27,6 @@ struct Destroy {
     void operator()(apportion_load* load) const { apportion_load_destroy(load); }
 };
 using Load = std::unique_ptr<apportion_load, Destroy>;
-
-void on_device(void* buffers[], void* arg) {
-    on_opencl_device<double>(buffers, [&](const double* x, double* y, unsigned units) {
-        Work::compute(*static_cast<Work::Part*>(arg), x, y, units);
-    });
-}
-
-/// StarPU's worker of the device. Ends the program with 77 where there is none.
-int device() {
-    if (opencl_worker() < 0) std::exit(77);
-    Work::on_opencl = on_device;
-    return opencl_worker();
-}
 
 int core() { return starpu_worker_get_by_type(STARPU_CPU_WORKER, 0); }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
+#include "policies/starpu/own_schedulers.hpp"
 #include "test/catch.hpp"
 
 namespace {
@@ -109,8 +110,7 @@ bool under_our_policy() {
     options.warm_up = nullptr;
     Load load(options);
     load.run();
-    const std::string policy = load.policy();
-    return policy != "eager" && policy != "dmda" && policy != "lws";
+    return !apportion::find_starpu_scheduler(load.policy());
 }
 
 }  // namespace

@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <new>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
+#include "policies/starpu/own_schedulers.hpp"
 #if defined STARPU_USE_OPENCL && !defined STARPU_SIMGRID
 #include "test/starpu/opencl_work.hpp"
 #endif
@@ -238,8 +238,7 @@ struct StressLoad {
     bool check(int submission) {
         const int status = apportion_load_wait(load);
         const std::string sentence = status == 0 ? "" : apportion_error();
-        const std::string_view policy = apportion_load_policy(load);
-        const bool starpus = policy == "eager" || policy == "dmda" || policy == "dmdas" || policy == "lws";
+        const bool starpus = find_starpu_scheduler(apportion_load_policy(load)) != nullptr;
         if (status != 0) {
             // What cannot be computed by anybody else: under StarPU's schedulers nothing, and a group may be all.
             const bool may_fail =

@@ -2,19 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # clusters.sh APPORTION: what `apportion` says of platforms with nodes where the flavour that runs on them is not built.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/../checks.sh"
 export XDG_CACHE_HOME=$folder/cache
 mkdir -p "$folder/build/real/tools"
 cp "$1" "$folder/build/real/tools/apportion"
 ln -s "$(realpath "$(dirname "$1")/../policies")" "$folder/build/real/policies"
 apportion=$folder/build/real/tools/apportion
-failed=0
-fail() {
-    echo "FAILED: $*" >&2
-    failed=$((failed + 1))
-}
 refused() { # words of the one line that is said, then the arguments
     local words=$1 status=0 said
     shift
@@ -81,4 +74,3 @@ with_reports "'CPU 99' is no device of the platform"
 
 # smpirun, a shell script, divides paths at white space.
 XDG_CACHE_HOME="$folder/with space" refused 'smpirun bears no white space' platform plbhec-nodes "$object"
-[ $failed = 0 ]

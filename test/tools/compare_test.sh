@@ -3,19 +3,16 @@
 #
 # compare_test.sh APPORTION FAKE_APP: the commands `apportion compare` and `apportion platform` from outside, with an
 # application that only pretends. They look for applications beside themselves, so they run from a copied tree.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 tool=$1
 fake=$2
-. "$(dirname "$0")/checks.sh"
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/build/real/{tools,apps} "$tree/build/simgrid/apps" "$tree/cache" "$tree/temporary"
-cp "$tool" "$tree/build/real/tools/apportion"
-cp "$fake" "$tree/build/real/apps/fake"
-cp "$fake" "$tree/build/simgrid/apps/fake"
-cd "$tree"
-export XDG_CACHE_HOME=$tree/cache TMPDIR=$tree/temporary
-apportion=$tree/build/real/tools/apportion
+mkdir -p "$folder"/build/real/{tools,apps} "$folder/build/simgrid/apps"
+cp "$tool" "$folder/build/real/tools/apportion"
+cp "$fake" "$folder/build/real/apps/fake"
+cp "$fake" "$folder/build/simgrid/apps/fake"
+cd "$folder"
+export XDG_CACHE_HOME=$folder/cache
+apportion=$folder/build/real/tools/apportion
 compare() { "$apportion" compare --app fake --size 1024 "$@"; }
 
 cat >tiny.toml <<'END'
@@ -85,7 +82,7 @@ refuses "a malformed platform" 2 "bad.toml:8: rate is -1, but must be from 1e-06
 refuses "a missing platform" 2 "there is no platform no-such" compare --platform no-such
 refuses "a platform without the kernel" 2 "does not describe kernel \"fake\"" compare --policies plb-hec --platform plbhec-a
 refuses "an application that fails says why" 1 "fake under prio failed: fake: the simulated disk is full" compare --policies prio
-refuses "a picture in a folder that is not there" 2 "there is no folder" compare --plot "$tree/none/p.png"
+refuses "a picture in a folder that is not there" 2 "there is no folder" compare --plot "$folder/none/p.png"
 refuses "a picture of another kind" 2 "pictures are PNG, SVG or PDF files" compare --plot p.jpg
 refuses "a timeline of no policy" 2 "--timeline plbhec: it is none of the policies that are compared" compare --policies plb-hec --plot p.png --timeline plbhec
 refuses "a picture without gnuplot" 2 "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
@@ -117,7 +114,7 @@ shows "bundled platforms are listed" "plbhec-abcd" "$apportion" platform --list
 shows "a platform is described" " Tesla K20c cuda 1 A PCIe" "$apportion" platform plbhec-a
 shows "a platform as JSON" '"name":"Tesla K20c","kind":"cuda","count":1' "$apportion" platform plbhec-a --json
 shows "the environment of a platform" "export STARPU_NCUDA='9'" "$apportion" platform plbhec-abcd --env
-shows "machine files are generated where asked" "export STARPU_PERF_MODEL_DIR='$tree/here'" \
+shows "machine files are generated where asked" "export STARPU_PERF_MODEL_DIR='$folder/here'" \
     "$apportion" platform plbhec-a --generate here
 [ -f here/bus/plbhec-a.platform.v4.xml ] || fail "the machine file is where asked"
 shows "a program is run on a platform" "plbhec-a [x]" "$apportion" platform plbhec-a sh -c 'echo "$STARPU_HOSTNAME" "$1"' sh '[x]'
@@ -141,4 +138,3 @@ refuses "a folder that cannot be made" 2 "cannot be made" "$apportion" platform 
 refuses "a program that is not there" 2 "cannot be run" "$apportion" platform plbhec-a ./nothing
 refuses "an unknown option" 2 "--unknown" "$apportion" platform plbhec-a --unknown
 
-end_of_checks

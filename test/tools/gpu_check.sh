@@ -3,15 +3,8 @@
 #
 # gpu_check.sh GPU_CHECK GPU_HALF_HOUR: its table, its time limits and its verdicts, and the first half hour that is made
 # of it, on applications, a driver and a sanitizer that are stand-ins. FAKE_* variables say how those behave; an application's name in one says which.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 check=$1 half_hour=$2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-fail() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
 
 mkdir -p "$folder/build/apps" "$folder/build/tools" "$folder/bin" "$folder/driver" "$folder/toolkit/lib64" "$folder/toolkit/bin"
 cat >"$folder/build/apps/matmul" <<'END'
@@ -247,4 +240,3 @@ failed_with "^gpu-half-hour: say where" "no folder"
 FAKE_NO_GPU=1 half_hour "$folder/fourth"
 failed_with "^gpu-check: .*GPU" "a half hour without a GPU"
 [ "$(cat "$folder/out" "$folder/err" | wc -l)" = 1 ] && [ ! -e "$folder/fourth" ] || fail "a half hour without a GPU begins"
-[ $failures = 0 ]

@@ -3,21 +3,18 @@
 #
 # hostile_names.sh APPORTION FAKE_APP: names in files that are commands, escape sequences or no UTF-8 are shown escaped
 # and executed never; what is no regular file is refused at once; commands that make no sense end with status 2.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 tool=$1
 fake=$2
-. "$(dirname "$0")/checks.sh"
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/build/real/{tools,apps} "$tree/build/simgrid/apps" "$tree/work"
-cp "$tool" "$tree/build/real/tools/apportion"
-cp "$fake" "$tree/build/real/apps/fake"
-sed 's/CPU 0/\\`touch executed\\`\\u001b[31m/' "$fake" >"$tree/build/real/apps/hostile"
-chmod +x "$tree/build/real/apps/hostile"
-cp "$tree/build/real/apps/hostile" "$tree/build/simgrid/apps/hostile"
-cd "$tree/work"
-export XDG_CACHE_HOME=$tree/cache
-apportion=$tree/build/real/tools/apportion
+mkdir -p "$folder"/build/real/{tools,apps} "$folder/build/simgrid/apps" "$folder/work"
+cp "$tool" "$folder/build/real/tools/apportion"
+cp "$fake" "$folder/build/real/apps/fake"
+sed 's/CPU 0/\\`touch executed\\`\\u001b[31m/' "$fake" >"$folder/build/real/apps/hostile"
+chmod +x "$folder/build/real/apps/hostile"
+cp "$folder/build/real/apps/hostile" "$folder/build/simgrid/apps/hostile"
+cd "$folder/work"
+export XDG_CACHE_HOME=$folder/cache
+apportion=$folder/build/real/tools/apportion
 escape=$(printf '\033')
 # what is checked, the status, a text that must be in the output, then a command; no escape character may be in it
 said() {
@@ -85,8 +82,8 @@ done
 echo 'include = ["itself.toml"]' >itself.toml
 said "a platform that includes itself" 2 'itself.toml:1: the platform has no device' "$apportion" platform ./itself.toml
 
-said "no command" 2 'a command is missing; choose one of compare, explain, plan, platform, profile, report, trace' "$apportion"
-said "a misspelt command" 2 "there is no command 'plna' (did you mean plan?); choose one of compare, explain, plan, platform, profile, report, trace" "$apportion" plna
+said "no command" 2 'a command is missing; choose one of compare, explain, plan, platform, policies, profile, report, trace' "$apportion"
+said "a misspelt command" 2 "there is no command 'plna' (did you mean plan?); choose one of compare, explain, plan, platform, policies, profile, report, trace" "$apportion" plna
 said "a misspelt command with options" 2 "there is no command 'plna'" "$apportion" plna --units 3
 said "a misspelt option" 2 '--polices (did you mean --policies?); see apportion compare --help' "$apportion" compare --polices eager
 said "an unknown option" 2 '--nothing' "$apportion" plan --nothing
@@ -95,4 +92,3 @@ said "an unknown policy" 2 'there is no policy' "$apportion" compare --app fake 
 said "an unknown platform" 2 'there is no platform' "$apportion" platform nowhere
 said "an unknown planner" 2 'is no planner here' "$apportion" plan --profiles names.csv --units 2 --algorithm best
 said "an application that fails" 1 'the simulated disk is full' "$apportion" compare --app fake --size 8 --policies prio
-end_of_checks

@@ -3,17 +3,11 @@
 #
 # interrupted_compare.sh APPORTION: Ctrl-C, an end by the batch system and the end of the terminal stop `apportion
 # compare` while it records a profile for itself: the recording ends, its temporary folder goes.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/tmp" "$folder/data"
-export TMPDIR=$folder/tmp XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
+mkdir "$folder/data"
+export XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
 export STARPU_WORKERS_NOBIND=1
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 for signal in INT TERM HUP; do
     # Not in the background of this shell, which would ignore SIGINT for it.
     (exec env --default-signal "$apportion" compare --app matmul --size 512 --policies hpopta --repeat 1 >"$folder/out" 2>"$folder/err") &
@@ -46,4 +40,3 @@ until [ -n "$(find "$TMPDIR" -name profile.csv)" ]; do
 done
 kill -HUP $pid
 wait $pid || fail "a signal that is to be ignored ended it: $(cat "$folder/err")"
-echo passed

@@ -4,18 +4,12 @@
 # learning.sh APPORTION HELLO_BLOCKS SLOW_SHARES: what runs of an own program learn is kept for its next process: the advice that is
 # printed without a profile can be followed, damage and what cannot be written cost a sentence, processes may run at once,
 # and `apportion profile` lists, shows and forgets it.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1") hello=$(realpath "$2") slow_shares=$(realpath "$3")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 unset APPORTION_LEARN APPORTION_PROFILES
 export XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1
 learnt=$folder/data/apportion/profiles/learnt
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 # hello POLICY PYTHON-CONDITION: it runs, all is right, and the condition holds on its report; what it says is in the
 # file said
 hello() {
@@ -160,4 +154,3 @@ refused "./none cannot be run" -- ./none
 refused "runs of the load 'hello' report nothing that they learnt" -- env APPORTION_LEARN=0 "$hello"
 refused "name what to measure: -- PROGRAM" --repeat 2
 refused "a program is measured by its own runs" --app matmul -- "$hello"
-echo passed

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # manual.sh APPORTION: man pages and completion have what the parser has, and are well-formed.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1")
-. "$(dirname "$0")/checks.sh"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 "$apportion" generate --bash >completion || fail "no completion"
 bash -n completion || fail "the completion is no bash"
@@ -49,4 +46,3 @@ for command in "" $commands; do
     "$apportion" $command --help >/dev/null || fail "$command --help"
 done
 [[ $("$apportion" --version) =~ ^apportion\ [0-9.]+$ ]] || fail "--version"
-end_of_checks

@@ -3,14 +3,10 @@
 #
 # own_simulated.sh APPORTION BODIES: an own program of the simulated flavour, with a performance model of its own, is
 # compared on a simulated machine; its runs there are explained and traced.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1") bodies=$(realpath "$2")
-. "$(dirname "$0")/checks.sh"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-mkdir temporary
-export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache TMPDIR=$folder/temporary
+export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache
 unset APPORTION_LEARN APPORTION_PROFILES
 
 ln -s "$bodies" bodies
@@ -27,4 +23,3 @@ grep -q xbt_cfg printed && fail "platform: SimGrid tells of settings: $(cat prin
 grep -q '^policy plb-hec, 5 iterations' printed || fail "platform: $(cat printed)"
 shows "a simulated run is explained" "bodies: 8000 units under plb-hec took" "$apportion" explain runs.jsonl
 shows "... and traced" '"bodies under plb-hec, run 5"' "$apportion" trace runs.jsonl
-end_of_checks

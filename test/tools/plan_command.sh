@@ -3,13 +3,10 @@
 #
 # `apportion plan` from the command line: the keys of its JSON, what it prints, and one clear sentence for each mistake.
 #     plan_command.sh APPORTION
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1")
 examples=$(realpath "$(dirname "$0")/../../tools/examples")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-failed=0
 
 cat >profile.csv <<END
 processor,units,seconds
@@ -30,11 +27,8 @@ expect() {
     local status=$1 pattern=$2 output actual=0
     shift 2
     output=$("$apportion" plan "$@" 2>&1) || actual=$?
-    if [ "$actual" -ne "$status" ] || ! grep -qzP -- "$pattern" <<<"$output"; then
-        echo "apportion plan $*: status $actual instead of $status, or no '$pattern' in:"
-        echo "$output"
-        failed=1
-    fi
+    [ "$actual" = "$status" ] && grep -qzP -- "$pattern" <<<"$output" ||
+        fail "apportion plan $*: status $actual instead of $status, or no '$pattern' in: $output"
 }
 
 number='[-+.e0-9]+'
@@ -101,9 +95,9 @@ expect 2 '^apportion: \.: is not a regular file; a folder cannot be read here' -
 status=0
 "$apportion" plan --profiles profile.csv --units 30 >/dev/full 2>full.txt || status=$?
 [ "$status$(cat full.txt)" = "1apportion: standard output cannot be written: No space left on device" ] ||
-    { echo "a full disk: $status $(cat full.txt)"; failed=1; }
+    fail "a full disk: $status $(cat full.txt)"
 "$apportion" plan --profiles profile.csv --units 30 --plot models.svg >/dev/null && grep -q 'polynomial trend' models.svg ||
-    { echo "the picture of a plan has no polynomial trend"; failed=1; }
+    fail "the picture of a plan has no polynomial trend"
 mkfifo pipe.png
 expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
@@ -165,4 +159,3 @@ expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 expect 2 'give from:to:step' --profiles profile.csv --units 20 --curve
 expect 2 "'all' is not one planner" --profiles profile.csv --units 10:20:10 --curve --algorithm all
-exit $failed

@@ -4,17 +4,11 @@
 # profile_command.sh APPORTION EXPECTED_LENGTH KERNEL SLOW_KERNEL FFTW_KERNEL: the command
 # `apportion profile` as its users meet it: a bundled application, an own kernel, Ctrl-C and continuation, errors, and
 # a model that dmda believes.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1") expected_length=$(realpath "$2") kernel=$(realpath "$3") slow=$(realpath "$4") fftw=$(realpath "$5")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 export STARPU_PERF_MODEL_DIR=$folder/models STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
 mkdir models
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 points() { grep -vc -e '^#' -e '^processor,' "$1"; }
 # refused SENTENCE-PART ARGUMENT...: exit status not 0, one line with that part, no file
 refused() {
@@ -106,4 +100,3 @@ done
 "$apportion" profile --import-starpu by_units --units-from footprint --out imported.csv
 grep -q '^CPU 0,64,0.0025,' imported.csv || fail "the import has other times"
 refused "exists already" --import-starpu by_units --out imported.csv
-echo passed

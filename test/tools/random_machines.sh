@@ -3,23 +3,10 @@
 #
 # random_machines.sh RANDOM_MACHINES BUILD: tools/random_machines on two small machines: what it prints and saves, that it
 # runs again only what its files lack, compares and refuses.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/../checks.sh"
 tool=$1 build=$2
 cd "$folder"
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
 measure() { "$tool" --build "$build" --seeds 6..7 --sizes small --references references.csv "$@"; }
-refuses() { # the text that must be in the message, then arguments
-    local text=$1 status=0
-    shift
-    measure "$@" >out 2>err || status=$?
-    [ $status -ne 0 ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && [[ $(cat err) == *"$text"* ]] ||
-        fail "$*: exit status $status, $(cat out err)"
-}
 
 measure --policies plb-hec,hpopta --csv runs.csv >table || fail "two machines are measured"
 for line in plb-hec hpopta; do
@@ -80,10 +67,9 @@ for seed in ("6", "7"):
         assert learnt[seed, policy] <= 1.03 * first[seed, "plb-hec"], (seed, policy)
 END
 
-refuses "5..3: give A..B" --seeds 5..3
-refuses "choose from matmul, blackscholes, grn, fft2d" --apps nothing
-refuses "choose from small, medium, large" --sizes 4096
-refuses "give at most 6" --repeat 7
-refuses "there is no such file" --against nothing.csv
-refuses "table:1: has other columns" --csv table
-echo passed
+refuses "seeds that fall" 2 "5..3: give A..B" measure --seeds 5..3
+refuses "an unknown application" 2 "choose from matmul, blackscholes, grn, fft2d" measure --apps nothing
+refuses "a size by its number" 2 "choose from small, medium, large" measure --sizes 4096
+refuses "too many submissions" 2 "give at most 6" measure --repeat 7
+refuses "a file that is missing" 2 "there is no such file" measure --against nothing.csv
+refuses "another kind of file" 1 "table:1: has other columns" measure --csv table

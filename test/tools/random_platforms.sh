@@ -4,16 +4,9 @@
 # random_platforms.sh APPORTION: machines drawn by chance in virtual time. Every application runs on one of each
 # class, and `apportion compare` compares matmul there, with noise as without, under policies that plan from a profile.
 # At last a node of 256 cores and nine cards.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 export XDG_CACHE_HOME=$folder XDG_DATA_HOME=$folder/data STARPU_SILENT=1
-failures=0
-fail() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
 
 declare -A size=([blackscholes]=100000 [fft2d]=1024 [grn]=20000 [jacobi]=2048 [jacobi_batch]=128 [matmul]=8192 [mpdata]=240,120,128)
 declare -A few=([jacobi]="--iterations 4" [mpdata]="--steps 3")
@@ -62,4 +55,3 @@ for policy in plb-hec gss; do
 done
 [ ${#done[@]} = 5 ] || fail "only these classes are drawn: ${!done[*]}"
 [ $noisy -gt 0 ] || fail "no machine with noise was compared"
-[ $failures = 0 ]

@@ -2,23 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # recovery_cost.sh RECOVERY_COST BUILD: tools/recovery_cost on one small machine: what it runs, saves, compares and refuses.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/../checks.sh"
 tool=$1 build=$2
 cd "$folder"
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
 measure() { "$tool" --build "$build" --sizes 2048 --policies plb-hec,hpopta --repeat 2 "$@"; }
-refuses() { # the text that must be in the message, then arguments
-    local text=$1 status=0
-    shift
-    measure "$@" >out 2>err || status=$?
-    [ $status -ne 0 ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && [[ $(cat err) == *"$text"* ]] ||
-        fail "$*: exit status $status, $(cat out err)"
-}
 
 measure --seeds 6 --csv first.csv >table || fail "a machine is measured"
 [ "$(head -1 first.csv | tr -d '\r')" = machine,description,noise,size,build,policy,recovery,run,seconds,bound_seconds ] ||
@@ -34,14 +21,13 @@ measure --seeds 6 --against first.csv >table || fail "a machine is measured agai
 measure --seeds 6 --csv both.csv --against "$build" >/dev/null || fail "two builds are compared"
 [ "$(grep -c ',other,' both.csv)" = 8 ] || fail "the other build has not 8 makespans: $(cat both.csv)"
 
-refuses "give --seeds A..B or --platforms"
-refuses "5..3: give A..B" --seeds 5..3
-refuses "-1: give A..B" --seeds=-1
-refuses "there is no such application" --seeds 1 --app nothing
-refuses "--against nothing.csv: " --seeds 1 --against nothing.csv
-refuses "no file that --csv wrote" --seeds 1 --against table
-refuses "No such file or directory" --seeds 1 --csv none/a.csv
+refuses "no machine" 2 "give --seeds A..B or --platforms" measure
+refuses "seeds that fall" 2 "5..3: give A..B" measure --seeds 5..3
+refuses "a negative seed" 2 "-1: give A..B" measure --seeds=-1
+refuses "an unknown application" 2 "there is no such application" measure --seeds 1 --app nothing
+refuses "a file that is missing" 2 "--against nothing.csv: " measure --seeds 1 --against nothing.csv
+refuses "another kind of file" 2 "no file that --csv wrote" measure --seeds 1 --against table
+refuses "a folder that is missing" 1 "No such file or directory" measure --seeds 1 --csv none/a.csv
 status=0
 measure --platforms nothing.toml >/dev/null 2>err || status=$?
 [ $status = 1 ] && grep -q 'there is no platform nothing.toml' err || fail "a machine that is missing: $(cat err)"
-echo passed

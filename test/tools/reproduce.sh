@@ -3,27 +3,14 @@
 #
 # reproduce.sh REPRODUCE SOURCE BUILD: the papers' pages are what the CSV files make, some simulated and planned figures
 # come out again as they are kept, and what tools/reproduce refuses. BUILD has the folders real and simgrid; without: pages only.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 tool=$1 source=$2 build=${3:-}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-refuses() { # the text that must be in the message, then arguments
-    local text=$1 status=0
-    shift
-    "$tool" "$@" >"$folder/out" 2>"$folder/err" || status=$?
-    [ $status -ne 0 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" = 1 ] && [[ $(cat "$folder/err") == *"$text"* ]] ||
-        fail "$*: exit status $status, $(cat "$folder/out" "$folder/err")"
-}
 
 "$tool" --check || fail "pages differ from results/"
-refuses 'name a paper, or all'
-refuses 'magic is no paper; use hpopta, plb-hec,' magic
-refuses '--only nothing: there is no such table' ilp --only nothing
-refuses 'build it with tools/build' ilp --build "$folder"
+refuses "no paper" 2 "name a paper, or all" "$tool"
+refuses "an unknown paper" 2 "magic is no paper; use hpopta, plb-hec," "$tool" magic
+refuses "an unknown table" 2 "--only nothing: there is no such table" "$tool" ilp --only nothing
+refuses "a folder without programs" 1 "build it with tools/build" "$tool" ilp --build "$folder"
 
 # A changed figure is seen on the page and by finding it again.
 mkdir "$folder/copy"

@@ -3,11 +3,8 @@
 #
 # setup_bad_input.sh TOOLS: what set-up and installation cannot work with is said in one sentence, with a status other than 0,
 # before anything is written. Programs and StarPU are stand-ins.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 tools=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failed=0
 mkdir "$folder/tools" "$folder/bin" "$folder/home"
 cp "$tools"/{setup,build,install,starpu-flavour,starpu-recipe,chart-js} "$folder/tools/"
 printf '#!/bin/sh\n' >"$folder/none"
@@ -20,10 +17,8 @@ refused() {
     local pattern=$1 status=0 output
     shift
     output=$(env HOME="$folder/home" PATH="$folder/bin:$PATH" "$@" 2>&1) || status=$?
-    if [ $status = 0 ] || ! grep -qE "$pattern" <<<"$output" || [ "$(wc -l <<<"$output")" != 1 ]; then
-        echo "FAILED: $*: expected one sentence with '$pattern', got status $status and: $output"
-        failed=1
-    fi
+    [ $status != 0 ] && grep -qE "$pattern" <<<"$output" && [ "$(wc -l <<<"$output")" = 1 ] ||
+        fail "$*: expected one sentence with '$pattern', got status $status and: $output"
 }
 
 # An own StarPU of the wrong kind, without headers, and none at all.
@@ -42,7 +37,7 @@ refused "starpu_config.h is missing" APPORTION_STARPU_REAL="$folder/own none" "$
 refused "holds no lib/pkgconfig/starpu-1.4.pc" APPORTION_STARPU_REAL="$folder/home" "$flavour" real
 for own in real simgrid; do
     [ "$(env "APPORTION_STARPU_${own^^}=$folder/own $own" "$flavour" $own)" = "$folder/own $own/lib/pkgconfig" ] ||
-        { echo "FAILED: a StarPU in a folder with a space is not found"; failed=1; }
+        fail "a StarPU in a folder with a space is not found"
 done
 refused "cannot be built in a folder with a space" APPORTION_CACHE="$folder/a cache" "$flavour" simgrid
 refused "/proc/none cannot be written" APPORTION_CACHE=/proc/none "$flavour" simgrid
@@ -52,7 +47,7 @@ refused "/none is not Chart.js 3 or 4" APPORTION_CHART_JS=/none "$folder/tools/c
 echo '/*! Chart.js v2.9.4 */' >"$folder/old.js"
 refused "old.js is not Chart.js 3 or 4" APPORTION_CHART_JS="$folder/old.js" "$folder/tools/chart-js"
 echo '/*! Chart.js v4.4.9 */' >"$folder/own.js"
-[ "$(APPORTION_CHART_JS=$folder/own.js "$folder/tools/chart-js")" = "$folder/own.js" ] || { echo "FAILED: an own Chart.js is not taken"; failed=1; }
+[ "$(APPORTION_CHART_JS=$folder/own.js "$folder/tools/chart-js")" = "$folder/own.js" ] || fail "an own Chart.js is not taken"
 
 # Packages are missing, and there is no way to become root; meson is too old.
 program apt-get 'echo called >&2'
@@ -73,4 +68,3 @@ refused "/proc/none cannot be made" "$folder/tools/install" /proc/none
 refused "choose a prefix without spaces" "$folder/tools/install" "$folder/a prefix"
 refused "below cannot be made" "$folder/tools/install" "$folder/none/below"
 refused "at most the folder" "$folder/tools/install" a b
-exit $failed

@@ -3,10 +3,8 @@
 #
 # setup_in_german.sh SETUP: tools/setup understands an apt that speaks another language, here one that only pretends:
 # it takes a packaged StarPU, and installs what is missing without new package lists.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 setup=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/tools" "$folder/bin"
 cp "$setup" "$folder/tools/setup"
 echo missing-package >"$folder/tools/debian-packages"
@@ -24,12 +22,6 @@ printf '#!/bin/sh\nexec "$@"\n' >"$folder/bin/sudo"
 chmod +x "$folder"/bin/* "$folder"/tools/{starpu-flavour,chart-js}
 touch "$folder/said"
 env -u LC_ALL -u APPORTION_STARPU_REAL LANG=de_DE.UTF-8 PATH="$folder/bin:$PATH" "$folder/tools/setup"
-grep -q 'install .* libstarpu-dev$' "$folder/said" || {
-    echo "FAILED: the packaged StarPU was not taken; apt-get was called with:"
-    cat "$folder/said"
-    exit 1
-}
-if grep -q update "$folder/said"; then
-    echo "FAILED: the candidate of a package was not understood"
-    exit 1
-fi
+grep -q 'install .* libstarpu-dev$' "$folder/said" ||
+    fail "the packaged StarPU was not taken; apt-get was called with: $(cat "$folder/said")"
+! grep -q update "$folder/said" || fail "the candidate of a package was not understood"

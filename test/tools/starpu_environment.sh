@@ -3,21 +3,16 @@
 #
 # starpu_environment.sh MATMUL: environments in which StarPU would abort with a trace are refused with one sentence and
 # status 2.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 matmul=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failed=0
 unset XDG_CACHE_HOME STARPU_HOME STARPU_PERF_MODEL_DIR
 # sentence-part, then VAR=value...
 refused() {
     local words=$1 output status=0
     shift
     output=$(env STARPU_SILENT=1 STARPU_NCUDA=0 STARPU_NOPENCL=0 HOME="$folder" "$@" "$matmul" --size 8 2>&1) || status=$?
-    if [ $status != 2 ] || [[ $output != *"$words"* ]] || [ "$(wc -l <<<"$output")" != 1 ]; then
-        echo "with $*: expected status 2 and one sentence with '$words', got status $status and: $output"
-        failed=1
-    fi
+    [ $status = 2 ] && [[ $output == *"$words"* ]] && [ "$(wc -l <<<"$output")" = 1 ] ||
+        fail "with $*: expected status 2 and one sentence with '$words', got status $status and: $output"
 }
 for value in abc -5 1.5 99999999999 ' 2 '; do
     refused "Environment variable STARPU_NCPU: \"$value\" is not usable, it must be a whole number" STARPU_NCPU="$value"
@@ -37,6 +32,5 @@ if [ "$(id -u)" != 0 ]; then
 fi
 # Without HOME nothing of the user's lies where anybody could have planted it.
 env -u HOME STARPU_SILENT=1 STARPU_NCPU=1 STARPU_NCUDA=0 STARPU_NOPENCL=0 TMPDIR="$folder" "$matmul" --size 8 >/dev/null ||
-    { echo "without HOME: status $?"; failed=1; }
-[ ! -e "$folder/.starpu" ] || { echo "without HOME: StarPU uses TMPDIR"; failed=1; }
-exit $failed
+    fail "without HOME: status $?"
+[ ! -e "$folder/.starpu" ] || fail "without HOME: StarPU uses TMPDIR"

@@ -3,14 +3,7 @@
 #
 # starpu_recipe.sh TOOLS: StarPU is built once for each recipe, and again when the recipe changes. The source package is a
 # stand-in that notes how it was configured. Both flavours have room for machines with more than four GPUs.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-fail() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/../checks.sh"
 mkdir -p "$folder/tools" "$folder/cache/source" "$folder/starpu/src/drivers/cuda" "$folder/starpu/src/datawizard" "$folder/cuda/bin" "$folder/none"
 cp "$1/starpu-flavour" "$1/starpu-recipe" "$folder/tools/"
 printf '#include <drivers/cuda/driver_cuda.h>\nif (props[devid].computeMode == cudaComputeModeExclusive) {}\n' \
@@ -56,4 +49,3 @@ second=$(flavour)
     fail "a changed recipe is not built: $second"
 grep -q -- "--enable-maxcudadev=17" "$folder/configured" || fail "the changed recipe is not the one that is built"
 [ -f "$first/starpu-1.4.pc" ] || fail "the former StarPU, which build folders still use, is gone"
-[ $failures = 0 ]

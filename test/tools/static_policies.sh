@@ -3,18 +3,12 @@
 #
 # static_policies.sh APPORTION MATMUL HELLO_BLOCKS: policies that plan from a profile, as their users meet them on a real
 # machine: without a profile, with a quick one, with one of something else, and in a comparison.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1") matmul=$(realpath "$2") hello=$(realpath "$3")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 export APPORTION_LEARN=0 XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1
 host=${STARPU_HOSTNAME:-$(uname -n | cut -d. -f1)}
 profiles=$folder/data/apportion/profiles/$host
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 # refused POLICY SENTENCE-PART... -- COMMAND...: it fails with one line that has all the parts
 refused() {
     local policy=$1 said status=0 parts=()
@@ -80,7 +74,7 @@ refused hpopta "$file:2: units are 'x'" -- "$hello"
 profile "CPU 0,$n,3"
 runs cpm '"CPU 1 has the recorded times of CPU 0" in r["note"] and shares[0] == shares[1]' "$hello"
 profile "CPU 0,$((n / 2)),3" "CPU 0,$n,6" "CPU 1,$((n / 2)),1" "CPU 1,$n,2"
-for policy in cpm fpm fpm-akima hpopta ilp min-min; do runs $policy 'shares == [262144, 786432]' "$hello"; done
+for policy in $(policies_that_need_a_profile); do runs $policy 'shares == [262144, 786432]' "$hello"; done
 mv "$file" own.csv
 
 # A file of one's own choice.
@@ -93,4 +87,3 @@ said=$("$apportion" compare --app matmul --size 96 --policies hpopta,min-min --r
 grep -q 'apportion compare: no usable profile is recorded' err || fail "compare does not say that it made a profile: $(cat err)"
 python3 -c 'import json, sys; assert [r["policy"] for r in json.load(sys.stdin)["runs"]] == ["hpopta", "min-min"]' <<<"$said"
 [ ! -e "$profiles/matmul-96.csv" ] || fail "the comparison left its profile"
-echo passed

@@ -3,16 +3,10 @@
 #
 # static_simulated.sh APPORTION MATMUL: policies that plan from a profile on a simulated platform, whose profile is its
 # true times. Virtual time: the same at every run.
-set -euo pipefail
+. "$(dirname "$0")/../checks.sh"
 apportion=$1 matmul=$2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 export XDG_DATA_HOME=$folder/data STARPU_SILENT=1
 file=$folder/data/apportion/profiles/plbhec-ab/matmul-16384.csv
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 run() { STARPU_SCHED=$1 "$apportion" platform plbhec-ab "$matmul" --size 16384 --json; }
 
 status=0
@@ -22,7 +16,7 @@ said=$(run hpopta 2>&1) || status=$?
     fail "hpopta says $said"
 said=$("$apportion" profile --app matmul --size 16384 --platform plbhec-ab)
 [[ $said == "$file: "*" points of 13 processors" ]] || fail "profile says $said"
-for policy in cpm fpm fpm-akima hpopta ilp min-min; do
+for policy in $(policies_that_need_a_profile); do
     run $policy | python3 -c '
 import json, sys
 policy, file = sys.argv[1:]
@@ -57,4 +51,3 @@ seconds = {r["policy"]: r["makespan_seconds"]["median"] for r in json.load(sys.s
 print(seconds)
 assert seconds["hpopta"] <= seconds["plb-hec"] and seconds["ilp"] <= seconds["plb-hec"]' || fail "with a profile it takes longer than without"
 grep -q 'no usable profile is recorded' "$folder/err" || fail "compare does not say that it made a profile"
-echo passed

@@ -4,17 +4,10 @@
 # unpinned.sh LIBRARY PROGRAM...: where memory cannot be pinned (LIBRARY, preloaded, plays that), applications say so in
 # one sentence and compute the right result. Nothing is said where there is no GPU. (Debian 13's StarPU warns of a folder
 # that its package lacks.)
-set -uo pipefail
+. "$(dirname "$0")/../checks.sh"
 library=$1
 shift
 export STARPU_SILENT=1 STARPU_NCPU=2 STARPU_WORKERS_NOBIND=1 STARPU_SCHED=plb-hec
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-fail() {
-    echo "FAILED: $*" >&2
-    failures=1
-}
 without_starpu() { sed -i '/^\[starpu\]/d' "$folder/err"; }
 for program in "$@"; do
     LD_PRELOAD=$library "$program" --size 64 --json >"$folder/out" 2>"$folder/err" || fail "$program: $(cat "$folder/err")"
@@ -25,4 +18,3 @@ for program in "$@"; do
     without_starpu
     [ ! -s "$folder/err" ] || fail "$program says for nothing: $(cat "$folder/err")"
 done
-exit $failures

@@ -61,7 +61,7 @@ void keep_policies_for_nodes(CompareOptions& options) {
                 fmt::format("--policies: {} is no policy of Apportion, and cannot grant units to nodes; "
                             "inside of them, STARPU_SCHED chooses it",
                             policy));
-        return !options.policies_given && (!entry || (entry->reads_profile && !profiles));
+        return !options.policies_given && (!entry || (entry->reads_profile() && !profiles));
     });
 }
 

@@ -2,8 +2,6 @@
 #include "tools/apportion/comparison.hpp"
 
 #include <fmt/format.h>
-#include <starpu.h>
-#include <starpu_scheduler.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "codelets/simulated/lower_bound.hpp"
 #include "models/io/nearest_name.hpp"
 #include "policies/policy.hpp"
+#include "policies/starpu/own_schedulers.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison_rounds.hpp"
 #include "tools/apportion/machine_load.hpp"
@@ -23,13 +22,6 @@
 namespace apportion {
 
 namespace {
-
-std::vector<std::string> starpu_schedulers() {
-    std::vector<std::string> names;
-    for (starpu_sched_policy** s = starpu_sched_get_predefined_policies(); *s; ++s)
-        if ((*s)->policy_name) names.emplace_back((*s)->policy_name);
-    return names;
-}
 
 std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -187,7 +179,7 @@ void check_policy(const std::string& policy) {
     if (find_policy(policy)) return;
     std::vector<std::string> names;
     for (const PolicyEntry& entry : registered_policies()) names.emplace_back(entry.name);
-    std::ranges::copy(starpu_schedulers(), std::back_inserter(names));
+    for (const starpu_sched_policy* scheduler : starpu_schedulers()) names.emplace_back(scheduler->policy_name);
     if (std::ranges::find(names, policy) != names.end()) return;
     std::string shown;
     for (const std::string& name : names)
@@ -200,9 +192,8 @@ std::vector<std::string> default_policies() {
     std::vector<std::string> names;
     for (const PolicyEntry& entry : registered_policies())
         if (!entry.identical_processors) names.emplace_back(entry.name);
-    const std::vector<std::string> known = starpu_schedulers();
-    for (const char* starpu : {"eager", "dmda", "dmdas", "lws"})
-        if (std::ranges::find(known, starpu) != known.end()) names.emplace_back(starpu);
+    for (const char* scheduler : compared_schedulers())
+        if (find_starpu_scheduler(scheduler)) names.emplace_back(scheduler);
     return names;
 }
 

@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `auto` and `imbalance` do without, and are better with one.
-bool plans_from_profile(const std::string& policy) {
+bool reads_profile(const std::string& policy) {
     const PolicyEntry* entry = find_policy(policy);
-    return entry && entry->reads_profile;
+    return entry && entry->reads_profile();
 }
 bool needs_profile(const std::string& policy) {
-    return plans_from_profile(policy) && policy != "auto" && policy != "imbalance";
+    const PolicyEntry* entry = find_policy(policy);
+    return entry && entry->profile == ProfileUse::required;
 }
 
 std::string problem_of(const RunReport& report, const ProgramRunner& runner) {
@@ -68,7 +68,7 @@ std::string record_application(const ProgramRunner& runner, const std::string& p
 ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& platform,
                                      std::vector<std::string> policies, bool chosen_by_user, RunProgress& progress)
     : policies_(std::move(policies)) {
-    if (std::ranges::none_of(policies_, plans_from_profile)) return;
+    if (std::ranges::none_of(policies_, reads_profile)) return;
     progress.begin("which profile is there");
     std::string problem;
     if (runner.platform() && !runner.platform()->nodes.empty()) {

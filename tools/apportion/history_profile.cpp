@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
 
+#include "models/samples.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -22,17 +22,10 @@ constexpr std::uint64_t kTrustedSamples = 10;                ///< default of STA
 constexpr double kConfidence = 0.95;
 constexpr double kLargestExact = 9007199254740992;  ///< 2^53: whole numbers are exact up to here
 
-/// Half width of the confidence interval of a mean, per standard deviation of the sample.
+/// Half width of the confidence interval of a mean, per standard deviation of the population.
 double interval_per_deviation(std::uint64_t samples) {
     const auto n = static_cast<double>(samples);
-    const boost::math::students_t distribution(n - 1);
-    return boost::math::quantile(boost::math::complement(distribution, (1 - kConfidence) / 2)) / std::sqrt(n);
-}
-
-/// Standard deviation of the sample, per standard deviation of the population.
-double sample_per_population(std::uint64_t samples) {
-    const auto n = static_cast<double>(samples);
-    return std::sqrt(n / (n - 1));
+    return confidence_half_width(std::sqrt(n / (n - 1)), samples, kConfidence);
 }
 
 std::string name_of(const std::vector<HistoryDevice>& devices) {
@@ -99,9 +92,7 @@ std::map<std::int64_t, HistoryEntry> by_units(const std::vector<HistoryEntry>& e
 
 ProfilePoint point_of(std::int64_t units, const HistoryEntry& entry) {
     ProfilePoint point{units, entry.mean_us * 1e-6, 0, static_cast<std::int64_t>(entry.samples)};
-    if (entry.samples > 1)
-        point.ci_s =
-            entry.deviation_us * 1e-6 * sample_per_population(entry.samples) * interval_per_deviation(entry.samples);
+    if (entry.samples > 1) point.ci_s = entry.deviation_us * 1e-6 * interval_per_deviation(entry.samples);
     return point;
 }
 
@@ -112,7 +103,7 @@ struct PooledTimes {
     void add(const ProfilePoint& point) {
         const auto n = static_cast<std::uint64_t>(std::max<std::int64_t>(point.repetitions, 1));
         double deviation_us = 0;
-        if (n > 1) deviation_us = point.ci_s * 1e6 / interval_per_deviation(n) / sample_per_population(n);
+        if (n > 1) deviation_us = point.ci_s * 1e6 / interval_per_deviation(n);
         const double mean_us = point.seconds * 1e6;
         count += static_cast<double>(n);
         sum_us += static_cast<double>(n) * mean_us;

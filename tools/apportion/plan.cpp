@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include <tuple>
 
 #include "codelets/io/gnuplot.hpp"
+#include "models/io/numbers.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
@@ -45,13 +45,6 @@ struct PlanOptions {
     std::vector<std::string> policies;
 };
 
-std::optional<Units> whole_number(std::string_view text) {
-    Units number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size()) return {};
-    return number;
-}
-
 /// "proc=units,proc=units": one number per processor, `otherwise` where none is given. Names may contain ',' and '='.
 std::vector<Units> parse_units(const char* option, std::string_view text, const std::vector<std::string>& processors,
                                Units otherwise) {
@@ -70,7 +63,7 @@ std::vector<Units> parse_units(const char* option, std::string_view text, const 
         given[found] = true;
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
-        result[found] = whole_number(number).value_or(-1);
+        result[found] = parse_number<Units>(number).value_or(-1);
         if (result[found] < 0)
             throw UserError(
                 fmt::format("{}: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
@@ -361,7 +354,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             return;
         }
         if (units->empty()) throw CLI::RequiredError("--units or --shares");
-        const std::optional<Units> number = whole_number(options->numbers);
+        const std::optional<Units> number = parse_number<Units>(options->numbers);
         if (!number)
             throw CLI::ValidationError("--units",
                                        fmt::format("'{}' is not usable; give a whole number", options->numbers));

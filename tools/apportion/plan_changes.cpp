@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "models/io/nearest_name.hpp"
+#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 
@@ -28,13 +28,9 @@ ProcessorProfile& processor_in(Profile& profile, const std::string& name, const 
 /// Names may contain '='.
 void scale(Profile& profile, const std::string& text) {
     const std::size_t equals = text.rfind('=');
-    double factor = 0;
-    if (equals != std::string::npos) {
-        const char* const end = text.data() + text.size();
-        const auto [after, error] = std::from_chars(text.data() + equals + 1, end, factor);
-        if (error != std::errc{} || after != end || !std::isfinite(factor)) factor = 0;
-    }
-    if (!(factor > 0))
+    const double factor =
+        equals == std::string::npos ? 0 : parse_number<double>(std::string_view(text).substr(equals + 1)).value_or(0);
+    if (!(factor > 0 && std::isfinite(factor)))
         throw UserError(fmt::format("--scale: {} is not PROCESSOR=F with a number F above 0, such as 'CPU 0=1.5'",
                                     in_quotes(text)));
     for (ProfilePoint& point : processor_in(profile, text.substr(0, equals), "--scale").points) {

@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <string_view>
 
+#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 
@@ -22,17 +22,12 @@ constexpr const char* kGiven = "given";
 
 std::vector<Units> parse_shares(const std::string& text, const std::vector<std::string>& processors) {
     std::vector<Units> shares;
-    std::string_view rest = text;
-    for (bool more = true; more;) {
-        const std::string_view word = rest.substr(0, rest.find(','));
-        Units units = -1;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), units);
-        if (error != std::errc{} || end != word.data() + word.size() || units < 0 || units > kMostUnits)
+    for (const std::string_view word : split(text, ',')) {
+        const auto units = parse_number<Units>(word);
+        if (!units || *units < 0 || *units > kMostUnits)
             throw UserError(fmt::format("--shares: {} is no share; give whole numbers from 0 to 2^50",
                                         in_quotes(std::string(word))));
-        shares.push_back(units);
-        more = word.size() < rest.size();
-        rest.remove_prefix(word.size() + (more ? 1 : 0));
+        shares.push_back(*units);
     }
     if (shares.size() != processors.size())
         throw UserError(fmt::format("--shares: has {} numbers, but there are {} processors: {}", shares.size(),

@@ -9,17 +9,11 @@
 
 #include "models/io/shown.hpp"
 #include "policies/planners/matrix_squares.hpp"
+#include "tools/apportion/seconds_text.hpp"
 
 namespace apportion {
 
 namespace {
-
-std::string readable(double seconds) {
-    if (seconds == 0) return "0 s";
-    if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-    if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
-    return fmt::format("{:.6g} s", seconds);
-}
 
 constexpr const char* kInterpolated =
     "~ uses sizes between or beyond the measured ones: their times are interpolated\n";
@@ -137,7 +131,7 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
     const std::string verdict = quality(subject, plan);
     out += fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
                        subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
-                       verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, readable(plan.solve_s));
+                       verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s));
     if (!is_measured(subject, plan)) out += kInterpolated;
     out += binding_sentence(subject, plan);
     return subject.matrix_side > 0 ? out + rectangle_table(subject, plan, width) : out;
@@ -174,7 +168,7 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
         out +=
             fmt::format("{:<16}  {:>12}  {:>12}  {:>10}  {:<7}  {}\n", plan.algorithm,
                         fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
-                        above_best(plan.makespan_s, best_s), readable(plan.solve_s),
+                        above_best(plan.makespan_s, best_s), seconds_text(plan.solve_s),
                         is_optimal(subject, plan) ? "yes" : "", with_shares ? shares.substr(0, shares.size() - 1) : "");
     }
     if (with_shares) {

@@ -198,8 +198,7 @@ int record_square(const ProfileOptions& options) {
     const std::vector<Units> sizes = parse_sizes(options.sizes);
     const Profile profile = square_profile(options.app, options.platform, sizes);
     save_profile(options.out, profile);
-    fmt::print("{}: {} points of {} processors\n", shown(options.out), sizes.size() * profile.processors.size(),
-               profile.processors.size());
+    fmt::print("{}: {} points of {} processors\n", shown(options.out), points_in(profile), profile.processors.size());
     return 0;
 }
 
@@ -212,9 +211,8 @@ int record_platform(const ProfileOptions& options) {
         options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes), options.measure.samples);
     const std::string out = options.out.empty() ? default_file(profile.load, profile.machine) : options.out;
     save_profile(out, profile.profile);
-    std::size_t points = 0;
-    for (const ProcessorProfile& processor : profile.profile.processors) points += processor.points.size();
-    fmt::print("{}: {} points of {} processors\n", shown(out), points, profile.profile.processors.size());
+    fmt::print("{}: {} points of {} processors\n", shown(out), points_in(profile.profile),
+               profile.profile.processors.size());
     return 0;
 }
 
@@ -246,9 +244,7 @@ int learn(const ProfileOptions& options) {
         }
         const std::string out = options.out.empty() ? default_file(profile.load, runner.machine()) : options.out;
         save_profile(out, profile.profile);
-        std::size_t points = 0;
-        for (const ProcessorProfile& processor : profile.profile.processors) points += processor.points.size();
-        fmt::print("{}: {} points of {} processors, learnt from {} runs\n", shown(out), points,
+        fmt::print("{}: {} points of {} processors, learnt from {} runs\n", shown(out), points_in(profile.profile),
                    profile.profile.processors.size(), 3 * options.repetitions);
         for (const auto& [key, value] : profile.profile.notes)
             if (key == "note") std::cerr << fmt::format("apportion profile: {}\n", shown(value));

@@ -67,12 +67,6 @@ std::uint32_t hash_of_bytes(std::uint64_t bytes) {
     return starpu_hash_crc32c_be_n(&size, sizeof size, 0);
 }
 
-std::size_t points_in(const Profile& profile) {
-    std::size_t points = 0;
-    for (const ProcessorProfile& processor : profile.processors) points += processor.points.size();
-    return points;
-}
-
 }  // namespace
 
 void import_history(const std::string& symbol, const std::string& units_from, const std::string& out) {

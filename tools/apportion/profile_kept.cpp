@@ -45,11 +45,6 @@ struct KeptProfile {
         const std::string noted = note(kLoadNote);
         return noted.empty() && !learnt ? file.stem().string() : noted;
     }
-    std::size_t points() const {
-        std::size_t sum = 0;
-        for (const ProcessorProfile& processor : profile.processors) sum += processor.points.size();
-        return sum;
-    }
     bool is(const std::string& load_or_file) const {
         std::error_code missing;
         return load() == load_or_file || file.filename() == load_or_file || fs::equivalent(file, load_or_file, missing);
@@ -109,7 +104,7 @@ Json as_json(const KeptProfile& kept, bool with_points) {
     Json json{{"load", kept.load()},
               {"machine", kept.note(kMachineNote)},
               {"learnt", kept.learnt},
-              {"points", kept.points()},
+              {"points", points_in(kept.profile)},
               {"changed", kept.changed},
               {"file", kept.file.string()},
               {"problem", kept.problem.empty() ? Json(nullptr) : Json(kept.problem)}};
@@ -159,7 +154,7 @@ void list_profiles(bool json) {
     for (const KeptProfile& kept : all) {
         const char* const is = !kept.problem.empty() ? "damaged" : kept.learnt ? "learnt" : "recorded";
         const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();
-        fmt::print("  {:<24} {:<9} {:>6}  {:<10}  {}\n", shown(load), is, kept.points(), kept.changed,
+        fmt::print("  {:<24} {:<9} {:>6}  {:<10}  {}\n", shown(load), is, points_in(kept.profile), kept.changed,
                    shown(kept.note(kMachineNote)));
     }
 }

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "models/io/numbers.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -177,31 +177,22 @@ bool measure_distribution(ProfileSubject& subject, std::vector<Units> shares, co
 
 std::vector<std::int64_t> parse_numbers(const std::string& text, const char* option) {
     std::vector<std::int64_t> numbers;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data();; ++at) {
-        std::int64_t number = 0;
-        const auto [next, error] = std::from_chars(at, end, number);
-        if (error != std::errc{} || number < 1 || (next != end && *next != ','))
+    for (const std::string_view part : split(text, ',')) {
+        numbers.push_back(parse_number<std::int64_t>(part).value_or(0));
+        if (numbers.back() < 1)
             throw UserError(fmt::format("{} {}: give whole numbers from 1 on, with commas between them", option, text));
-        numbers.push_back(number);
-        if (next == end) return numbers;
-        at = next;
     }
+    return numbers;
 }
 
 std::vector<Units> parse_sizes(const std::string& text, const char* option) {
     constexpr Units kMostSizes = 10'000'000;
-    Units numbers[3] = {0, 0, 0};
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    for (int i = 0; i < 3; ++i) {
-        const auto [next, error] = std::from_chars(at, end, numbers[i]);
-        if (error != std::errc{} || numbers[i] <= 0 || (i < 2 ? next == end || *next != ':' : next != end))
-            throw UserError(
-                fmt::format("{} {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", option, text));
-        at = next + 1;
-    }
-    const auto [from, to, step] = numbers;
+    std::vector<Units> numbers;
+    for (const std::string_view part : split(text, ':')) numbers.push_back(parse_number<Units>(part).value_or(0));
+    if (numbers.size() != 3 || std::ranges::min(numbers) < 1)
+        throw UserError(
+            fmt::format("{} {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", option, text));
+    const Units from = numbers[0], to = numbers[1], step = numbers[2];
     if (from > to) throw UserError(fmt::format("{} {}: it begins behind its end; give from:to:step", option, text));
     if ((to - from) / step >= kMostSizes)
         throw UserError(

@@ -3,12 +3,9 @@
 #
 # extreme_platforms.sh APPORTION MATMUL: what the reader of platforms lets pass, the simulation bears; sensible numbers
 # that give senseless times at the size of the problem end with one sentence.
-set -euo pipefail
+. "$(dirname "$0")/../../checks.sh"
 apportion=$1 matmul=$2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 export XDG_CACHE_HOME=$folder STARPU_SCHED=greedy
-failed=0
 # rate, base_s, bytes_per_s, latency_s, memory_bytes, noise
 platform() {
     cat >"$folder/machine.toml" <<END
@@ -33,13 +30,8 @@ END
 for numbers in "1e24 1e-12 1e15 1e-12 1e15 1e-9" "1e9 1e6 1e3 1e3 33554432 0" "1 0 1e3 0 1e15 0"; do
     platform $numbers
     output=$(timeout 60 "$apportion" platform "$folder/machine.toml" "$matmul" --size 64 2>&1) ||
-        { echo "with $numbers: status $?: $output"; failed=1; }
+        fail "with $numbers: status $?: $output"
 done
 platform 1e-6 0 1e9 0 1e9 0
-status=0
-output=$("$apportion" platform "$folder/machine.toml" "$matmul" --size 65536 2>&1) || status=$?
-if [ $status != 1 ] || [ "$(wc -l <<<"$output")" != 1 ] || [[ $output != *"a unit of kernel matmul takes 8.58993e+15 s"* ]]; then
-    echo "senseless times: status $status: $output"
-    failed=1
-fi
-exit $failed
+refuses "senseless times" 1 "a unit of kernel matmul takes 8.58993e+15 s" \
+    "$apportion" platform "$folder/machine.toml" "$matmul" --size 65536

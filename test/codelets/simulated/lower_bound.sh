@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On machines drawn by chance, without their noise, no policy and no scheduler is faster than the lower bound. Arguments:
 # the apportion program, seeds. Every other machine runs the same applications.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/../../checks.sh"
 apportion=$1
 shift
 export XDG_CACHE_HOME=$folder

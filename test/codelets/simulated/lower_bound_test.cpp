@@ -6,23 +6,13 @@
 
 #include "codelets/simulated/platform_file.hpp"
 #include "test/catch.hpp"
+#include "test/codelets/simulated/alike_devices.hpp"
 
 using namespace apportion::simulated;
 
 namespace {
 
 constexpr KernelSize kSize{.m = 0, .n = 1, .k = 0};
-
-/// Devices with a kernel "k", work n, for sizes given in n only.
-Platform alike_devices(const TrueTime& time, int count = 1) {
-    Platform platform;
-    platform.kernels["k"].work = {1, 0, 1, 0};
-    Device device;
-    device.count = count;
-    device.kernels["k"] = time;
-    platform.devices.push_back(device);
-    return platform;
-}
 
 TrueTime proportional(double rate) {
     TrueTime time;

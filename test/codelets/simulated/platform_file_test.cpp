@@ -216,6 +216,8 @@ TEST_CASE("a mistake in a table of times is reported with file and line") {
     CHECK(with("units,seconds\n") == "t.csv:2: there is no line with units,seconds");
     CHECK(with("units,seconds\n1,2\nx,3\n") == "t.csv:3: this must be two numbers, units,seconds");
     CHECK(with("units,seconds\n1,0\n") == "t.csv:2: seconds must be from 1e-12 to 1e+06");
+    CHECK(with("units,seconds\n1,nan\n") == "t.csv:2: seconds must be from 1e-12 to 1e+06");
+    CHECK(with("units,seconds\n1,2,3\n") == "t.csv:2: this must be two numbers, units,seconds");
     CHECK(with("units,seconds\n1.5,1\n") == "t.csv:2: units must be a whole number from 1 to 1e+15");
     CHECK(with("units,seconds\n8,1\n4,1\n") == "t.csv:3: units must grow from line to line; sort the lines");
     CHECK(with("units,seconds\r\n8,1\r\n") == "none");

@@ -6,6 +6,7 @@
 
 #include "codelets/simulated/platform_file.hpp"
 #include "test/catch.hpp"
+#include "test/codelets/simulated/alike_devices.hpp"
 
 using namespace apportion::simulated;
 
@@ -16,17 +17,6 @@ const Device& device_named(const Platform& platform, std::string_view name) {
         if (device.name == name) return device;
     FAIL("no device " << name);
     return platform.devices.front();
-}
-
-/// One cpu device with a kernel "k", work n, for sizes given in n only.
-Platform one_device(const TrueTime& time, int count = 1) {
-    Platform platform;
-    platform.kernels["k"].work = {1, 0, 1, 0};
-    Device device;
-    device.count = count;
-    device.kernels["k"] = time;
-    platform.devices.push_back(device);
-    return platform;
 }
 
 double seconds(const Platform& platform, double units) {
@@ -96,7 +86,7 @@ TEST_CASE("resident data that fit leave less room for blocks, and those that do 
 TEST_CASE("a table is interpolated, and its ends have constant speed") {
     TrueTime time;
     time.table = {{10, 1}, {20, 3}};
-    const Platform p = one_device(time);
+    const Platform p = alike_devices(time);
     CHECK(seconds(p, 5) == Approx(0.5));
     CHECK(seconds(p, 10) == Approx(1));
     CHECK(seconds(p, 15) == Approx(2));
@@ -108,7 +98,7 @@ TEST_CASE("a ripple slows sizes between the multiples of its period") {
     time.rate = 1;
     time.ripple_height = 0.5;
     time.ripple_period = 8;
-    const Platform p = one_device(time);
+    const Platform p = alike_devices(time);
     CHECK(seconds(p, 16) == Approx(16));
     CHECK(seconds(p, 20) == Approx(20 * 1.5));
     CHECK(seconds(p, 18) == Approx(18 * 1.25));
@@ -122,7 +112,7 @@ TEST_CASE("a ripple may fade with the size and end at sizes") {
     time.ripple_fade = 20;
     time.ripple_from = 10;
     time.ripple_to = 40;
-    const Platform p = one_device(time);
+    const Platform p = alike_devices(time);
     CHECK(seconds(p, 4) == Approx(4));
     CHECK(seconds(p, 20) == Approx(20 * 1.25));
     CHECK(seconds(p, 36) == Approx(36 * (1 + 0.5 / 2.8)));
@@ -134,21 +124,21 @@ TEST_CASE("measured rates are met, with linear times between, constant speed bey
     time.base_s = 0.1;
     time.rates = {{10, 2}, {20, 5}, {40, 4}};
     time.half_saturation = 5;
-    const Platform p = one_device(time);
+    const Platform p = alike_devices(time);
     CHECK(seconds(p, 10) == Approx(0.1 + 10 / 2.0));
     CHECK(seconds(p, 20) == Approx(0.1 + 20 / 5.0));
     CHECK(seconds(p, 30) == Approx(0.1 + (20 / 5.0 + 40 / 4.0) / 2));
     CHECK(seconds(p, 100) == Approx(0.1 + 100 / 4.0));
     CHECK(seconds(p, 5) == Approx(0.1 + 5.0 * 10 / 15));
     time.rates = {{10, 2}};
-    CHECK(seconds(one_device(time), 30) == Approx(0.1 + 30 / 2.0));
+    CHECK(seconds(alike_devices(time), 30) == Approx(0.1 + 30 / 2.0));
 }
 
 TEST_CASE("unit times measured at several problem sizes follow powers of the size") {
     TrueTime time;
     time.base_s = 0.1;
     time.seconds_by_n = {{100, 1}, {200, 8}, {400, 16}};
-    Platform p = one_device(time);
+    Platform p = alike_devices(time);
     const auto at = [&](double n) { return true_seconds(p, p.devices[0], "k", {.m = 0, .n = n, .k = 0}, 3); };
     CHECK(at(100) == Approx(0.1 + 3));
     CHECK(at(150) == Approx(0.1 + 3 * std::pow(1.5, 3)));
@@ -162,7 +152,7 @@ TEST_CASE("unit times measured at several problem sizes follow powers of the siz
 TEST_CASE("noise is log-normal with the given deviation and depends on seed and device") {
     TrueTime time;
     time.rate = 1;
-    Platform p = one_device(time);
+    Platform p = alike_devices(time);
     p.noise = 0.03;
     const auto draw = [&](std::uint64_t seed, int stream) {
         p.seed = seed;
@@ -185,7 +175,7 @@ TEST_CASE("noise is log-normal with the given deviation and depends on seed and 
 TEST_CASE("drift slows what is left of a block from its moment on") {
     TrueTime time;
     time.rate = 1;
-    Platform p = one_device(time);
+    Platform p = alike_devices(time);
     p.devices[0].drift_factor = 3;
     p.devices[0].drift_from_s = 10;
     Execution execution(p, p.devices[0], 0);
@@ -197,7 +187,7 @@ TEST_CASE("drift slows what is left of a block from its moment on") {
 TEST_CASE("a spike slows one block, the first that ends after its moment") {
     TrueTime time;
     time.rate = 1;
-    Platform p = one_device(time);
+    Platform p = alike_devices(time);
     p.devices[0].spike_factor = 20;
     p.devices[0].spike_at_s = 10;
     Execution execution(p, p.devices[0], 0);
@@ -209,7 +199,7 @@ TEST_CASE("a spike slows one block, the first that ends after its moment") {
 TEST_CASE("a stalled device goes on where it was") {
     TrueTime time;
     time.rate = 1;
-    Platform p = one_device(time);
+    Platform p = alike_devices(time);
     p.devices[0].stall_s = 5;
     p.devices[0].stall_from_s = 10;
     Execution execution(p, p.devices[0], 0);
@@ -222,7 +212,7 @@ TEST_CASE("a stalled device goes on where it was") {
 TEST_CASE("a lost device finishes no block any more") {
     TrueTime time;
     time.rate = 1;
-    Platform p = one_device(time);
+    Platform p = alike_devices(time);
     p.devices[0].lost_at_s = 10;
     Execution execution(p, p.devices[0], 0);
     CHECK(execution.next_seconds(4, 6) == Approx(4));

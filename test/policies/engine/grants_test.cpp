@@ -169,7 +169,7 @@ struct EqualNodes {
 
 TEST_CASE("each unit is computed on one node and its result fetched once, under every policy that needs no profile") {
     for (const PolicyEntry& entry : registered_policies()) {
-        if (entry.reads_profile || entry.identical_processors) continue;
+        if (entry.reads_profile() || entry.identical_processors) continue;
         for (const Units units : {0, 1, 3, 1000, 100000}) {
             INFO(entry.name << ", " << units << " units");
             const NodesRun run = run_nodes({{1000}, {3000}, {500}, {8000}}, units, entry.name);

@@ -27,6 +27,16 @@ class Fixed final : public Policy {
     std::vector<int> lost;
 };
 
+/// A block for each processor that gets one: all begin at 0, and others may compute them.
+inline std::vector<Block> begin_first_blocks(BlockFlow& flow) {
+    const std::vector<Block> blocks = flow.ask_all(0);
+    for (const Block& block : blocks) {
+        flow.begins(block.id, 0);
+        flow.may_be_taken_over(block.id);
+    }
+    return blocks;
+}
+
 /// Processors that compute 10 units a second (each has finished one such block), then have one block of 10 in flight,
 /// begun at 1, and nothing is left.
 struct Situation {

@@ -141,11 +141,7 @@ TEST_CASE("the first block of a processor is computed again by others that need 
     Fixed policy;
     Recovery recovery(kFactor, 3);
     BlockFlow flow(load, policy, {}, &recovery);
-    auto blocks = flow.ask_all(0);
-    for (const Block& block : blocks) {
-        flow.begins(block.id, 0);
-        flow.may_be_taken_over(block.id);
-    }
+    const auto blocks = begin_first_blocks(flow);
     const auto second = flow.finished(blocks[1].id, 0, 1, 1, 1), third = flow.finished(blocks[2].id, 0, 1, 1, 1);
     REQUIRE(flow.remaining() == 0);
     REQUIRE(second.size() == 1);
@@ -175,12 +171,8 @@ TEST_CASE("who has computed nothing computes nothing again, also where nothing i
     Recovery recovery(kFactor, 3);
     recovery.finished(0, 10, 1, 1);
     BlockFlow flow(load, policy, {}, &recovery);
-    const auto blocks = flow.ask_all(0);
+    const auto blocks = begin_first_blocks(flow);
     REQUIRE(blocks.size() == 2);
-    for (const Block& block : blocks) {
-        flow.begins(block.id, 0);
-        flow.may_be_taken_over(block.id);
-    }
     CHECK(flow.finished(blocks[1].id, 0, 1, 1, 1).empty());
     const auto pieces = flow.look(2);
     REQUIRE(pieces.size() == 1);
@@ -199,12 +191,8 @@ TEST_CASE("the first block of a processor is judged by what was recorded of it")
     CHECK(recovery.known(0));
     CHECK_FALSE(recovery.measured(0));
     BlockFlow flow(load, policy, {}, &recovery);
-    const auto blocks = flow.ask_all(0);
+    const auto blocks = begin_first_blocks(flow);
     REQUIRE(blocks.size() == 2);
-    for (const Block& block : blocks) {
-        flow.begins(block.id, 0);
-        flow.may_be_taken_over(block.id);
-    }
     CHECK(flow.finished(blocks[1].id, 0, 1, 1, 1).empty());
     CHECK(flow.next_look_s(1) == 14);
     CHECK(flow.look(13.9).empty());
