@@ -34,7 +34,7 @@ struct apportion_mpi_load {
   private:
     void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
     void make_policy();
-    void find_journey();
+    void find_journey(const apportion_load_options& options);
     double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
     // Rank 0.
