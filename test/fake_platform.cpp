@@ -41,13 +41,13 @@ struct Transfer {
     bool in = true;
     double latency_left_s = 0;
     double bytes_left = 0;
+    std::size_t link = 0;
 };
 
 struct Lane {
     std::deque<std::int64_t> waiting;  ///< given, data not yet on their way
     std::deque<std::int64_t> ready;    ///< data arrived, kernel not started
     std::int64_t running = -1;
-    double running_end_s = kNever;
     bool receiving = false;
     Units resident = 0;
     int started = 0;
@@ -63,7 +63,8 @@ class Simulation {
           policy_(policy),
           counted_(policy, result_.asked),
           recovery_(std::max(1.0, platform.stall_factor), load.processors.size()),
-          flow_(load, counted_, previous, platform.stall_factor > 0 ? &recovery_ : nullptr) {
+          flow_(load, counted_, previous, platform.stall_factor > 0 ? &recovery_ : nullptr),
+          running_end_s_(platform.workers.size(), kNever) {
         lanes_.resize(platform.workers.size());
         for (std::size_t w = 0; w < lanes_.size(); ++w)
             lanes_[w].random.seed(platform.seed + 977 * static_cast<unsigned>(w));
@@ -80,8 +81,9 @@ class Simulation {
   private:
     const FakeWorker& worker(int w) const { return platform_.workers[static_cast<std::size_t>(w)]; }
     Lane& lane(int w) { return lanes_[static_cast<std::size_t>(w)]; }
-    void count_transfers();
-    double rate(const Transfer& transfer) const;
+    double& running_end_s(int w) { return running_end_s_[static_cast<std::size_t>(w)]; }
+    void find_rates();
+    double rate(const Transfer& transfer) const { return rates_[transfer.link][transfer.in ? 1 : 0]; }
     double seconds_left(const Transfer& transfer) const;
     void accept(const std::vector<Block>& blocks);
     void start_what_can(int w);
@@ -102,21 +104,20 @@ class Simulation {
     BlockFlow flow_;
     std::vector<Lane> lanes_;
     std::vector<Transfer> transfers_;
-    std::vector<std::array<int, 2>> sharing_;  ///< transfers that move on a link, by direction
+    std::vector<std::array<double, 2>> rates_;  ///< of each transfer on a link, by direction
     std::map<std::int64_t, FakeBlock> blocks_;
+    std::vector<double> running_end_s_;  ///< by worker, close together, as all are looked at for every event
     double now_s_ = 0;
 };
 
-void Simulation::count_transfers() {
-    sharing_.assign(platform_.links.size(), {});
+void Simulation::find_rates() {
+    std::vector<std::array<int, 2>> sharing(platform_.links.size());
     for (const Transfer& transfer : transfers_)
-        if (transfer.latency_left_s <= 0)
-            ++sharing_[static_cast<std::size_t>(worker(transfer.worker).link)][transfer.in ? 1 : 0];
-}
-
-double Simulation::rate(const Transfer& transfer) const {
-    const auto link = static_cast<std::size_t>(worker(transfer.worker).link);
-    return platform_.links[link].bytes_per_s / std::max(1, sharing_[link][transfer.in ? 1 : 0]);
+        if (transfer.latency_left_s <= 0) ++sharing[transfer.link][transfer.in ? 1 : 0];
+    rates_.resize(sharing.size());
+    for (std::size_t link = 0; link < sharing.size(); ++link)
+        for (const std::size_t in : {0, 1})
+            rates_[link][in] = platform_.links[link].bytes_per_s / std::max(1, sharing[link][in]);
 }
 
 double Simulation::seconds_left(const Transfer& transfer) const {
@@ -147,7 +148,8 @@ void Simulation::start_what_can(int w) {
         } else {
             l.receiving = true;
             transfers_.push_back({block.id, w, true, worker(w).latency_s,
-                                  platform_.bytes_in_per_unit * static_cast<double>(block.units)});
+                                  platform_.bytes_in_per_unit * static_cast<double>(block.units),
+                                  static_cast<std::size_t>(worker(w).link)});
         }
     }
     while (l.running < 0 && !l.ready.empty() && blocks_[l.ready.front()].given_up) {
@@ -166,8 +168,8 @@ void Simulation::start_what_can(int w) {
             if (number == l.started) seconds *= factor;
         if (worker(w).drift_at_s >= 0 && now_s_ >= worker(w).drift_at_s) seconds *= worker(w).drift_factor;
         ++l.started;
-        l.running_end_s = now_s_ + seconds;
-        if (worker(w).silent_at_s >= 0 && l.running_end_s > worker(w).silent_at_s) l.running_end_s = kNever;
+        running_end_s(w) = now_s_ + seconds;
+        if (worker(w).silent_at_s >= 0 && running_end_s(w) > worker(w).silent_at_s) running_end_s(w) = kNever;
     }
 }
 
@@ -176,7 +178,7 @@ void Simulation::kernel_ended(int w) {
     FakeBlock& block = blocks_[l.running];
     block.end_s = now_s_;
     l.running = -1;
-    l.running_end_s = kNever;
+    running_end_s(w) = kNever;
     if (block.given_up) {
         drop(block.id);
         start_what_can(w);
@@ -194,10 +196,10 @@ void Simulation::kernel_ended(int w) {
 
 void Simulation::send_home(const FakeBlock& block) {
     const int w = block.processor;
-    const Transfer transfer{block.id, w, false, worker(w).latency_s,
-                            platform_.bytes_out_per_unit * static_cast<double>(block.units)};
     if (worker(w).link >= 0)
-        transfers_.push_back(transfer);
+        transfers_.push_back({block.id, w, false, worker(w).latency_s,
+                              platform_.bytes_out_per_unit * static_cast<double>(block.units),
+                              static_cast<std::size_t>(worker(w).link)});
     else
         transfer_ended({block.id, w, false, 0, 0});
 }
@@ -237,7 +239,7 @@ void Simulation::lose(int w) {
     l.waiting.clear();
     l.ready.clear();
     l.running = -1;
-    l.running_end_s = kNever;
+    running_end_s(w) = kNever;
     carry_out_decisions();
     accept(flow_.ask_all(now_s_));
 }
@@ -275,10 +277,10 @@ void Simulation::look() {
 /// One event. False when nothing moves any more.
 bool Simulation::advance() {
     double step_s = kNever;
-    count_transfers();
+    find_rates();
     for (const Transfer& transfer : transfers_) step_s = std::min(step_s, seconds_left(transfer));
     for (std::size_t w = 0; w < lanes_.size(); ++w) {
-        step_s = std::min(step_s, lanes_[w].running_end_s - now_s_);
+        step_s = std::min(step_s, running_end_s_[w] - now_s_);
         const double lost_at_s = platform_.workers[w].lost_at_s;
         if (lost_at_s >= 0 && !lanes_[w].lost && !flow_.done()) step_s = std::min(step_s, lost_at_s - now_s_);
     }
@@ -286,18 +288,15 @@ bool Simulation::advance() {
     step_s = std::min(step_s, next_look_s - now_s_);
     if (step_s == kNever || result_.stuck) return false;
     step_s = std::max(step_s, 0.0);
-    std::vector<double> rates;
-    for (const Transfer& transfer : transfers_) rates.push_back(rate(transfer));
     std::vector<Transfer> ended;
     constexpr double kTogether_s = 1e-12;
-    for (std::size_t i = 0; i < transfers_.size(); ++i) {
-        Transfer& transfer = transfers_[i];
+    for (Transfer& transfer : transfers_) {
         const bool due = seconds_left(transfer) <= step_s + kTogether_s;
         if (transfer.latency_left_s > 0) {
             transfer.latency_left_s = due ? 0 : transfer.latency_left_s - step_s;
             if (due && transfer.bytes_left <= 0) ended.push_back(transfer);
         } else {
-            transfer.bytes_left = due ? 0 : transfer.bytes_left - rates[i] * step_s;
+            transfer.bytes_left = due ? 0 : transfer.bytes_left - rate(transfer) * step_s;
             if (due) ended.push_back(transfer);
         }
     }
@@ -305,7 +304,7 @@ bool Simulation::advance() {
     std::erase_if(transfers_, [](const Transfer& t) { return t.latency_left_s <= 0 && t.bytes_left <= 0; });
     for (const Transfer& transfer : ended) transfer_ended(transfer);
     for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {
-        if (lane(w).running_end_s <= now_s_ + kTogether_s) kernel_ended(w);
+        if (running_end_s(w) <= now_s_ + kTogether_s) kernel_ended(w);
         if (worker(w).lost_at_s >= 0 && !lane(w).lost && worker(w).lost_at_s <= now_s_ && !flow_.done()) lose(w);
     }
     if (now_s_ + kTogether_s >= next_look_s) look();

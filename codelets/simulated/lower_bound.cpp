@@ -142,7 +142,7 @@ class MachineSpeed {
 class ClusterSpeed {
   public:
     ClusterSpeed(const Platform& cluster, const std::string& kernel, const KernelSize& size, Units units)
-        : unit_bytes_(std::max(needs_of(cluster, kernel).bytes_in(size), needs_of(cluster, kernel).bytes_out(size))) {
+        : unit_bytes_(bytes_from_first(needs_of(cluster, kernel), size)) {
         int rank = 0;
         for (const Node& node : cluster.nodes) {
             const int at_home = rank == 0 ? 1 : 0;
@@ -165,6 +165,10 @@ class ClusterSpeed {
         int others;  ///< such nodes, the first one of all left out
         double link_speed;
     };
+    /// Of a unit, in the busier direction; what devices keep, the nodes do.
+    static double bytes_from_first(const KernelNeeds& needs, const KernelSize& size) {
+        return needs.kept ? 0 : std::max(needs.bytes_in(size), needs.bytes_out(size));
+    }
     double link_speed(const Node& node) const {
         return unit_bytes_ > 0 ? node.network_bytes_per_s / unit_bytes_ : kInfinity;
     }

@@ -14,7 +14,7 @@
 // which are full-duplex; the network's latency is left out.
 //
 // Left out: noise, drift, and what a block waits for. Resident data are on the devices from the beginning. Data that
-// are kept on devices from one run to the next need not travel.
+// are kept on devices from one run to the next need not travel, neither to devices nor to nodes, which own their part.
 #pragma once
 
 #include <cstdint>

@@ -150,6 +150,10 @@ Platform machine_of_node(const Platform& cluster, int rank) {
             device.link = 0;
             device.latency_s = node.bus->latency_s;
         }
+        if (node.drift_factor != 1) {
+            device.drift_factor = node.drift_factor;
+            device.drift_from_s = node.drift_from_s;
+        }
         machine.devices.push_back(std::move(device));
     }
     return machine;

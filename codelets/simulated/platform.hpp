@@ -108,6 +108,7 @@ struct Node {
     double network_latency_s = 0;        ///< between two nodes: the sum of both nodes'
     /// Between main memory and each device, in the place of the links that the devices name.
     std::optional<Link> bus;
+    double drift_factor = 1, drift_from_s = 0;  ///< of all its devices, in the place of their own
 };
 
 struct Platform {

@@ -118,6 +118,7 @@ class PlatformReader {
     void change_included(const std::string& device, TomlTable table);
     void read_needs(const std::string& name, TomlTable table);
     void read_link(TomlTable table);
+    static void read_drift(TomlTable& table, double& factor, double& from_s);
     void read_device(TomlTable table, const fs::path& folder);
     TrueTime read_time(TomlTable& table, const fs::path& folder);
     void read_node(TomlTable table);
@@ -224,6 +225,15 @@ std::string PlatformReader::link_names() const {
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Of a device, or of all devices of a node.
+void PlatformReader::read_drift(TomlTable& table, double& factor, double& from_s) {
+    auto drift = table.table("drift", "a drift");
+    if (!drift) return;
+    factor = drift->within("factor", kFactor);
+    from_s = drift->zero_or_within("from_s", kMoment, 0);
+    drift->finish();
+}
+
 void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
     Device device;
     device.name = table.text("name");
@@ -244,11 +254,7 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         for (const char* key : {"link", "latency_s", "memory_bytes"})
             if (table.has(key)) table.fail(key, fmt::format("a cpu works in main memory and has no {}", key));
     }
-    if (auto drift = table.table("drift", "a drift")) {
-        device.drift_factor = drift->within("factor", kFactor);
-        device.drift_from_s = drift->zero_or_within("from_s", kMoment, 0);
-        drift->finish();
-    }
+    read_drift(table, device.drift_factor, device.drift_from_s);
     if (auto spike = table.table("spike", "a spike")) {
         device.spike_factor = spike->within("factor", kFactor);
         device.spike_at_s = spike->zero_or_within("at_s", kMoment, 0);
@@ -309,6 +315,7 @@ void PlatformReader::read_node(TomlTable table) {
         link.shared = false;
         bus->finish();
     }
+    read_drift(table, node.drift_factor, node.drift_from_s);
     table.finish();
     for (const Node& other : platform_.nodes)
         if (other.name == node.name)

@@ -49,7 +49,8 @@
 //     count = 8                      # identical ones; default 1
 //     devices = { "core" = 16, "Tesla K20c" = 2 }       # how many of each [[device]], whatever its own count
 //     network = { bytes_per_s = 1.25e9, latency_s = 20e-6 }   # the node's own link, full duplex; latencies of two add
-//     up bus = { bytes_per_s = 12e9, latency_s = 10e-6 }   # to each device; default: the links that devices name
+//     bus = { bytes_per_s = 12e9, latency_s = 10e-6 }   # to each device; default: the links that devices name
+//     drift = { factor = 3, from_s = 10 }               # of all its devices; default: their own
 //
 // The reader is strict: unknown keys, wrong types, and numbers that are impossible or that no simulation bears are
 // errors, as is a part or table that is no regular file.

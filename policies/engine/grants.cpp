@@ -12,7 +12,7 @@ namespace {
 constexpr int kHome = 0;  // the node where the data live
 }
 
-Grants::Grants(const LoadDescription& load, Policy& policy, Recovery* recovery)
+Grants::Grants(const LoadDescription& load, HomeFirst& policy, Recovery* recovery)
     : load_(load), policy_(policy), flow_(load_, policy, {}, recovery), last_end_s_(load.processors.size(), 0) {}
 
 Grants::Orders Grants::begin(double now_s) { return go_on(flow_.ask_all(now_s), now_s); }
@@ -96,7 +96,7 @@ Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s) {
     // Others compute its units: given up, or its node was lost.
     if (std::ranges::find(in_flight, id, &BlockInFlight::id) == in_flight.end()) return {};
     double& last_end_s = last_end_s_[static_cast<std::size_t>(grant.block.processor)];
-    grant.start_s = std::max(grant.arrived_s, last_end_s);
+    grant.start_s = std::max(grant.arrived_s, std::min(last_end_s, now_s - busy_s));
     grant.end_s = last_end_s = now_s;
     grant.busy_s = busy_s;
     const bool dropped = grant.state == GrantRecord::State::dropped;
@@ -138,7 +138,20 @@ Grants::Orders Grants::lost(int node, const std::string& reason, double now_s) {
     return orders;
 }
 
-Grants::Orders Grants::look(double now_s) { return go_on(flow_.look(now_s), now_s); }
+Grants::Orders Grants::look(double now_s) {
+    std::vector<Block> blocks = flow_.look(now_s);
+    if (others_wait_ && now_s >= policy_.alone_until_s()) {
+        others_wait_ = false;
+        const std::vector<Block> first = flow_.ask_all(now_s);
+        blocks.insert(blocks.end(), first.begin(), first.end());
+    }
+    return go_on(blocks, now_s);
+}
+
+double Grants::next_look_s(double now_s) const {
+    const double look_s = flow_.next_look_s(now_s);
+    return others_wait_ ? std::min(look_s, std::max(now_s, policy_.alone_until_s())) : look_s;
+}
 
 int Grants::awaited_node() const {
     int unanswered = -1;

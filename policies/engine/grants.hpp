@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "policies/engine/block_flow.hpp"
+#include "policies/engine/home_first.hpp"
 
 namespace apportion {
 
@@ -35,7 +36,7 @@ struct GrantRecord {
     State state = State::granted;
     double given_s = 0;
     double arrived_s = 0;
-    double start_s = 0;  ///< arrived, and the grant before it computed
+    double start_s = 0;  ///< arrived, and the grant before it computed, or so far computed that both end together
     double end_s = 0;
     double busy_s = 0;  ///< that the node's devices need together, by the speeds they showed
     double home_s = 0;
@@ -53,7 +54,7 @@ class Grants {
 
     /// Begins the load, whose processors are the nodes. Throws PolicyError. Without `recovery` every grant is waited
     /// for.
-    Grants(const LoadDescription& load, Policy& policy, Recovery* recovery);
+    Grants(const LoadDescription& load, HomeFirst& policy, Recovery* recovery);
 
     Orders begin(double now_s);
 
@@ -67,7 +68,7 @@ class Grants {
 
     Orders look(double now_s);
     /// When to look next, if nothing happens before; infinite: no need.
-    double next_look_s(double now_s) const { return flow_.next_look_s(now_s); }
+    double next_look_s(double now_s) const;
 
     bool done() const;
     /// Where nothing is computed any more, a node that has to take in its input or whose results are awaited; -1: none.
@@ -91,11 +92,12 @@ class Grants {
     void note_lost(int node, const std::string& reason, double now_s);
 
     const LoadDescription load_;
-    Policy& policy_;
+    HomeFirst& policy_;
     BlockFlow flow_;
     std::vector<GrantRecord> records_;    ///< by grant
     std::vector<double> last_end_s_;      ///< by node
     std::vector<std::int64_t> deferred_;  ///< to be fetched when node 0 has ended what it computes there
+    bool others_wait_ = true;  ///< while node 0 is alone, and until they are asked for the first time after that
     std::int64_t fetching_ = 0;
     std::vector<LostNode> lost_;
     bool all_answer_ = true;

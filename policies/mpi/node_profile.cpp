@@ -65,6 +65,16 @@ LoadDescription part_of_node(const apportion_load_options& options) {
 
 }  // namespace
 
+bool knows_own_times(const apportion_load_options& options) {
+    if (!learn_option()) return true;
+    try {
+        const LoadDescription load = part_of_node(options);
+        return load.recorded.problem.empty() || any_learnt(load.learnt);
+    } catch (const std::exception&) {
+        return true;  // whoever needs a profile is told why there is none
+    }
+}
+
 RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank) {
     constexpr double kStep = 1.25;  // from size to size
     const LoadDescription load = part_of_node(options);

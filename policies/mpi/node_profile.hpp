@@ -13,6 +13,9 @@
 
 namespace apportion {
 
+/// Whether something is recorded or learnt of this node, or nothing will ever be learnt.
+bool knows_own_times(const apportion_load_options& options);
+
 /// Of this node, one processor that stands for all of its workers; or the reason why there is none.
 RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank);
 

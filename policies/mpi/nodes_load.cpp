@@ -63,6 +63,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
         part_.reset();
         throw ApiError(ENODEV, agreed);
     }
+    find_journey(*options);
     if (!apportion::find_policy(policy_name_)->reads_profile()) return;
     apportion::RecordedTimes own;
     try {
@@ -84,6 +85,17 @@ void apportion_mpi_load::describe(const apportion_load_options& options,
     description_.processors = nodes;
     description_.initial_block =
         apportion::default_initial_block(description_.units, description_.granularity, static_cast<int>(nodes.size()));
+}
+
+/// What the messages of a grant take: to compute it and that it is computed, and as many for its input and its results.
+/// While a node has yet to learn its times, it must not go without grants because it is not needed.
+void apportion_mpi_load::find_journey(const apportion_load_options& options) {
+    const std::vector<std::string> known = world_.gather(apportion::knows_own_times(options) ? "known" : "");
+    const double answer_s = post_.answer_s(world_.rank(), world_.size());
+    if (world_.rank() != 0) return;
+    const auto any = [&](int mode) { return std::ranges::count(arrays_, mode, &apportion_mpi_array::mode) > 0; };
+    const double journey_s = answer_s * (1 + any(STARPU_R) + any(STARPU_W));
+    home_first_.emplace(*policy_, std::ranges::count(known, "") > 0 ? 0 : journey_s);
 }
 
 /// All ranks must know it: they go different ways where it reads a profile.

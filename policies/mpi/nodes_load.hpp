@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct apportion_mpi_load {
   private:
     void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
     void make_policy();
+    void find_journey(const apportion_load_options& options);
     double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
     // Rank 0.
@@ -64,6 +66,7 @@ struct apportion_mpi_load {
     std::string name_, policy_name_;
     apportion::LoadDescription description_;
     std::unique_ptr<apportion::Policy> policy_;
+    std::optional<apportion::HomeFirst> home_first_;
     std::unique_ptr<apportion::Recovery> recovery_;
     std::unique_ptr<apportion::NodePart> part_;
 

@@ -34,7 +34,7 @@ int apportion_mpi_load::run(std::string& sentence) {
     try {
         part_->begin();
         if (const std::string file = report_file(); !file.empty()) apportion::check_report_file(file);
-        if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *policy_, recovery_.get());
+        if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *home_first_, recovery_.get());
     } catch (const std::exception& error) {
         problem = error.what();
     }

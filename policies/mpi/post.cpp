@@ -222,6 +222,29 @@ std::optional<Event> Post::wait(double until_us) {
 
 Event Post::wait() { return *wait(std::numeric_limits<double>::infinity()); }
 
+double Post::answer_s(int rank, int ranks) {
+    constexpr int kTimes = 5;  // the first has connections made; of the others, the median
+    std::vector<double> seconds;
+    for (int time = 0; time < kTimes; ++time) {
+        for (int other = 1; rank == 0 && other < ranks; ++other) listen(other);
+        if (rank != 0) {
+            listen(0);
+            wait();
+            send(0, {});
+            continue;
+        }
+        const double begin_us = starpu_timing_now();
+        for (int other = 1; other < ranks; ++other) send(other, {});
+        for (int other = 1; other < ranks; ++other) {
+            wait();
+            if (other == 1 && time > 0) seconds.push_back((starpu_timing_now() - begin_us) * 1e-6);
+        }
+    }
+    while (on_the_way_ > 0) wait_while_moving();
+    std::ranges::sort(seconds);
+    return seconds.empty() ? 0 : seconds[seconds.size() / 2];
+}
+
 std::optional<Event> Post::wait_while_moving() {
     while (on_the_way_ > 0) {
         Box::Content content = Box::take(box_, std::numeric_limits<double>::infinity());

@@ -75,6 +75,9 @@ class Post {
     /// The next event; none when nothing is on its way any more, but for messages that are listened for.
     std::optional<Event> wait_while_moving();
 
+    /// Collective: seconds from a message of rank 0 to the first answer, when nothing else is on its way; 0 elsewhere.
+    double answer_s(int rank, int ranks);
+
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }
     /// When something was sent, or arrived, for the last time.

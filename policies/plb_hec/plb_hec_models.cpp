@@ -24,12 +24,14 @@ bool PlbHecModels::begin(const LoadDescription& load) {
     if (!std::equal(entries_.begin(), entries_.end(), load.processors.begin(), load.processors.end(), same)) {
         entries_.clear();
         kinds_.clear();
+        of_kind_.clear();
         for (std::size_t p = 0; p < load.processors.size(); ++p) {
             Entry entry;
             entry.processor = load.processors[p];
             if (p < load.links.size())
                 entry.in = entry.out = TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
             entries_.push_back(entry);
+            of_kind_[entry.processor.kind].push_back(p);
         }
         if (load.learnt.size() == entries_.size()) restore(load.learnt);
     }
@@ -86,8 +88,9 @@ bool PlbHecModels::deviates(const FittedCurve& curve, const BlockTime& sample) c
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
     constexpr double kSimilarSize = 1.25;
     bool comparable = false;
-    for (const Entry& other : entries_) {
-        if (&other == &entry || !other.pooled || other.processor.kind != entry.processor.kind) continue;
+    for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
+        const Entry& other = entries_[p];
+        if (&other == &entry || !other.pooled) continue;
         for (const BlockTime& theirs : other.samples) {
             if (std::max(theirs.units, sample.units) > kSimilarSize * std::min(theirs.units, sample.units)) continue;
             comparable = true;
@@ -188,9 +191,8 @@ std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime
 
 void PlbHecModels::refit(Entry& entry) {
     std::vector<Entry*> members;
-    for (Entry& other : entries_)
-        if (&other == &entry || (entry.pooled && other.pooled && other.processor.kind == entry.processor.kind))
-            members.push_back(&other);
+    for (const std::size_t p : of_kind_.at(entry.processor.kind))
+        if (Entry& other = entries_[p]; &other == &entry || (entry.pooled && other.pooled)) members.push_back(&other);
     std::vector<BlockTime> samples;
     for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());
     Group& group = entry.pooled ? kinds_[entry.processor.kind] : entry.own;
@@ -226,10 +228,9 @@ const FittedCurve* PlbHecModels::curve(int processor) const {
 }
 
 const FittedCurve* PlbHecModels::curve_of_kind(int processor) const {
-    for (std::size_t p = 0; p < entries_.size(); ++p) {
+    for (const std::size_t p : of_kind_.at(at(processor).processor.kind)) {
         const int other = static_cast<int>(p);
-        if (other != processor && entries_[p].processor.kind == at(processor).processor.kind && sizes_differ(other))
-            return curve(other);
+        if (other != processor && sizes_differ(other)) return curve(other);
     }
     return nullptr;
 }

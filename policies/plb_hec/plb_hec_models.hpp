@@ -82,6 +82,7 @@ class PlbHecModels {
     void refit(Entry& entry);
 
     std::vector<Entry> entries_;
+    std::map<int, std::vector<std::size_t>> of_kind_;  ///< entries, ascending
     std::map<int, Group> kinds_;
     int discarded_ = 0;
 };

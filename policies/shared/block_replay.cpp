@@ -21,7 +21,9 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
     constexpr int kMostAveraged = 8;
     double units = 0;  // blocks that were lost count, too: together they may be more than a number of units can be
     for (const Lane& lane : lanes_) units += static_cast<double>(lane.computed);
-    const bool whole = units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
+    // When an open load ends depends on when its units came.
+    const bool whole =
+        !load.open && units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
     if (!whole || (repeated_ && !active_)) return forget();
     if (!repeated_) {
         const bool better = best_s_ <= 0 || end_s_ <= (1 - kLeastGain) * best_s_;

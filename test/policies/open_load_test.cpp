@@ -183,6 +183,19 @@ TEST_CASE("plb-hec plans again for units that arrive at the same moment as other
     CHECK(result.blocks.at(2).processor != result.blocks.at(0).processor);
 }
 
+TEST_CASE("plb-hec does not repeat the blocks of an open load's first run because units of the second came later") {
+    const FakePlatform platform = plain_platform({1000, 3000, 10000}, 1e-3);
+    const auto policy = find_policy("plb-hec")->make();
+    LoadDescription load = platform.load(14000);
+    const OpenRun first = run_open(platform, *policy, load, {{0, {0, 14000}}});
+    for (load.run = 2; load.run <= 4; ++load.run) {
+        const OpenRun later = run_open(platform, *policy, load, {{5, {0, 14000}}});
+        INFO("run " << load.run);
+        REQUIRE(later.done);
+        CHECK(later.blocks.size() < first.blocks.size());
+    }
+}
+
 TEST_CASE("equal shares out what arrives") {
     const FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
     const auto policy = find_policy("equal")->make();

@@ -78,6 +78,9 @@ TEST_CASE("on a cluster, what other nodes compute passes their links and the fir
     CHECK(seconds() == Approx(400).epsilon(1e-3));
     cluster.nodes[0].network_bytes_per_s = 1200;  // 120 to all
     CHECK(seconds() == Approx(100000. / 220).epsilon(1e-3));
+    cluster.kernels["k"].kept = true;  // by each node, from one run to the next
+    CHECK(seconds() == Approx(250).epsilon(1e-3));
+    cluster.kernels["k"].kept = false;
     cluster.nodes = {node("alike", 4, 1e9)};
     CHECK(seconds() == Approx(250).epsilon(1e-3));
 }

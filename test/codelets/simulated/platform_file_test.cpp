@@ -346,6 +346,18 @@ TEST_CASE("nodes of a cluster have devices of the platform, a network, and their
     CHECK(load_platform(folder.write("machine.toml", kGood)).node_count() == 0);
 }
 
+TEST_CASE("all devices of a node drift with it, those of other nodes do not") {
+    const Folder folder;
+    const std::string text = replaced(kCluster, "count = 3\n", "count = 3\ndrift = { factor = 3, from_s = 10 }\n");
+    const Platform cluster = load_platform(folder.write("cluster.toml", text));
+    CHECK(machine_of_node(cluster, 0).device(DeviceKind::cpu, 0).drift_factor == 1);
+    for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+        const Platform machine = machine_of_node(cluster, 2);
+        CHECK(machine.device(kind, 0).drift_factor == 3);
+        CHECK(machine.device(kind, 0).drift_from_s == 10);
+    }
+}
+
 TEST_CASE("a mistake in a node is reported with file, line and what to do") {
     const Folder folder;
     const auto with = [&](const std::string& what, const std::string& by) {

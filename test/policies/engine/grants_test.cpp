@@ -38,10 +38,12 @@ struct NodesRun {
 /// Each node computes its grants one after the other; every message and transfer takes `message_s`.
 class Simulation {
   public:
-    Simulation(std::vector<FakeNode> nodes, Units units, const char* policy, double message_s, double stall_factor)
+    Simulation(std::vector<FakeNode> nodes, Units units, const char* policy, double message_s, double stall_factor,
+               bool node_0_first)
         : nodes_(std::move(nodes)),
           message_s_(message_s),
           policy_(find_policy(policy)->make()),
+          home_first_(*policy_, node_0_first ? 2 * message_s : 0),
           recovery_(std::max(1.0, stall_factor), nodes_.size()),
           free_s_(nodes_.size(), 0) {
         LoadDescription load;
@@ -51,7 +53,7 @@ class Simulation {
         load.initial_block = default_initial_block(units, 1, static_cast<int>(nodes_.size()));
         result_.times.assign(static_cast<std::size_t>(units), 0);
         result_.units.assign(nodes_.size(), 0);
-        grants_.emplace(load, *policy_, stall_factor > 0 ? &recovery_ : nullptr);
+        grants_.emplace(load, home_first_, stall_factor > 0 ? &recovery_ : nullptr);
     }
 
     NodesRun run() {
@@ -132,6 +134,7 @@ class Simulation {
     std::vector<FakeNode> nodes_;
     double message_s_;
     std::unique_ptr<Policy> policy_;
+    HomeFirst home_first_;
     Recovery recovery_;
     std::vector<double> free_s_;
     std::optional<Grants> grants_;
@@ -145,8 +148,8 @@ class Simulation {
 };
 
 NodesRun run_nodes(std::vector<FakeNode> nodes, Units units, const char* policy = "plb-hec", double stall_factor = 0,
-                   double message_s = 1e-3) {
-    return Simulation(std::move(nodes), units, policy, message_s, stall_factor).run();
+                   double message_s = 1e-3, bool node_0_first = true) {
+    return Simulation(std::move(nodes), units, policy, message_s, stall_factor, node_0_first).run();
 }
 
 bool each_unit_once(const NodesRun& run) {
@@ -158,10 +161,11 @@ struct EqualNodes {
     EqualNodes() {
         load.units = 20;
         for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
-        grants.emplace(load, *policy, nullptr);
+        grants.emplace(load, home_first, nullptr);
     }
     LoadDescription load;
     std::unique_ptr<Policy> policy = find_policy("equal")->make();
+    HomeFirst home_first{*policy, 0};
     std::optional<Grants> grants;
 };
 
@@ -255,6 +259,61 @@ TEST_CASE("results that wait for node 0 to be done with the same units are fetch
     CHECK_FALSE(run.written_twice_at_once);
     REQUIRE(run.lost.size() == 1);
     CHECK(run.lost.front().node == 0);
+}
+
+TEST_CASE("what node 0 ends before a message could come back stays there, under every policy that needs no profile") {
+    for (const PolicyEntry& entry : registered_policies()) {
+        if (entry.reads_profile || entry.identical_processors) continue;
+        INFO(entry.name);
+        const NodesRun run = run_nodes({{1000}, {3000}, {8000}}, 150, entry.name, 50, 0.1);
+        REQUIRE(run.done);
+        CHECK(run.units.front() == 150);
+        CHECK(run.makespan_s <= 0.15 * (1 + 1e-9));
+    }
+}
+
+TEST_CASE("no load takes longer because node 0 comes first than the messages of a grant") {
+    constexpr double kMessage_s = 0.01;
+    for (const char* policy : {"plb-hec", "greedy", "equal", "gss", "tss", "fac2", "awf-c", "hdss", "acosta"})
+        for (const Units units : {10, 100, 1000, 20000}) {
+            INFO(policy << ", " << units << " units");
+            const std::vector<FakeNode> nodes{{1000}, {3000}, {500}, {8000}};
+            const NodesRun run = run_nodes(nodes, units, policy, 0, kMessage_s);
+            const NodesRun without = run_nodes(nodes, units, policy, 0, kMessage_s, false);
+            REQUIRE(run.done);
+            CHECK(each_unit_once(run));
+            CHECK(run.makespan_s <= without.makespan_s + 2 * kMessage_s + 1e-9);
+        }
+}
+
+TEST_CASE("a grant that ended with the one before it does not make a node look fast") {
+    EqualNodes nodes;
+    HomeFirst first(*nodes.policy, 1);
+    LoadDescription load = nodes.load;
+    first.begin(load);
+    first.block_finished({.processor = 0, .units = 10, .start_s = 5, .end_s = 5, .busy_s = 5});
+    BlockFlow flow(load, first, {}, nullptr);
+    const auto blocks = flow.ask_all(0);
+    CHECK(std::ranges::count(blocks, 1, &Block::processor) == 1);
+}
+
+TEST_CASE("of two grants that end together, the second began before the first had ended") {
+    LoadDescription load;
+    load.units = 40;
+    load.initial_block = 10;
+    for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
+    const auto greedy = find_policy("greedy")->make();
+    HomeFirst policy(*greedy, 0);
+    Grants grants(load, policy, nullptr);
+    std::vector<std::int64_t> of_node_1;
+    for (const GrantOrder& order : grants.begin(0))
+        if (order.node == 1) of_node_1.push_back(order.grant);
+    REQUIRE(of_node_1.size() == 2);
+    for (const std::int64_t grant : of_node_1) grants.arrived(grant, 1);
+    for (const std::int64_t grant : of_node_1) grants.computed(grant, 3, 7);
+    const auto& records = grants.records();
+    CHECK(records[static_cast<std::size_t>(of_node_1[0])].start_s == 1);
+    CHECK(records[static_cast<std::size_t>(of_node_1[1])].start_s == 4);
 }
 
 TEST_CASE("when nothing is computed any more, it is known which node's results are awaited") {
