@@ -17,6 +17,7 @@
 #include "tools/apportion/seconds_text.hpp"
 #include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
+#include "tools/apportion/unlike_units.hpp"
 
 namespace apportion {
 
@@ -39,7 +40,7 @@ std::string title(const RunReport& report, const RunAccount& account) {
         fmt::format("{}: {} units under {} took {} in {} block{}", report.load, report.units, report.policy,
                     seconds_text(account.makespan_s), report.blocks, report.blocks == 1 ? "" : "s");
     if (report.run > 1) text += fmt::format(", as run {} of the load", report.run);
-    if (const double bound = report.lower_bound_s.value_or(0); bound > 0 && units_seem_alike(report))
+    if (const double bound = report.lower_bound_s.value_or(0); has_bound(report))
         text += fmt::format(": {:.3g} times the measured bound of {}", account.makespan_s / bound, seconds_text(bound));
     return text + ".";
 }
@@ -109,7 +110,7 @@ std::string fastest_sentence(const RunAccount& account) {
         "like {} would make it {}",
         seconds_text(n / sum), seconds_text(1 / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
     if (sum > fastest.first * (1 + 1e-9))
-        text += fmt::format(", and without it it would be {}", seconds_text(n / (sum - fastest.first)));
+        text += fmt::format(", and without {} it would be {}", fastest.second, seconds_text(n / (sum - fastest.first)));
     return text + ".";
 }
 
@@ -135,7 +136,8 @@ std::string prediction_table(const RunReport& report) {
 /// Empty where it is not known.
 std::string cost_text(double cost_s, double makespan_s) {
     if (!std::isfinite(cost_s) || cost_s <= 0 || makespan_s <= 0) return "";
-    return fmt::format(" (at most {} of the makespan, {:.2g} %)", seconds_text(cost_s), 100 * cost_s / makespan_s);
+    return fmt::format(" (at most {} of the makespan, {})", seconds_text(cost_s),
+                       percent_text(100 * cost_s / makespan_s));
 }
 
 std::vector<std::string> first_sentences(const RunReport& report, const RunAccount& account) {
