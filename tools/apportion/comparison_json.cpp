@@ -37,8 +37,11 @@ Json loads_json(const RunResult& run) {
 
 Json run_json(const Comparison& comparison, const Configuration& c) {
     const Interval interval = median_interval(c.seconds());
-    Json units = Json::object(), raw = Json::array();
-    for (const ReportedProcessor& processor : c.median_run().report.processors) units[processor.name] = processor.units;
+    Json units = Json::object(), shares = Json::object(), raw = Json::array();
+    for (const ReportedProcessor& processor : c.median_run().report.processors) {
+        units[processor.name] = processor.units;
+        shares[processor.name] = 100 * processor.share;
+    }
     for (const RunResult& run : c.runs) raw.push_back({{"round", run.round}, {"seconds", run.makespan_s}});
     Json run{{"policy", c.policy},
              {"blocks", c.blocks()},
@@ -51,6 +54,7 @@ Json run_json(const Comparison& comparison, const Configuration& c) {
                {"confidence", interval.confidence}}},
              {"idle_percent", c.idle_percent()},
              {"units_per_processor", units},
+             {"share_percent", shares},
              {"choice", text_of(c.choice)},
              {"best", &c == &comparison.best_of(c.policy)},
              {"outliers", count_outliers(c.seconds())},
