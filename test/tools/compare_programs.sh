@@ -91,6 +91,9 @@ status=0
 wait $pid || status=$?
 [ $status = 143 ] || fail "interrupted while a program hangs: status $status"
 no_children "interrupted while a program hangs"
+refuses "profiles that cannot be kept, before the program runs" 2 "let APPORTION_PROFILES name a folder that you may write to, or give --out" \
+    env APPORTION_PROFILES=/dev/null/x "$apportion" profile -- touch started
+[ ! -e started ] || fail "a program is measured whose profile cannot be kept"
 mkdir locked && chmod 500 locked
 if [ "$(id -u)" != 0 ]; then
     refuses "a folder for temporary files that is read-only" 1 "let TMPDIR name a folder" env TMPDIR=locked "$apportion" compare -- ./fake

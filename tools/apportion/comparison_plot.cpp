@@ -224,7 +224,8 @@ class Picture {
         begin_panel(
             kLeft, 0.98, top, bottom, kHeading,
             fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy, all ? "" : ", last run", report.blocks,
-                        all && runs > 1 ? fmt::format(" in {} runs of loads", runs) : "", report.idle_percent));
+                        all && runs > 1 ? fmt::format(" in {} runs of loads, with lines between", runs) : "",
+                        report.idle_percent));
         for (const double begin_s : c.median_run().begins_s)
             script_ +=
                 fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead front lc rgb '#202020'\n", begin_s);

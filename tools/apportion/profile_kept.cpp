@@ -154,6 +154,19 @@ void print_times(const KeptProfile& kept) {
 
 }  // namespace
 
+std::string default_file(const std::string& load, const Machine& machine) {
+    const fs::path file = profile_file(load, machine), folder = file.parent_path();
+    std::error_code error;
+    if (!folder.empty()) fs::create_directories(folder, error);
+    if (!error && access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
+    if (error)
+        throw UserError(fmt::format(
+            "{}: no profile can be kept there: {}; let APPORTION_PROFILES name a folder that you may write to, "
+            "or give --out",
+            shown(folder.string()), error.message()));
+    return file.string();
+}
+
 void list_profiles(bool json) {
     const std::vector<KeptProfile> all = all_profiles();
     if (json) return print_json(all, false);
