@@ -140,7 +140,7 @@ void print_times(const KeptProfile& kept) {
         return;
     }
     for (const auto& [key, value] : kept.profile.notes)
-        fmt::print("{}\n", wrapped(fmt::format("{}{}{}", shown(key), key.empty() ? "" : ": ", shown(value)),
+        fmt::print("{}\n", wrapped(fmt::format("  {}{}{}", shown(key), key.empty() ? "" : ": ", shown(value)),
                                    terminal_columns(STDOUT_FILENO)));
     TextTable table(
         {{"processor", false}, {"units", true, true, true}, {"seconds", true}, {"units/s", true}, {"times", true}});
