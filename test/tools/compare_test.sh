@@ -41,6 +41,8 @@ shows "the numbers of blocks can be given" " dmda best 12 1.004 s" once --polici
 shows "a default that is the best has one row" " 1 dmda default, best 8 1.008 s" once --policies dmda --blocks 1,8
 [ "$(once --policies dmda --blocks 8,16,8 --json | grep -o '"blocks":' | wc -l)" = 2 ] ||
     fail "equal configurations are measured once"
+[ "$(FAKE=iterated once --policies dmda --blocks 8,16 --json | grep -o '"choice":"[a-z]*"\|"asked_blocks":[0-9]*' | tr '\n' ' ')" = \
+    '"choice":"default" "asked_blocks":8 "choice":"sweep" "asked_blocks":16 ' ] || fail "... also those of several loads, of which each has so many blocks"
 shows "the bound of real runs is measured" "lower bound: 0.5 s, measured" once --policies plb-hec
 shows "the bound of simulated runs is the platform's" "lower bound: 0.5 s, exact" compare --policies plb-hec --platform tiny.toml
 unlike="under equal a unit took CPU 1 5 times as long as CPU 0"
