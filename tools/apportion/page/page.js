@@ -305,7 +305,7 @@
     });
     if (line.decisions.length === 0) return;
     const details = element("details", parent);
-    element("summary", details, `${line.decisions.length} decisions`);
+    element("summary", details, `${line.decisions.length} decision${line.decisions.length === 1 ? "" : "s"}`);
     table(details, ["at", "reason", "predicted end", "units"],
       line.decisions.map((d) => [seconds(d.at), d.reason, d.predicted === null ? "-" : seconds(d.predicted), d.shares]));
   }
