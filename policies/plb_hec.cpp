@@ -214,7 +214,7 @@ class PlbHecImproved final : public Policy {
 
 /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are fast
 /// at sizes that fit their tiles, vectors and radices. What that cuts off others compute; once nothing else is left, it
-/// becomes a part of the block if nobody would end it earlier as one of its own.
+/// becomes a part of the block unless the others end it as early.
 Units PlbHecImproved::aligned(int processor, double block, const Progress& progress) const {
     if (block <= 0) return 0;
     const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
@@ -224,12 +224,9 @@ Units PlbHecImproved::aligned(int processor, double block, const Progress& progr
     const auto rest = static_cast<double>(remaining - units);
     if (rest < step * granule()) return remaining;
     if (plan_.share(processor) > (1 + options_.alignment) * static_cast<double>(units)) return units;
-    double own_s = std::numeric_limits<double>::infinity();
-    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {
+    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (p != processor && !cut_off(p, progress)) return units;
-        if (p != processor) own_s = std::min(own_s, plan_.end_s(p, rest));
-    }
-    return plan_.end_s(processor, static_cast<double>(remaining)) <= own_s ? remaining : units;
+    return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units : remaining;
 }
 
 /// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,

@@ -295,6 +295,7 @@ bool Simulation::advance() {
         const bool due = seconds_left(transfer) <= step_s + kTogether_s;
         if (transfer.latency_left_s > 0) {
             transfer.latency_left_s = due ? 0 : transfer.latency_left_s - step_s;
+            if (due && transfer.bytes_left <= 0) ended.push_back(transfer);
         } else {
             transfer.bytes_left = due ? 0 : transfer.bytes_left - rates[i] * step_s;
             if (due) ended.push_back(transfer);

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Limits of the simulated flavour as tools/starpu-flavour configures it.
+// Limits of the simulated flavour as tools/starpu-recipe configures it.
 constexpr int kMostCuda = 16;
-constexpr int kMostCpus = 64;
+constexpr int kMostCpus = 512;
 constexpr int kMatrixSize = 32;              // nodes that the bandwidth and latency files have room for
 constexpr std::size_t kLongestFolder = 180;  // StarPU keeps whole paths in 256 bytes
 

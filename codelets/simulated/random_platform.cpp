@@ -112,7 +112,7 @@ constexpr std::array<MachineClass, kClassNames.size()> kClasses{{
 
 // What tools/starpu-recipe configures; each card takes a core of its own.
 static_assert(std::ranges::all_of(kClasses, [](const MachineClass& c) {
-    return c.cards.to <= 16 && c.cards.to + c.cores.to <= 64;
+    return c.cards.to <= 16 && c.cards.to + c.cores.to <= 512;
 }));
 
 constexpr Range kCoreRate{place(15, 10), place(91, 10)};          // operations of matmul per second

@@ -290,6 +290,15 @@ double PlbHecPlan::end_s(int processor, double units) const {
                                    : std::numeric_limits<double>::infinity();
 }
 
+bool PlbHecPlan::others_end(int processor, double units, double by_s) const {
+    for (int p = 0; p < static_cast<int>(times_.size()) && units > 0; ++p) {
+        const EqualFinishProcessor& entry = problem_.processors[index(p)];
+        if (p != processor && entry.maximum_units > 0)
+            units -= std::floor(share_ending_by(entry, units, by_s) / granule()) * granule();
+    }
+    return units <= 0;
+}
+
 double PlbHecPlan::error_s(int processor, double block) const {
     const FittedCurve& curve = *models_.curve(processor);
     const double doublings = std::max(0.0, std::log2(block / curve.largest_measured()));

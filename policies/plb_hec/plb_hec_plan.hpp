@@ -66,6 +66,8 @@ class PlbHecPlan {
 
     /// When it would end so many units after what it computes; never where it gets none.
     double end_s(int processor, double units) const;
+    /// Whether the others together, each after what it computes, end so many units by then.
+    bool others_end(int processor, double units, double by_s) const;
 
     /// By how much the end of such a block may be mispredicted.
     double error_s(int processor, double block) const;

@@ -331,3 +331,31 @@ TEST_CASE("cores that ran the smallest block alone run others, and alike ones ge
         CHECK(result.blocks.size() == kCores);
     }
 }
+
+TEST_CASE("of what alignment cut off, the last block takes nothing that many slow cores end sooner") {
+    struct Case {
+        int fast, slow;  // cores
+        double fast_speed, slow_speed, half_saturation;
+        Units units;
+    };
+    for (const Case c :
+         {Case{4, 64, 80.27, 19.37, 8, 8192}, Case{4, 64, 60, 19.37, 16, 8192}, Case{4, 32, 60, 15, 4, 4096}}) {
+        test::FakePlatform platform =
+            test::plain_platform(std::vector<double>(static_cast<std::size_t>(c.fast + c.slow), 1), 0);
+        for (std::size_t p = 0; p < platform.workers.size(); ++p) {
+            platform.workers[p].kind = 0;
+            const double speed = p < static_cast<std::size_t>(c.fast) ? c.fast_speed : c.slow_speed;
+            platform.workers[p].seconds = [=](double units) { return 1e-6 + (c.half_saturation + units) / speed; };
+        }
+        LoadDescription load = platform.load(c.units);
+        load.recorded = {};
+        const auto policy = find_policy("plb-hec")->make();
+        const test::FakeRun result = test::run(platform, *policy, load);
+        INFO(c.units << " units, " << c.slow << " slow cores");
+        CHECK(result.done);
+        std::vector<double> ends_s;
+        for (int p = 0; p < c.fast + c.slow; ++p) ends_s.push_back(result.end_of(p));
+        std::ranges::sort(ends_s);
+        CHECK(result.makespan_s <= 1.05 * ends_s[ends_s.size() / 2]);
+    }
+}

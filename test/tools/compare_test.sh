@@ -64,7 +64,7 @@ shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.0
     compare --policies random --json --platform noisy.toml --repeat 3 --blocks 4
 shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"platform_events":[],"lower_bound_seconds":0.5,"lower_bound_kind":"exact",' \
     compare --policies plb-hec --json --platform tiny.toml
-shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012,"low":1.012,"high":1.012,"confidence":0.0},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},' \
+shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012,"low":1.012,"high":1.012,"confidence":0.0},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},"planned_per_processor":null,"idle_percent_per_processor":{"CPU 0":50.0,"CUDA 0.0 (GTX 680 1.9 GiB)":50.0},' \
     once --policies plb-hec --json
 shows "JSON has raw runs" '"raw":[{"round":0,"seconds":1.012}]' once --policies plb-hec --json
 for key in date host versions environment; do

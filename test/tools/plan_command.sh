@@ -102,6 +102,8 @@ status=0
 "$apportion" plan --profiles profile.csv --units 30 >/dev/full 2>full.txt || status=$?
 [ "$status$(cat full.txt)" = "1apportion: standard output cannot be written: No space left on device" ] ||
     { echo "a full disk: $status $(cat full.txt)"; failed=1; }
+"$apportion" plan --profiles profile.csv --units 30 --plot models.svg >/dev/null && grep -q 'polynomial trend' models.svg ||
+    { echo "the picture of a plan has no polynomial trend"; failed=1; }
 mkfifo pipe.png
 expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan

@@ -37,6 +37,11 @@ cp kernel.csv before.csv
     fail "measured finished points again"
 cmp kernel.csv before.csv
 
+# Shares of a distribution instead of sizes; any difference of their times will do.
+"$apportion" profile --kernel "$kernel" --size 4000 --processors 0,2 --balance 1 "${quick[@]}" --out balance.csv >balance.txt
+grep -q '^balanced: .* 2000, .* 2000; times differ by .* %, after 1 distribution$' balance.txt || fail "not balanced: $(cat balance.txt)"
+[ "$(points balance.csv)" = 2 ] || fail "balance.csv has not one point for each processor"
+
 # Ctrl-C loses no finished point; the same command continues. (SIGTERM means the same; a script's background jobs do
 # not hear Ctrl-C.)
 again=("$apportion" profile --kernel "$slow" --sizes 1:20:1 --max-repetitions 3 --out slow.csv)
@@ -70,6 +75,8 @@ refused "a kernel's size is one number" --kernel "$kernel" --size 64,48 --out ne
 refused "--size 0: give whole numbers from 1 on" --app matmul --size 0 --out new.csv
 refused "cannot open shared object" --kernel ./nothing.so --out new.csv
 refused "give from:to:step" --kernel "$kernel" --sizes 1:2 --out new.csv
+refused "measure sizes that fit by --sizes first" --kernel "$kernel" --size 4000 --balance 0.1 --out new.csv
+refused "excludes" --kernel "$kernel" --balance 0.1 --sizes 1:2:1 --out new.csv
 refused "begins behind its end" --kernel "$kernel" --sizes 2:1:1 --out new.csv
 refused "cannot be written" --kernel "$kernel" --out missing/new.csv
 refused "give the file to write" --import-starpu nothing

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
 #include <cmath>
 
 #include "tools/apportion/comparison_output.hpp"
@@ -35,12 +36,23 @@ Json loads_json(const RunResult& run) {
     return loads;
 }
 
+/// Of the first distribution; null where the policy made none.
+Json planned_json(const RunReport& report) {
+    if (report.distributions.empty()) return nullptr;
+    const std::vector<std::optional<double>>& shares = report.distributions.front().shares;
+    Json planned = Json::object();
+    for (std::size_t p = 0; p < std::min(shares.size(), report.processors.size()); ++p)
+        planned[report.processors[p].name] = shares[p] ? Json(*shares[p]) : Json();
+    return planned;
+}
+
 Json run_json(const Comparison& comparison, const Configuration& c) {
     const Interval interval = median_interval(c.seconds());
-    Json units = Json::object(), shares = Json::object(), raw = Json::array();
+    Json units = Json::object(), shares = Json::object(), idle = Json::object(), raw = Json::array();
     for (const ReportedProcessor& processor : c.median_run().report.processors) {
         units[processor.name] = processor.units;
         shares[processor.name] = 100 * processor.share;
+        idle[processor.name] = processor.idle_percent;
     }
     for (const RunResult& run : c.runs) raw.push_back({{"round", run.round}, {"seconds", run.makespan_s}});
     Json run{{"policy", c.policy},
@@ -55,6 +67,8 @@ Json run_json(const Comparison& comparison, const Configuration& c) {
              {"idle_percent", c.idle_percent()},
              {"units_per_processor", units},
              {"share_percent", shares},
+             {"planned_per_processor", planned_json(c.median_run().report)},
+             {"idle_percent_per_processor", idle},
              {"choice", text_of(c.choice)},
              {"best", &c == &comparison.best_of(c.policy)},
              {"outliers", count_outliers(c.seconds())},

@@ -12,6 +12,7 @@
 #include "models/akima.hpp"
 #include "models/fitted_curve.hpp"
 #include "models/piecewise_linear.hpp"
+#include "models/speed_trend.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -87,10 +88,12 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
     const auto linear = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::restricted);
     const auto akima = Akima::through(samples);
     const auto curve = FittedCurve::fit(samples);
+    const auto trend = SpeedTrend::through(samples);
     const MeasuredRange range = akima->range();
     add_curve(script, fmt::format("linear{}", index), range, [&](double x) { return linear->speed(x); });
     add_curve(script, fmt::format("akima{}", index), range, [&](double x) { return akima->speed(x); });
     if (curve) add_curve(script, fmt::format("curve{}", index), range, [&](double x) { return x / curve->seconds(x); });
+    if (trend) add_curve(script, fmt::format("trend{}", index), range, [&](double x) { return trend->speed(x); });
     const bool few = samples.size() <= 200;
     const std::set<Units> shares = shares_of(plans, index);
     std::string title = processor.name;
@@ -109,6 +112,7 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
     script +=
         fmt::format(", $linear{} with lines lw 2 lc rgb \"#aa3377\" title \"piecewise linear, restricted\"", index);
     if (curve) script += fmt::format(", $curve{} with lines lw 2 lc rgb \"#228833\" title \"least squares\"", index);
+    if (trend) script += fmt::format(", $trend{} with lines lw 2 lc rgb \"#ccbb44\" title \"polynomial trend\"", index);
     if (!shares.empty())
         script += fmt::format(", $shares{} with lines dt 2 lw 1.5 lc rgb \"#202020\" title \"{}\"", index,
                               plans.size() == 1 ? "its share" : "shares of the plans");

@@ -24,6 +24,8 @@
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/interruption.hpp"
+#include "tools/apportion/profile_balance.hpp"
+#include "tools/apportion/profile_course.hpp"
 #include "tools/apportion/profile_history.hpp"
 #include "tools/apportion/profile_kept.hpp"
 #include "tools/apportion/profile_library.hpp"
@@ -51,6 +53,7 @@ struct ProfileOptions {
     std::string size = "1024";
     bool size_given = false;
     int repetitions = 2;
+    double balance = 0;  ///< how close times have to be; 0: sizes are given
     bool subject_given = false;
     std::vector<unsigned> processors;
     MeasureOptions measure;
@@ -89,69 +92,19 @@ Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
 }
 
+Units whole_problem(const ProfileSubject& subject, Units size) {
+    return subject.most_units() == kNoLimit ? size : subject.most_units();
+}
+
 /// Sixteenths of the problem.
 std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
     constexpr Units kSizes = 16;
-    const Units most = subject.most_units() == kNoLimit ? size : subject.most_units();
-    const Units granules = std::max<Units>(most / subject.granularity(), 1);
+    const Units granules = std::max<Units>(whole_problem(subject, size) / subject.granularity(), 1);
     const Units step = std::max<Units>(granules / kSizes, 1);
     std::vector<Units> sizes;
     for (Units i = step; i <= granules && std::ssize(sizes) < kSizes; i += step)
         sizes.push_back(i * subject.granularity());
     return sizes;
-}
-
-/// Counts what happens, for the progress line and the last sentence.
-class Course {
-  public:
-    Course(ProfileSubject& subject, ProfileRecord& record, std::size_t points)
-        : subject_(subject), record_(record), progress_(std::in_place, "apportion profile", kNoLimit_s) {
-        progress_->expect(points);
-    }
-
-    MeasureWatcher watcher() {
-        return {.known = [this](std::size_t p, Units units) { return record_.has(subject_.processors()[p], units); },
-                .finished = [this](const MeasuredPoint& point) { finished(point); },
-                .repeated = [this](Units units) { progress_->begin(fmt::format("{} {}s", units, subject_.unit())); },
-                .stop = [] { return interrupted != 0; }};
-    }
-    void finish(const ProfileOptions& options, bool complete);
-
-  private:
-    void finished(const MeasuredPoint& measured);
-
-    ProfileSubject& subject_;
-    ProfileRecord& record_;
-    std::optional<RunProgress> progress_;
-    int measured_ = 0, imprecise_ = 0;
-    double widest_ = 0;  ///< interval relative to its mean
-};
-
-void Course::finished(const MeasuredPoint& measured) {
-    progress_->done();
-    if (!measured.does_not_fit.empty()) {
-        progress_->say(fmt::format("apportion profile: {}; this size is left out", shown(measured.does_not_fit)));
-        return;
-    }
-    const ProfilePoint& point = measured.point;
-    record_.add(subject_.processors()[measured.processor], point);
-    ++measured_;
-    if (measured.precise) return;
-    ++imprecise_;
-    widest_ = std::max(widest_, point.ci_s / point.seconds);
-}
-
-void Course::finish(const ProfileOptions& options, bool complete) {
-    progress_.reset();
-    fmt::print("{}: {} points measured{}\n", shown(options.out), measured_,
-               record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
-    if (imprecise_ > 0)
-        fmt::print(
-            "{} of them did not reach the precision of {} % (widest interval: {:.1f} %) within --max-repetitions {} "
-            "and --max-seconds {}\n",
-            imprecise_, 100 * options.measure.samples.precision, 100 * widest_, options.measure.samples.most,
-            options.measure.samples.most_seconds);
-    if (!complete) std::cerr << "apportion profile: interrupted; the same command continues\n";
 }
 
 void check(const ProfileOptions& options) {
@@ -185,6 +138,24 @@ double load_per_cpu() {
     return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;
 }
 
+/// Points of some distributions, the last of which is balanced.
+int balance(const ProfileOptions& options, ProfileSubject& subject, ProfileRecord& record, Units units) {
+    std::vector<PartialTimes> known;
+    for (const std::string& processor : subject.processors()) known.push_back(record.times(processor));
+    MeasurementCourse course(subject, record, subject.processors().size(), [] { return interrupted != 0; });
+    const Balance found =
+        balance_profile(subject, units, options.balance, options.measure, course.watcher(), std::move(known));
+    course.finish(options.out, options.measure.samples, found.complete);
+    if (found.shares.empty()) return kInterrupted;
+    std::vector<std::string> shares;
+    for (std::size_t p = 0; p < found.shares.size(); ++p)
+        shares.push_back(fmt::format("{} {}", shown(subject.processors()[p]), found.shares[p]));
+    fmt::print("{}: {}; times differ by {:.1f} %, after {} distribution{}\n",
+               found.difference <= options.balance ? "balanced" : "not balanced", fmt::join(shares, ", "),
+               100 * found.difference, found.distributions, found.distributions == 1 ? "" : "s");
+    return found.complete ? 0 : kInterrupted;
+}
+
 int measure(ProfileOptions options) {
     SampleOptions& samples = options.measure.samples;
     samples.least = std::min(samples.least, samples.most);
@@ -203,12 +174,13 @@ int measure(ProfileOptions options) {
     const double load = load_per_cpu();
     ProfileRecord record(options.out, identity(*subject, options), remarks(load));
     warn_of_load(load);
+    if (options.balance > 0) return balance(options, *subject, record, whole_problem(*subject, size.front()));
     std::size_t points = 0;
     for (const std::string& processor : subject->processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
-    Course course(*subject, record, points);
+    MeasurementCourse course(*subject, record, points, [] { return interrupted != 0; });
     const bool complete = measure_profile(*subject, sizes, options.measure, course.watcher());
-    course.finish(options, complete);
+    course.finish(options.out, options.measure.samples, complete);
     return complete ? 0 : kInterrupted;
 }
 
@@ -361,6 +333,14 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
         ->type_name("FROM:TO:STEP");
+    profile
+        ->add_option(
+            "--balance", options->balance,
+            "Measure the shares of distributions of the whole problem until their times differ by at most this "
+            "part, instead of --sizes")
+        ->check(CLI::Range(0.001, 1.0))
+        ->type_name("PART")
+        ->excludes("--sizes", platform);
     profile
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
         ->delimiter(',')

@@ -27,13 +27,15 @@ class Measurement {
 
     std::vector<std::size_t> wanted(Units units) const;
     bool measure(Units units);
-    bool warm_up(Units units);
+    bool measure(std::vector<Units> shares);
+    bool warm_up(Units units) { return warm_up(groups(units, {0}).front()); }
+    bool warm_up(Group group);
 
   private:
     bool stopped() const { return watcher_.stop && watcher_.stop(); }
     std::vector<Group> groups(Units units, const std::vector<std::size_t>& wanted) const;
-    std::vector<double> run(Group& group, Units units);
-    bool measure(Units units, Group group);
+    std::vector<double> run(Group& group);
+    bool measure(Group group);
     void report(std::size_t processor, Units units, const Samples& samples) const;
 
     ProfileSubject& subject_;
@@ -68,15 +70,16 @@ std::vector<Group> Measurement::groups(Units units, const std::vector<std::size_
 }
 
 /// One repetition. A processor that its units do not fit runs nothing from now on, and is reported if it is measured.
-std::vector<double> Measurement::run(Group& group, Units units) {
+std::vector<double> Measurement::run(Group& group) {
     while (std::ranges::any_of(group.units, [](Units u) { return u > 0; })) {
         try {
             std::vector<double> seconds = subject_.run(group.units);
-            if (watcher_.repeated) watcher_.repeated(units);
+            if (watcher_.repeated && !group.measured.empty()) watcher_.repeated(group.units[group.measured.front()]);
             return seconds;
         } catch (const DoesNotFit& reason) {
             const std::size_t p = reason.processor();
-            if (group.measures(p) && watcher_.finished) watcher_.finished({p, {units, 0, 0, 0}, false, reason.what()});
+            if (group.measures(p) && watcher_.finished)
+                watcher_.finished({p, {group.units[p], 0, 0, 0}, false, reason.what()});
             group.units[p] = 0;
         }
     }
@@ -89,39 +92,54 @@ void Measurement::report(std::size_t processor, Units units, const Samples& samp
         {processor, {units, samples.mean_s(), samples.interval_s(), samples.repetitions()}, samples.precise(), {}});
 }
 
-bool Measurement::measure(Units units, Group group) {
+bool Measurement::measure(Group group) {
     std::vector<Samples> samples(processors_, Samples(options_.samples));
     const std::vector<std::size_t> measured = group.measured;
     while (!group.measured.empty()) {
         if (stopped()) return false;
-        const std::vector<double> seconds = run(group, units);
+        const std::vector<double> seconds = run(group);
         std::erase_if(group.measured, [&](std::size_t p) {
             if (group.units[p] == 0) return true;
             if (!(seconds[p] > 0))
                 throw UserError(fmt::format("{} took no measurable time for {} units on {}; profile larger sizes",
-                                            subject_.kernel(), units, subject_.processors()[p]));
+                                            subject_.kernel(), group.units[p], subject_.processors()[p]));
             samples[p].add(seconds[p]);
             return samples[p].enough();
         });
     }
     // Not as they come, so that a profile has its processors in their order.
     for (const std::size_t p : measured)
-        if (group.units[p] != 0) report(p, units, samples[p]);
+        if (group.units[p] != 0) report(p, group.units[p], samples[p]);
     return true;
 }
 
 bool Measurement::measure(Units units) {
-    return std::ranges::all_of(groups(units, wanted(units)), [&](const Group& group) { return measure(units, group); });
+    return std::ranges::all_of(groups(units, wanted(units)), [&](const Group& group) { return measure(group); });
 }
 
-bool Measurement::warm_up(Units units) {
+/// Those of its points that are not measured yet.
+bool Measurement::measure(std::vector<Units> shares) {
+    Group together{{}, std::move(shares)};
+    for (std::size_t p = 0; p < processors_; ++p)
+        if (together.units[p] > 0 && !(watcher_.known && watcher_.known(p, together.units[p])))
+            together.measured.push_back(p);
+    if (together.measured.empty()) return true;
+    if (!warm_up(together)) return false;
+    if (!options_.alone) return measure(together);
+    return std::ranges::all_of(together.measured, [&](std::size_t p) {
+        Group alone{{p}, std::vector<Units>(processors_, 0)};
+        alone.units[p] = together.units[p];
+        return measure(alone);
+    });
+}
+
+bool Measurement::warm_up(Group group) {
     constexpr int kMostRepetitions = 1000;
-    Group group = groups(units, {0}).front();
     group.measured.clear();
     double spent_s = 0;
     for (int repetition = 0; spent_s < options_.warm_up_s && repetition < kMostRepetitions; ++repetition) {
         if (stopped()) return false;
-        spent_s += std::ranges::max(run(group, units));
+        spent_s += std::ranges::max(run(group));
     }
     return true;
 }
@@ -150,6 +168,11 @@ bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, cons
     if (first == sizes.end()) return true;
     return measurement.warm_up(*first) &&
            std::all_of(first, sizes.end(), [&](Units units) { return measurement.measure(units); });
+}
+
+bool measure_distribution(ProfileSubject& subject, std::vector<Units> shares, const MeasureOptions& options,
+                          const MeasureWatcher& watcher) {
+    return Measurement(subject, options, watcher).measure(std::move(shares));
 }
 
 std::vector<std::int64_t> parse_numbers(const std::string& text, const char* option) {

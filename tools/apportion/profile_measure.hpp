@@ -47,6 +47,10 @@ struct MeasureWatcher {
 bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, const MeasureOptions& options,
                      const MeasureWatcher& watcher);
 
+/// The same for one size of each processor (0: none), those of a distribution, all of which run together.
+bool measure_distribution(ProfileSubject& subject, std::vector<Units> shares, const MeasureOptions& options,
+                          const MeasureWatcher& watcher);
+
 /// "4,5,6" as numbers from 1 on. Throws UserError with one sentence that names the option.
 std::vector<std::int64_t> parse_numbers(const std::string& text, const char* option);
 

@@ -96,7 +96,7 @@ void ProfileRecord::load() {
     compare(profile);
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
-            points_[processor.name].insert(point.units);
+            points_[processor.name].emplace(point.units, point.seconds);
             ++found_;
         }
     empty_ = false;
@@ -138,7 +138,7 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     if (!empty_) lines.erase(0, lines.find('\n') + 1);  // the names of the columns
     write(lines);
     empty_ = false;
-    points_[processor].insert(point.units);
+    points_[processor].emplace(point.units, point.seconds);
 }
 
 }  // namespace apportion

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +29,8 @@ class ProfileRecord {
 
     bool has(const std::string& processor, std::int64_t units) const;
     std::size_t found() const { return found_; }  ///< points that were in the file
+    /// Seconds of all sizes.
+    const std::map<std::int64_t, double>& times(const std::string& processor) { return points_[processor]; }
 
     /// Writes the point through to the file. Throws FileError when the disk does not take it.
     void add(const std::string& processor, const ProfilePoint& point);
@@ -42,7 +43,7 @@ class ProfileRecord {
 
     std::string path_;
     Notes identity_, remarks_;
-    std::map<std::string, std::set<std::int64_t>> points_;
+    std::map<std::string, std::map<std::int64_t, double>> points_;
     std::size_t found_ = 0;
     int file_ = -1;  ///< every write goes to its end; locked
     bool created_ = false;

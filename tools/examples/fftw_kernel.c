@@ -16,6 +16,10 @@
 
 #include "apportion_kernel.h"
 
+#ifndef FFTW_FLAGS /* -DFFTW_FLAGS=FFTW_MEASURE makes another variant of the kernel */
+#define FFTW_FLAGS FFTW_ESTIMATE
+#endif
+
 struct transform {
     uint64_t columns;
     fftw_complex* data;
@@ -52,7 +56,7 @@ static int prepare(void* state, uint64_t rows) {
     t->data = fftw_alloc_complex(elements);
     if (!t->data) return -ENOMEM;
     pthread_mutex_lock(&planner);
-    t->plan = fftw_plan_dft_2d((int)rows, (int)t->columns, t->data, t->data, FFTW_FORWARD, FFTW_ESTIMATE);
+    t->plan = fftw_plan_dft_2d((int)rows, (int)t->columns, t->data, t->data, FFTW_FORWARD, FFTW_FLAGS);
     pthread_mutex_unlock(&planner);
     /* Zeros stay zeros however often they are transformed; other numbers would overflow. */
     memset(t->data, 0, elements * sizeof *t->data);

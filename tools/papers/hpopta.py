@@ -5,14 +5,17 @@ on the simulated server or planned."""
 import csv
 import io
 import math
+import re
 import statistics
 
+from papers.runs import TOP, panels
 from papers.tables import Table, markdown
 
 # The paper's grids, ranges of n and reference sizes (section 6.2); work is that of an x by x problem.
 APPS = {"matmul": {"step": 64, "largest": 44800, "from": 6400, "to": 134400, "power": 3, "references": [4736, 28672, 44800]},
         "fft2d": {"step": 16, "largest": 24000, "from": 1600, "to": 72000, "power": 2, "references": [4320, 13824, 24000]}}
 PROCESSORS = ["Haswell, 22 cores", "K40c", "Xeon Phi 3120P"]
+SPEED_AXES = "set grid y\nset yrange [0:*]\nset ylabel 'GFLOP/s'\nset xtics rotate by 45 right\n"
 LARGEST_PRIME = 127  # of an FFT's size; CUFFT fails above
 
 
@@ -161,8 +164,7 @@ def draw_server(rows):
             f"{row['units']} {row['hpopta_gflops']} {row['smooth_fpm_gflops']}" for row in own) + "\nEOD")
         plots.append(f"set title '{app}, the whole server'\nplot $d{number} using 1:2 with lines lw 2 title 'hpopta', "
                      f"$d{number} using 1:3 with lines lw 2 title 'smooth-fpm'")
-    return ("\n".join(data) + "\nset multiplot layout 1,2\nset key top left\nset grid y\nset yrange [0:*]\nset xlabel 'n'\n"
-            "set ylabel 'GFLOP/s'\nset xtics rotate by 45 right\n" + "\n".join(plots) + "\nunset multiplot")
+    return panels(data, SPEED_AXES + "set xlabel 'n'", plots)
 
 
 def speeds(runs, case):
@@ -189,8 +191,7 @@ def draw_speeds(rows):
         data.append(f"$d{number} << EOD\n" + "\n".join(" ".join([row["size"]] + [row[name] for name in PROCESSORS]) for row in own) + "\nEOD")
         plots.append(f"set title '{app}, x by x'\nplot " + ", ".join(
             f"$d{number} using 1:{k + 2} with lines title '{name}'" for k, name in enumerate(PROCESSORS)))
-    return ("\n".join(data) + "\nset multiplot layout 1,2\nset key top left\nset grid y\nset yrange [0:*]\nset xlabel 'x'\n"
-            "set ylabel 'GFLOP/s'\nset xtics rotate by 45 right\n" + "\n".join(plots) + "\nunset multiplot")
+    return panels(data, SPEED_AXES + "set xlabel 'x'", plots)
 
 
 def clusters(runs, case):
@@ -231,8 +232,77 @@ def show_rows_of_fft2d(rows):
     mean = {column: "" for column in rows[0]} | {"size": "mean"} | {
         column: f"**{statistics.mean(float(row[column]) for row in rows):.0f}**" for column in columns}
     shown = [row | {column: f"{float(row[column]):.0f}" for column in columns} for row in rows] + [mean]
-    return markdown(shown, {"size": "n"} | {column: column.replace("_percent_above", ", % above").replace("_s", " [s]").replace("_", " ")
+    return markdown(shown, {"size": "n"} | {column: re.sub("_s$", " [s]", column.replace("_percent_above", ", % above")).replace("_", " ")
                                             for column in rows[0] if column != "size"})
+
+
+# On the machine at hand: three processors by kernel variant, each one core alone.
+OPENBLAS_KERNELS = ["Haswell", "Sandybridge", "Nehalem"]
+FFTW_PLANS = {"measure": "FFTW_MEASURE", "estimate": "FFTW_ESTIMATE", "unaligned": "FFTW_ESTIMATE|FFTW_UNALIGNED"}
+GRANULE, MEASURED_SIZE, MOST_UNITS = 5, {"matmul": 512, "fftw": 1024}, 510
+MEASURED_N = range(130, MOST_UNITS + 1, 20)  # no share is larger than what was measured
+MEASURED_ALGORITHMS = ["hpopta", "smooth-fpm", "fpm", "cpm", "equal"]
+
+
+def measured_variants(runs, app):
+    """name -> (what `apportion profile` measures, variables)."""
+    if app == "matmul":
+        return {name: (["--app", "matmul"], {"OPENBLAS_CORETYPE": name, "STARPU_NCPU": "1"}) for name in OPENBLAS_KERNELS}
+    source = TOP / "tools/examples/fftw_kernel.c"
+    return {name: (["--kernel", runs.file(f"{name}.so", "cc", "-shared", "-fPIC", f"-DFFTW_FLAGS={flags}", "-I", TOP / "tools/apportion",
+                                          source, "-o", "{out}", "-lfftw3", "-pthread"), "--processors", "0"], {})
+            for name, flags in FFTW_PLANS.items()}
+
+
+def measured_times(runs, app):
+    """variant -> granules -> seconds."""
+    found = {}
+    for name, (subject, variables) in measured_variants(runs, app).items():
+        file = runs.file("measured.csv", runs.apportion, "profile", *subject, "--size", MEASURED_SIZE[app], "--sizes",
+                         f"{GRANULE}:{MOST_UNITS}:{GRANULE}", "--max-seconds", "0.1", "--out", "{out}", again=True, **variables)
+        rows = csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+        found[name] = {int(row["units"]) // GRANULE: float(row["seconds"]) for row in rows}
+    return found
+
+
+def measured(runs, case):
+    """Distributions planned by one measurement, and what they take by a second one."""
+    app = case["app"]
+    before, after = measured_times(runs, app), measured_times(runs, app)
+    profile_of = runs.text_file("measured.csv", "processor,units,seconds\n" + "".join(
+        f"{name},{x},{t!r}\n" for name, of_size in before.items() for x, t in of_size.items()))
+    predicted, real = {}, {}
+    for algorithm in MEASURED_ALGORITHMS:
+        for n in MEASURED_N:
+            plan = runs.plan("--profiles", profile_of, "--units", n // GRANULE, "--algorithm", algorithm)
+            shares = dict(zip(before, (share["units"] for share in plan["shares"])))
+            predicted[algorithm, n], real[algorithm, n] = (
+                max(times[name][x] for name, x in shares.items() if x) for times in (before, after))
+    rows = []
+    for algorithm in MEASURED_ALGORITHMS:
+        off = [100 * (real[algorithm, n] / predicted[algorithm, n] - 1) for n in MEASURED_N]
+        promised, gained = ([100 * (times[algorithm, n] / times["hpopta", n] - 1) for n in MEASURED_N] for times in (predicted, real))
+        rows.append(case | {"algorithm": algorithm, "numbers": len(MEASURED_N), "off_mean_percent": statistics.mean(off),
+                            "off_least_percent": min(off), "off_most_percent": max(off),
+                            "predicted_gain_percent": statistics.mean(promised), "gain_percent": statistics.mean(gained),
+                            "least_gain_percent": min(gained), "most_gain_percent": max(gained)})
+    return rows
+
+
+def show_measured(rows):
+    def text(row, *columns):
+        return ", ".join(f"{float(row[column]):.0f}" for column in columns)
+
+    found = []
+    for row in rows:
+        is_hpopta = row["algorithm"] == "hpopta"
+        found.append({"kernel": row["app"], "planned by": row["algorithm"],
+                      "measured over predicted makespan, %: mean; least, most":
+                          text(row, "off_mean_percent") + "; " + text(row, "off_least_percent", "off_most_percent"),
+                      "hpopta faster, predicted, mean %": "" if is_hpopta else text(row, "predicted_gain_percent"),
+                      "measured, mean %": "" if is_hpopta else text(row, "gain_percent"),
+                      "least, most": "" if is_hpopta else text(row, "least_gain_percent", "most_gain_percent")})
+    return markdown(found)
 
 
 def every(app, count):
@@ -253,4 +323,5 @@ TABLES = [
     Table("clusters", [{"app": app, "nodes": nodes} for app in APPS for nodes in (2, 4)], clusters),
     Table("rows-of-fft2d", [{"size": size} for size in range(1600, 24001, 1600)], rows_of_fft2d, show_rows_of_fft2d,
           sampled=lambda case: case["size"] == 1600),
+    Table("measured", [{"app": app} for app in MEASURED_SIZE], measured, show_measured, exact=False),
 ]

@@ -4,7 +4,7 @@ and 3, Fig. 9) and of the teams (Table 2), Algorithm 1 on the predicted times, a
 teams of cores, simulated with the times measured there."""
 import functools
 
-from papers.runs import TOP
+from papers.runs import TOP, panels
 from papers.tables import Table, markdown, read_csv
 
 STEPS = 40
@@ -47,10 +47,9 @@ def draw_offsets(rows):
         data.append(f"$d{number} << EOD\n" + "\n".join(
             " ".join([row["offset"], row["published_measured_s"], row["published_model_s"], row["ours_s"]]) for row in own) + "\nEOD")
         plots.append(f"set title '{domain} x {domain} x 128'\nplot " + ", ".join(
-            f"$d{number} using 1:{k + 2} with linespoints lw 2 title '{name}'"
-            for k, name in enumerate(["published, measured", "published, model", "ours"])))
-    return ("\n".join(data) + "\nset multiplot layout 1,2\nset grid y\nset xlabel 'offset [frames]'\nset ylabel 's for 40 steps'\n" +
-            "\n".join(plots) + "\nunset multiplot")
+            f"$d{number} using 1:{k + 2} with {style} title '{name}'" for k, (name, style) in enumerate(
+                [("published, measured", "lines lw 2"), ("published, model", "lines lw 2"), ("ours", "points ps 1.5 lw 2")])))
+    return panels(data, "set grid y\nset xlabel 'offset [frames]'\nset ylabel 's for 40 steps'", plots)
 
 
 def teams(runs, case):

@@ -92,10 +92,10 @@ class Runs:
         return self.json(self.apportion, "platform", platform, self.simulated_app(app), "--size", size, "--json",
                          *arguments, **variables)
 
-    def file(self, name, *words, **variables):
+    def file(self, name, *words, again=False, **variables):
         """The file that a command writes to where {out} stands."""
         kept = self.kept / f"{self.key(words, variables)}-{name}"
-        if not kept.exists():
+        if again or not kept.exists():
             with tempfile.TemporaryDirectory() as folder:
                 made = pathlib.Path(folder) / name
                 output_of([made if str(word) == "{out}" else word for word in words], LIMIT_S, self.environment(variables))
@@ -115,6 +115,12 @@ class Runs:
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
             part.write(content)
         os.replace(part.name, file)
+
+
+def panels(data, settings, plots):
+    """A script that draws plots of the same curves side by side, with one key below all of them."""
+    return ("\n".join(data) + f"\nset multiplot layout 1,{len(plots)} margins 0.11,0.98,0.3,0.92 spacing 0.11\n"
+            f"set key at screen 0.5,0.02 center bottom\n{settings}\n" + "\nunset key\n".join(plots) + "\nunset multiplot")
 
 
 def draw(file, script):

@@ -21,6 +21,7 @@ class Table:
     exact: bool = True
     sampled: Callable = lambda case: False
     picture: Callable = None  # (rows) -> a script for gnuplot
+    of: str = None  # the table whose rows it shows; it has no cases and no CSV file of its own
 
 
 def text_of(value):
