@@ -19,6 +19,7 @@
 #include "apps/nodes.hpp"
 #include "apps/runs_line.hpp"
 #include "codelets/common/handicap.hpp"
+#include "models/io/nearest_name.hpp"
 #include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
@@ -102,8 +103,9 @@ void print_choice(const nlohmann::ordered_json& report) {
     fmt::print("  chose {}", choice->at("policy").get<std::string>());
     for (std::size_t k = 0; k < predicted.size(); ++k)
         fmt::print("{}{} {:.4g} s", k == 0 ? "; predicted: " : ", ", predicted[k].second, predicted[k].first);
-    if (const auto note = report.find("note"); predicted.empty() && note != report.end() && note->is_string())
-        fmt::print(", without a profile: {}", shown(note->get<std::string>()));
+    if (predicted.empty()) fmt::print(", without a profile");
+    if (const std::string note = report.value("note", ""); predicted.empty() && !note.empty())
+        fmt::print(": {}", shown(note));
     fmt::print("\n");
 }
 
@@ -288,6 +290,25 @@ int print_outcome(const Outcome& outcome, const AppOptions& options, const Work&
     return 1;
 }
 
+namespace {
+
+/// Its sentence, with the nearest option of the program behind one that it does not have.
+std::string sentence_of(const CLI::ParseError& error, const CLI::App& cli, int argc, char** argv) {
+    const std::string sentence = error.what();
+    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return sentence;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : cli.get_options())
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (int k = 1; k < argc; ++k) {
+        const std::string word = std::string(argv[k]).substr(0, std::string(argv[k]).find('='));
+        if (!word.starts_with("--") || sentence.find(word) == sentence.npos) continue;
+        if (const std::string advice = did_you_mean(word, names); !advice.empty()) return sentence + advice;
+    }
+    return sentence;
+}
+
+}  // namespace
+
 int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& body) {
     int status = 0;
     Nodes* nodes = nullptr;
@@ -308,7 +329,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
         } catch (const CLI::Success&) {
             throw;
         } catch (const CLI::ParseError& error) {
-            wrong = error.what();
+            wrong = sentence_of(error, cli, argc, argv);
         }
         nodes->agreed([&] {
             if (!wrong.empty()) throw UsageError(wrong);

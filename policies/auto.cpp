@@ -89,6 +89,9 @@ void Auto::choose(const LoadDescription& load) {
     chosen_ = kAdaptive;
     const std::vector<PiecewiseLinear> functions = recorded_functions(load);
     if (functions.empty() || load.recorded.learnt) {
+        if (!functions.empty())
+            problem_ =
+                "times are what earlier runs learnt, with which plb-hec begins; apportion profile records a profile";
         // Models of an earlier load on the same processors are worth keeping.
         if (!policy_ || dynamic_cast<GuardedPolicy*>(policy_.get())) policy_ = adaptive.make();
         return;

@@ -63,6 +63,13 @@ TEST_CASE("under auto an application's table says what was chosen and why") {
     CHECK_THAT(result.out, ContainsSubstring("chose plb-hec, without a profile: there is no recorded profile"));
 }
 
+TEST_CASE("a misspelt option of an application gets the nearest one as advice") {
+    const Folder folder;
+    const Result result = folder.run("matmul --szie=64");
+    CHECK(result.status == 2);
+    CHECK_THAT(result.err, ContainsSubstring("--szie=64 (did you mean --size?)"));
+}
+
 TEST_CASE("a result that standard output cannot take is a failure") {
     const Folder folder;
     for (const char* options : {"", " --json"}) {

@@ -56,6 +56,16 @@ TEST_CASE("a virtual run takes as long as the real one") {
     }
 }
 
+TEST_CASE("auto says why it does not plan from what earlier runs learnt") {
+    const FakePlatform platform = plb_hec_machines("A", 16384);
+    LoadDescription load = platform.load(16384);
+    load.recorded.learnt = true;
+    const auto policy = find_policy("auto")->make();
+    policy->begin(load);
+    CHECK(policy->report().chosen == "plb-hec");
+    CHECK_THAT(policy->report().note, ContainsSubstring("times are what earlier runs learnt"));
+}
+
 TEST_CASE("a policy that refuses a load takes for ever") {
     class Refusing final : public Policy {
         void begin(const LoadDescription&) override { throw PolicyError("no"); }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# compare_programs.sh APPORTION FAKE_APP: `apportion compare -- PROGRAM`, with a program that only pretends (fake_app says
-# as what): what it is given, what it may do wrong, and which order is claimed.
+# compare_programs.sh APPORTION FAKE_APP SCHEDULERS: `apportion compare -- PROGRAM`, with a program that only pretends
+# (fake_app says as what): what it is given, what it may do wrong, and which order is claimed. SCHEDULERS prints StarPU's.
 . "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1")
 fake=$(realpath "$2")
+schedulers=$("$3") # of the StarPU that is linked
 cd "$folder"
 cp "$fake" fake
 export XDG_DATA_HOME=$folder/data
@@ -17,6 +18,11 @@ shows "a size in the program's arguments" '"units":512' compare --repeat 1 --jso
 shows "a program under another one" " plb-hec 4 1.012 s" compare --repeat 1 -- env ./fake
 shows "all loads of a program" "seconds of loads 3 x rows columns plb-hec 3.036 1.012" \
     bash -c 'FAKE=iterated "$1" compare --policies plb-hec --repeat 1 -- ./fake | tr -s " \n" " "' bash "$apportion"
+lopsided() { FAKE=lopsided compare --repeat 1 "$@" -- ./fake; }
+shows "shares of several loads are of the work: each load counts by its time" " CPU 0 25.0" lopsided
+shows "... and said to be" "share of work in % plb-hec" lopsided
+shows "... also in JSON" '"share_percent":{"CPU 0":25.0,"CPU 1":75.0}' lopsided --json
+shows "units of unlike loads are not compared" "lower bound: " lopsided
 shows "their sum is the makespan" " plb-hec 8 4.048 s" env FAKE=iterated "$apportion" compare --policies plb-hec --repeat 1 -- ./fake
 shows "the bound of loads that run again is that of the best speeds in any run" "lower bound: 1.25 s, measured" \
     env FAKE=iterated "$apportion" compare --policies plb-hec --repeat 1 -- ./fake
@@ -50,6 +56,9 @@ refuses "a program that is not there" 2 "./none cannot be run" compare -- ./none
 refuses "a program without its folder" 2 "fake cannot be run: No such file or directory; did you mean ./fake?" compare -- fake
 refuses "a size that nothing takes" 2 "--size 8: nothing takes it" compare --size 8 -- ./fake
 refuses "a place for a size that is not given" 2 "give --size as well" compare -- ./fake --size '{size}'
+for scheduler in ${schedulers:?}; do
+    refuses "the scheduler $scheduler" 2 "true under $scheduler submitted no load" "$apportion" compare --policies "$scheduler" -- true
+done
 refuses "a program that fails" 1 "fake under prio failed: fake: the simulated disk is full" "$apportion" compare --policies prio -- ./fake
 refuses "a program that fails in silence" 1 "false under plb-hec failed: false: exit status 1" compare -- false
 refuses "a program that submits no load" 2 "true under plb-hec submitted no load" compare -- true
@@ -79,6 +88,9 @@ status=0
 wait $pid || status=$?
 [ $status = 143 ] || fail "interrupted while a program hangs: status $status"
 no_children "interrupted while a program hangs"
+refuses "profiles that cannot be kept, before the program runs" 2 "let APPORTION_PROFILES name a folder that you may write to, or give --out" \
+    env APPORTION_PROFILES=/dev/null/x "$apportion" profile -- touch started
+[ ! -e started ] || fail "a program is measured whose profile cannot be kept"
 mkdir locked && chmod 500 locked
 if [ "$(id -u)" != 0 ]; then
     refuses "a folder for temporary files that is read-only" 1 "let TMPDIR name a folder" env TMPDIR=locked "$apportion" compare -- ./fake
@@ -125,6 +137,9 @@ grep -q 'ended by signal 15 (Terminated); what was measured until then is shown'
 script -qec "stty cols 40; '$apportion' compare --policies plb-hec,equal,dmda --blocks 16 --repeat 2 -- ./fake 2>/dev/null" \
     /dev/null </dev/null | tr -d '\r' >narrow
 [ "$(wc -L <narrow)" -le 40 ] || fail "40 columns: $(cat narrow)"
+for row in 'default +1.008 s' 'best +1 s' 'default +1.008 to 1.008 s'; do
+    grep -Eq "^ +dmda +($row)" narrow || fail "40 columns: no row 'dmda $row' in $(cat narrow)"
+done
 for text in '1.012 to 1.012 s' 2.024 75.0 'cannot be told apart'; do
     tr '\n' ' ' <narrow | grep -q "$text" || fail "40 columns: no $text in $(cat narrow)"
 done

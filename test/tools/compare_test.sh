@@ -38,6 +38,8 @@ shows "the numbers of blocks can be given" " dmda best 12 1.004 s" once --polici
 shows "a default that is the best has one row" " 1 dmda default, best 8 1.008 s" once --policies dmda --blocks 1,8
 [ "$(once --policies dmda --blocks 8,16,8 --json | grep -o '"blocks":' | wc -l)" = 2 ] ||
     fail "equal configurations are measured once"
+[ "$(FAKE=iterated once --policies dmda --blocks 8,16 --json | grep -o '"choice":"[a-z]*"\|"asked_blocks":[0-9]*' | tr '\n' ' ')" = \
+    '"choice":"default" "asked_blocks":8 "choice":"sweep" "asked_blocks":16 ' ] || fail "... also those of several loads, of which each has so many blocks"
 shows "the bound of real runs is measured" "lower bound: 0.5 s, measured" once --policies plb-hec
 shows "the bound of simulated runs is the platform's" "lower bound: 0.5 s, exact" compare --policies plb-hec --platform tiny.toml
 unlike="under equal a unit took CPU 1 5 times as long as CPU 0"
@@ -91,6 +93,9 @@ refuses "a negative number of repetitions" 2 "not in range" compare --repeat -1
 once --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture is drawn"
 [ "$(head -c 4 p.png | tail -c 3)" = PNG ] || fail "the picture is a PNG file"
 once --policies plb-hec,greedy --timeline all --plot p.svg >/dev/null && grep -q '<svg' p.svg || fail "a picture is SVG"
+FAKE=iterated once --policies plb-hec --timeline all --plot p.svg >/dev/null || fail "a picture of several loads is drawn"
+grep -q 'in 4 runs of loads, with lines between' p.svg || fail "a picture of several loads says what its lines are"
+[ "$(grep -o "stroke='rgb( 32,  32,  32)'.*" p.svg | grep -o 'M[^M]*L[^M]*' | wc -l)" = 3 ] || fail "there are no three lines between 4 runs"
 once --policies plb-hec,greedy --timeline greedy --plot p.pdf >/dev/null && [ "$(head -c 4 p.pdf)" = %PDF ] || fail "a picture is PDF"
 # Places of texts in the picture: the title of the bars, a line for each thing drawn of them, the first bar's name.
 compare --policies dmda,plb-hec --repeat 2 --plot q.svg >/dev/null || fail "a picture of two rounds is drawn"

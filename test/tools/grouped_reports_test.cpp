@@ -3,7 +3,7 @@
 // What tools make of reports of which some have groups of cores (APPORTION_GROUPS) and others the cores.
 #include "test/catch.hpp"
 #include "tools/apportion/processor_groups.hpp"
-#include "tools/apportion/run_findings.hpp"
+#include "tools/apportion/unlike_units.hpp"
 
 using namespace apportion;
 
@@ -30,6 +30,8 @@ RunReport report_of(const std::vector<Share>& shares) {
         report.units += share.units;
         report.blocks += 1;
     }
+    for (ReportedProcessor& processor : report.processors)
+        processor.share = static_cast<double>(processor.units) / static_cast<double>(report.units);
     return report;
 }
 

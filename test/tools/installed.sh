@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Installs, and lets a user who may read nothing else use it: run an application, list the platforms, compile README.md's
-# example by its command and by CMake, run it under a policy and load the plug-in. What was installed lies over the prefix
+# examples by their commands and by CMake, run them under a policy, compare, profile, explain, trace and report them, and
+# load the plug-in. What was installed lies over the prefix
 # in a mount namespace of its own, in which the source tree, the build folder and StarPU's build are empty.
 #     installed.sh BUILD_FOLDER PREFIX FOLDER_OF_STARPU_PC SOURCE_FOLDER
 set -euo pipefail
@@ -39,6 +40,23 @@ if [ "$build" = --as-user ]; then
     [ ! -s output ] || fail "the compiler warns: $(head -5 output)"
     STARPU_SCHED=plb-hec ./hello >output 2>&1 || fail "hello_blocks: $(cat output)"
     grep -q '^policy plb-hec, .* s, verified: true$' output || fail "$(cat output)"
+    c++ -std=c++17 -Wall -Wextra -Werror axpb.cpp $(pkg-config --cflags --libs apportion) -o axpb >output 2>&1 || fail "c++: $(cat output)"
+    STARPU_SCHED=equal ./axpb >output 2>&1 || fail "axpb: $(cat output)"
+    # The tools, on both, as that user, in a folder that cannot be written.
+    export TMPDIR=$folder/temporary
+    mkdir temporary unwritable && chmod 555 unwritable && cd unwritable
+    tool() { "$prefix/bin/apportion" "$@" >../output 2>&1 || fail "apportion $1: $(cat ../output)"; }
+    tool compare --policies equal,plb-hec,eager --blocks 4 --repeat 1 -- ../axpb
+    tool profile --repeat 1 -- ../hello
+    STARPU_SCHED=hpopta ../hello >../output 2>&1 || fail "hpopta by that profile: $(cat ../output)"
+    APPORTION_REPORT=../runs APPORTION_TRACE=1 STARPU_SCHED=plb-hec ../axpb >../output 2>&1 || fail "a report: $(cat ../output)"
+    tool explain ../runs
+    tool trace ../runs --out ../trace.json
+    tool report ../runs --out ../page.html
+    cd ..
+    ls "$prefix"/share/man/man1/apportion-compare.1* >output || fail "there is no man page"
+    bash -c '. "$1"/share/bash-completion/completions/apportion.bash && complete -p apportion' bash "$prefix" >output 2>&1 ||
+        fail "completion: $(cat output)"
     cc unmodified_program.c $(pkg-config --cflags --libs apportion) -o unmodified
     STARPU_SCHED=greedy STARPU_SCHED_LIB=$(pkg-config --variable=sched_lib apportion) ./unmodified greedy >output 2>&1 ||
         fail "the plug-in: $(cat output)"
@@ -65,7 +83,7 @@ for file in $(find "$installed" -name 'lib*.so*' -type f) "$installed"/bin/*; do
     case :$run_path in *:/root/* | *:/home/* | *:"$HOME"/* | *:"$build"*) fail "the run path of $file is $run_path" ;; esac
 done
 
-cp "$source/apps/hello_blocks.c" "$source/test/starpu/unmodified_program.c" "$folder/user/"
+cp "$source/apps/hello_blocks.c" "$source/docs/examples/axpb.cpp" "$source/test/starpu/unmodified_program.c" "$folder/user/"
 cat >"$folder/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(hello C)

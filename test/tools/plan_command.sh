@@ -159,3 +159,11 @@ expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 expect 2 'give from:to:step' --profiles profile.csv --units 20 --curve
 expect 2 "'all' is not one planner" --profiles profile.csv --units 10:20:10 --curve --algorithm all
+# A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
+for arguments in "--algorithm hpopta" "--algorithm all" "--policies hpopta,equal" "--curve --units 10:30:10"; do
+    [[ $arguments = *--units* ]] || arguments+=" --units 30"
+    script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
+    if [ "$(wc -L <narrow)" -gt 40 ] || ! grep -q hpopta narrow && [[ $arguments != *curve* ]]; then
+        fail "plan $arguments at 40 columns: $(cat narrow)"
+    fi
+done

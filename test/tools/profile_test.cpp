@@ -325,4 +325,6 @@ TEST_CASE("the progress line tells points, time and activity") {
     CHECK(progress_text(0, 4, 0, "") == "[..............................] 0/4");
     CHECK(progress_text(1, 4, 10, "64 rows") == "[#######.......................] 1/4  30 s left  64 rows");
     CHECK(progress_text(4, 4, 10, "") == "[##############################] 4/4");
+    CHECK(progress_text(1, 4, 10, "64 rows", 39) == "[##.......] 1/4  30 s left  64 rows");
+    CHECK(progress_text(1, 4, 10, "64 rows of a matrix", 38) == "[##.......] 1/4  30 s left  64 rows of");
 }

@@ -17,7 +17,7 @@
 #include "tools/apportion/comparison_rounds.hpp"
 #include "tools/apportion/machine_load.hpp"
 #include "tools/apportion/processor_groups.hpp"
-#include "tools/apportion/run_findings.hpp"
+#include "tools/apportion/unlike_units.hpp"
 
 namespace apportion {
 
@@ -55,8 +55,7 @@ double measured_bound_s(const Comparison& comparison) {
 bool find_unlike(Comparison& comparison) {
     constexpr std::int64_t kManyPerProcessor = 4;
     bool unlike_units = false, mixed = false, mixed_alike = false;
-    for (const Configuration& c : comparison.configurations) {
-        const RunReport& report = c.median_run().report;
+    const auto look_at = [&](const RunReport& report, bool only_load) {
         const std::string cores = unlike_cores(report);
         const bool alike = units_seem_alike(report);
         unlike_units = unlike_units || !alike;
@@ -64,11 +63,14 @@ bool find_unlike(Comparison& comparison) {
             mixed = true;
             mixed_alike = mixed_alike || cores.empty();
         }
-        if (!comparison.unlike.empty() || (cores.empty() && alike)) continue;
+        if (!comparison.unlike.empty() || (cores.empty() && alike)) return;
         comparison.unlike =
-            cores.empty() ? fmt::format("under {} units of one half took longer than those of the other", report.policy)
-                          : cores;
-    }
+            (only_load ? "" : report.load + ": ") +
+            (cores.empty() ? fmt::format("under {} some units took longer than others", report.policy) : cores);
+    };
+    for (const Configuration& c : comparison.configurations)
+        for (const RunReport& report : c.median_run().last_reports)
+            look_at(report, c.median_run().last_reports.size() == 1);
     if (comparison.unlike.empty()) return false;
     const bool only_cores = !unlike_units || (mixed && !mixed_alike);
     comparison.unlike +=

@@ -48,9 +48,10 @@ Json planned_json(const RunReport& report) {
 
 Json run_json(const Comparison& comparison, const Configuration& c) {
     const Interval interval = median_interval(c.seconds());
-    Json units = Json::object(), idle = Json::object(), raw = Json::array();
+    Json units = Json::object(), shares = Json::object(), idle = Json::object(), raw = Json::array();
     for (const ReportedProcessor& processor : c.median_run().report.processors) {
         units[processor.name] = processor.units;
+        shares[processor.name] = 100 * processor.share;
         idle[processor.name] = processor.idle_percent;
     }
     for (const RunResult& run : c.runs) raw.push_back({{"round", run.round}, {"seconds", run.makespan_s}});
@@ -67,6 +68,7 @@ Json run_json(const Comparison& comparison, const Configuration& c) {
              {"units_per_processor", units},
              {"planned_per_processor", planned_json(c.median_run().report)},
              {"idle_percent_per_processor", idle},
+             {"share_percent", shares},
              {"choice", text_of(c.choice)},
              {"best", &c == &comparison.best_of(c.policy)},
              {"outliers", count_outliers(c.seconds())},

@@ -60,7 +60,7 @@ std::string makespans(const Comparison& comparison) {
     const auto policies = comparison.policies();
     TextTable table({{"rank", true},
                      {"policy", false},
-                     {"", false},
+                     {"", false, true, true},
                      {"blocks", true},
                      {"makespan", true},
                      {confidence > 0 ? "95 % interval" : "range", true, repeated},
@@ -113,7 +113,8 @@ std::string shares_table(const Comparison& comparison) {
         return percent ? fmt::format("{:.1f}", *percent) : "-";
     };
     const bool policies_in_lines = policies.size() > groups.size();
-    std::vector<TextTable::Column> columns{{"share of units in %", false}};
+    std::vector<TextTable::Column> columns{
+        {has_several_loads(comparison) ? "share of work in %" : "share of units in %", false}};
     if (policies_in_lines)
         for (const ProcessorGroup& group : groups) columns.push_back({group.name, true});
     else
@@ -145,6 +146,10 @@ std::string comparison_title(const Comparison& comparison) {
     return fmt::format(
         "{}, on {}", what,
         comparison.platform.empty() ? "this machine" : fmt::format("simulated platform {}", comparison.platform));
+}
+
+bool has_several_loads(const Comparison& comparison) {
+    return comparison.configurations.front().median_run().loads.size() > 1;
 }
 
 std::string bound_text(const Comparison& comparison) {

@@ -16,6 +16,9 @@ std::string comparison_title(const Comparison& comparison);
 /// "lower bound", exact or measured, in words; empty where there is none.
 std::string bound_text(const Comparison& comparison);
 
+/// Shares are those of the work then: of each load's units, weighted by the load's seconds.
+bool has_several_loads(const Comparison& comparison);
+
 /// Policies from the best to the worst, by rank and median.
 std::vector<std::string> ranked_policies(const Comparison& comparison, const Order& order);
 

@@ -173,7 +173,8 @@ class Picture {
     }
 
     void shares(int top, int bottom, int heading) {
-        begin_panel(0.63, 0.84, top, bottom, heading, "Share of the units");
+        begin_panel(0.63, 0.84, top, bottom, heading,
+                    has_several_loads(comparison_) ? "Share of the work" : "Share of the units");
         std::string boxes;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
             const RunReport& report = comparison_.best_of(ranked_[i]).median_run().report;
@@ -223,7 +224,11 @@ class Picture {
         begin_panel(
             kLeft, 0.98, top, bottom, kHeading,
             fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy, all ? "" : ", last run", report.blocks,
-                        all && runs > 1 ? fmt::format(" in {} runs of loads", runs) : "", report.idle_percent));
+                        all && runs > 1 ? fmt::format(" in {} runs of loads, with lines between", runs) : "",
+                        report.idle_percent));
+        for (const double begin_s : c.median_run().begins_s)
+            script_ +=
+                fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead front lc rgb '#202020'\n", begin_s);
         std::string blocks;
         for (const ReportedBlock& block : report.trace)
             if (!block.given_back)

@@ -41,6 +41,13 @@ void run_parallel(int count, int jobs, const std::function<void(int)>& work) {
 
 std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Of each load in a run.
+std::vector<std::int64_t> blocks_of_loads(const RunResult& run) {
+    std::vector<std::int64_t> blocks;
+    for (const RunReport& report : run.last_reports) blocks.push_back(report.blocks);
+    return blocks;
+}
+
 }  // namespace
 
 ComparisonRounds::ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, RunProgress& progress)
@@ -101,13 +108,18 @@ void ComparisonRounds::add_sweep() {
         if (first.choice != Choice::default_size) continue;
         const std::string policy = first.policy;
         const bool equal_blocks = find_policy(policy) == nullptr;
-        std::set<std::int64_t> known{first.blocks()};
+        const std::vector<std::int64_t> own = blocks_of_loads(first.runs.front());
+        std::set<std::vector<std::int64_t>> known{own};
         std::vector<Configuration> sweep;
         for (const std::int64_t blocks : tried) {
+            std::vector<std::int64_t> of_loads;
+            for (const RunReport& load : first.runs.front().last_reports)
+                of_loads.push_back(equal_blocks ? std::min(blocks, whole_division_up(load.units, load.granularity))
+                                                : whole_division_up(load.units, initial_block(blocks)));
             // What would run the same blocks is no other configuration.
-            if (known.insert(equal_blocks ? blocks : whole_division_up(units_, initial_block(blocks))).second)
+            if (known.insert(of_loads).second)
                 sweep.push_back({policy, Choice::sweep, blocks});
-            else if (blocks == first.blocks())
+            else if (of_loads == own)
                 first.asked_blocks = blocks;
         }
         std::ranges::move(sweep, std::back_inserter(all));

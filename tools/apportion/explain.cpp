@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
@@ -24,8 +25,8 @@ namespace apportion {
 namespace {
 
 struct ExplainOptions {
-    std::string file, load;
-    int run = 0;  ///< 0: the last
+    std::string file, load, policy;
+    int run = 0;  ///< 0: the last under each policy
     bool json = false;
 };
 
@@ -46,35 +47,51 @@ std::string overview(const std::vector<LoadRuns>& loads) {
     return table.text(terminal_columns(STDOUT_FILENO));
 }
 
-const RunReport& chosen_run(const LoadRuns& load, const ExplainOptions& options) {
-    if (options.run == 0) return load.last();
-    if (options.run > static_cast<int>(load.reports.size()))
-        throw UserError(fmt::format("--run {}: the file has {} run{} of load {}", options.run, load.reports.size(),
-                                    load.reports.size() == 1 ? "" : "s", in_quotes(load.name)));
-    return *load.reports[static_cast<std::size_t>(options.run - 1)];
+/// Of the reports, those whose text is the one asked for.
+void keep(std::vector<RunReport>& reports, std::string RunReport::*text, const std::string& asked, const char* what,
+          const std::string& file) {
+    if (asked.empty()) return;
+    std::vector<std::string> names;
+    for (const RunReport& report : reports)
+        if (std::ranges::find(names, report.*text) == names.end()) names.push_back(report.*text);
+    std::erase_if(reports, [&](const RunReport& report) { return report.*text != asked; });
+    if (reports.empty())
+        throw UserError(fmt::format("--{} {}: {} has no such {}{}; it has {}", what, asked, file, what,
+                                    did_you_mean(asked, names), fmt::join(names, ", ")));
+}
+
+/// The last run of each load under each policy, or the K-th one of each load.
+std::vector<const RunReport*> chosen_runs(const std::vector<RunReport>& reports, const std::vector<LoadRuns>& loads,
+                                          int run) {
+    std::vector<const RunReport*> chosen;
+    std::set<std::string> seen;
+    for (const LoadRuns& load : loads) {
+        if (run == 0) chosen.push_back(&load.last());
+        if (run == 0 || !seen.insert(load.name).second) continue;
+        std::vector<const RunReport*> all;
+        for (const RunReport& report : reports)
+            if (report.load == load.name) all.push_back(&report);
+        if (run > std::ssize(all))
+            throw UserError(fmt::format("--run {}: the file has {} run{} of load {}", run, all.size(),
+                                        all.size() == 1 ? "" : "s", in_quotes(load.name)));
+        chosen.push_back(all[static_cast<std::size_t>(run - 1)]);
+    }
+    return chosen;
 }
 
 int explain_command(const ExplainOptions& options) {
-    const std::vector<RunReport> reports = read_reports(options.file);
-    const std::vector<LoadRuns> all = loads_of(reports);
-    std::vector<const LoadRuns*> loads;
-    std::vector<std::string> names;
-    for (const LoadRuns& load : all) {
-        names.push_back(load.name);
-        if (options.load.empty() || load.name == options.load) loads.push_back(&load);
-    }
-    if (loads.empty())
-        throw UserError(fmt::format("--load {}: {} has no such load{}; it has {}", options.load, options.file,
-                                    did_you_mean(options.load, names), fmt::join(names, ", ")));
-    std::vector<const RunReport*> runs;  // before anything is printed: one may not be there
-    for (const LoadRuns* load : loads) runs.push_back(&chosen_run(*load, options));
+    std::vector<RunReport> reports = read_reports(options.file);
+    keep(reports, &RunReport::load, options.load, "load", options.file);
+    keep(reports, &RunReport::policy, options.policy, "policy", options.file);
+    const std::vector<LoadRuns> loads = loads_of(reports);
+    const std::vector<const RunReport*> runs = chosen_runs(reports, loads, options.run);
     if (options.json) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         for (const RunReport* run : runs) list.push_back(explanation_json(*run));
         std::cout << list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
         return 0;
     }
-    if (reports.size() > 1) std::cout << overview(all) << '\n';
+    if (reports.size() > 1) std::cout << overview(loads) << '\n';
     for (const RunReport* run : runs) std::cout << (run == runs.front() ? "" : "\n") << explanation_text(*run);
     return 0;
 }
@@ -89,10 +106,11 @@ void add_explain(CLI::App& app, std::function<int()>& run) {
         "the blocks, and more is told.");
     sub->add_option("report", options->file, "file of reports; -: standard input")->required()->type_name("FILE");
     sub->add_option("--load", options->load, "only this load")->type_name("NAME");
-    sub->add_option("--run", options->run, "its K-th run in the file (default: the last)")
+    sub->add_option("--policy", options->policy, "only runs under this policy")->type_name("NAME");
+    sub->add_option("--run", options->run, "the K-th of these runs of each load (default: the last under each policy)")
         ->check(CLI::Range(1, 1'000'000'000))
         ->type_name("K");
-    sub->add_flag("--json", options->json, "print a JSON array with an object for each load");
+    sub->add_flag("--json", options->json, "print a JSON array with an object for each run");
     sub->callback([options, &run] { run = [options] { return explain_command(*options); }; });
 }
 

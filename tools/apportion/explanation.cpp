@@ -17,6 +17,7 @@
 #include "tools/apportion/seconds_text.hpp"
 #include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
+#include "tools/apportion/unlike_units.hpp"
 
 namespace apportion {
 
@@ -39,7 +40,7 @@ std::string title(const RunReport& report, const RunAccount& account) {
         fmt::format("{}: {} units under {} took {} in {} block{}", report.load, report.units, report.policy,
                     seconds_text(account.makespan_s), report.blocks, report.blocks == 1 ? "" : "s");
     if (report.run > 1) text += fmt::format(", as run {} of the load", report.run);
-    if (const double bound = report.lower_bound_s.value_or(0); bound > 0 && units_seem_alike(report))
+    if (const double bound = report.lower_bound_s.value_or(0); has_bound(report))
         text += fmt::format(": {:.3g} times the measured bound of {}", account.makespan_s / bound, seconds_text(bound));
     return text + ".";
 }
@@ -109,20 +110,35 @@ std::string fastest_sentence(const RunAccount& account) {
         "like {} would make it {}",
         seconds_text(n / sum), seconds_text(1 / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
     if (sum > fastest.first * (1 + 1e-9))
-        text += fmt::format(", and without it it would be {}", seconds_text(n / (sum - fastest.first)));
+        text += fmt::format(", and without {} it would be {}", fastest.second, seconds_text(n / (sum - fastest.first)));
     return text + ".";
 }
 
-std::map<std::string, double> predictions(const RunReport& report) {
-    const std::map<std::string, double> predicted = predicted_makespans(report);
-    return predicted.empty() && report.choice ? report.choice->predicted_s : predicted;
+/// What policies are predicted to take. Nothing where that is wrong of the policy that ran: where units are not alike,
+/// or the machine was busy, it would be as wrong of the others.
+struct Predictions {
+    std::map<std::string, double> seconds{};
+    std::string problem{};  ///< a sentence; empty: there is none
+};
+
+Predictions predictions(const RunReport& report) {
+    const std::map<std::string, double> recorded = predicted_makespans(report);
+    if (recorded.empty()) return {report.choice ? report.choice->predicted_s : recorded};
+    const auto own = recorded.find(report.policy);
+    if (own == recorded.end() || report.makespan_s <= 0) return {recorded};
+    const double ratio = own->second / report.makespan_s;
+    if (ratio < kUnlike && ratio > 1 / kUnlike) return {recorded};
+    return {
+        {},
+        fmt::format("The recorded profile predicts {} for this run, {:.2g} times what it took: units are not alike, or "
+                    "the machine was not as when it was recorded; what it predicts of other policies is not told.",
+                    seconds_text(own->second), ratio)};
 }
 
-std::string prediction_table(const RunReport& report) {
-    const std::map<std::string, double> predicted = predictions(report);
-    if (predicted.empty()) return "";
+std::string prediction_table(const RunReport& report, const Predictions& predicted) {
+    if (predicted.seconds.empty()) return "";
     std::vector<std::pair<double, std::string>> sorted;
-    for (const auto& [policy, seconds] : predicted) sorted.emplace_back(seconds, policy);
+    for (const auto& [policy, seconds] : predicted.seconds) sorted.emplace_back(seconds, policy);
     std::ranges::sort(sorted);
     TextTable rows({{"policy", false}, {"predicted", true}, {"x of this run", true}});
     for (const auto& [seconds, policy] : sorted)
@@ -135,7 +151,8 @@ std::string prediction_table(const RunReport& report) {
 /// Empty where it is not known.
 std::string cost_text(double cost_s, double makespan_s) {
     if (!std::isfinite(cost_s) || cost_s <= 0 || makespan_s <= 0) return "";
-    return fmt::format(" (at most {} of the makespan, {:.2g} %)", seconds_text(cost_s), 100 * cost_s / makespan_s);
+    return fmt::format(" (at most {} of the makespan, {})", seconds_text(cost_s),
+                       percent_text(100 * cost_s / makespan_s));
 }
 
 std::vector<std::string> first_sentences(const RunReport& report, const RunAccount& account) {
@@ -149,13 +166,15 @@ std::vector<std::string> first_sentences(const RunReport& report, const RunAccou
     return sentences;
 }
 
-std::vector<std::string> last_sentences(const RunReport& report, const RunAccount& account) {
+std::vector<std::string> last_sentences(const RunReport& report, const RunAccount& account,
+                                        const Predictions& predicted) {
     std::vector<std::string> sentences;
     for (std::size_t p = 0; p < account.processors.size(); ++p)
         if (account.processors[p].units == 0)
             sentences.push_back(fmt::format("{} got nothing: {}.", account.processors[p].name, why_nothing(report, p)));
     if (const std::string fastest = fastest_sentence(account); !fastest.empty() && units_seem_alike(report))
         sentences.push_back(fastest);
+    if (!predicted.problem.empty()) sentences.push_back(predicted.problem);
     if (!report.note.empty()) sentences.push_back("Note of the run: " + report.note);
     return sentences;
 }
@@ -170,14 +189,15 @@ std::string explanation_text(const RunReport& report) {
         return text;
     };
     const RunAccount account = account_of(report);
+    const Predictions predicted = predictions(report);
     return lines(first_sentences(report, account)) + "\n" + table(account) + "\n" +
-           lines(last_sentences(report, account)) + prediction_table(report);
+           lines(last_sentences(report, account, predicted)) + prediction_table(report, predicted);
 }
 
 std::vector<std::string> explanation_sentences(const RunReport& report) {
     const RunAccount account = account_of(report);
     std::vector<std::string> sentences = first_sentences(report, account);
-    std::ranges::move(last_sentences(report, account), std::back_inserter(sentences));
+    std::ranges::move(last_sentences(report, account, predictions(report)), std::back_inserter(sentences));
     return sentences;
 }
 
@@ -208,7 +228,7 @@ nlohmann::ordered_json explanation_json(const RunReport& report) {
             {"bound_by", account.processors[account.binding].name},
             {"processors", std::move(processors)},
             {"facts", std::move(facts)},
-            {"predicted_seconds", predictions(report)}};
+            {"predicted_seconds", predictions(report).seconds}};
 }
 
 }  // namespace apportion

@@ -2,6 +2,8 @@
 #include "tools/apportion/plan_output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,13 +12,17 @@
 #include "models/io/shown.hpp"
 #include "policies/planners/matrix_squares.hpp"
 #include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/terminal.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 
 namespace {
 
-constexpr const char* kInterpolated =
-    "~ uses sizes between or beyond the measured ones: their times are interpolated\n";
+constexpr const char* kInterpolated = "~ uses sizes between or beyond the measured ones: their times are interpolated";
+
+std::string line(const std::string& text) { return wrapped(text, terminal_columns(STDOUT_FILENO)) + "\n"; }
+std::string text_of(const TextTable& table) { return table.text(terminal_columns(STDOUT_FILENO)); }
 
 /// A planner's proof is about measured times.
 bool is_optimal(const PlanSubject& subject, const Plan& plan) { return plan.optimal && is_measured(subject, plan); }
@@ -62,21 +68,22 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
 }
 
 /// The rectangles of a matrix, a line each.
-std::string rectangle_table(const PlanSubject& subject, const Plan& plan, std::size_t width) {
+std::string rectangle_table(const PlanSubject& subject, const Plan& plan) {
     const MatrixSquares found = arranged(subject, plan);
-    std::string out = fmt::format("\n{:<{}}  {:>9}  {:>12}  {:>9}  {:>9}\n", "rectangle", width, "first row",
-                                  "first column", "rows", "columns");
+    TextTable table(
+        {{"rectangle", false}, {"first row", true}, {"first column", true}, {"rows", true}, {"columns", true}});
     for (std::size_t i = 0; i < plan.shares.size(); ++i) {
         const Rectangle& r = found.matrix.rectangles[i];
-        out += fmt::format("{:<{}}  {:>9}  {:>12}  {:>9}  {:>9}\n", shown(subject.processors[i]), width, r.first_row,
-                           r.first_column, r.rows, r.columns);
+        table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
+                   fmt::to_string(r.rows), fmt::to_string(r.columns)});
     }
+    std::string out = "\n" + text_of(table);
     for (const std::size_t i : found.squares)
-        out += fmt::format("{} is cut out of {}\n", shown(subject.processors[i]),
-                           shown(subject.processors[found.largest]));
-    return out + fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}\n",
-                             found.matrix.half_perimeters, plan.shares.size(),
-                             (std::ssize(plan.shares) + 1) * subject.matrix_side);
+        out += line(
+            fmt::format("{} is cut out of {}", shown(subject.processors[i]), shown(subject.processors[found.largest])));
+    return out + line(fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}",
+                                  found.matrix.half_perimeters, plan.shares.size(),
+                                  (std::ssize(plan.shares) + 1) * subject.matrix_side));
 }
 
 /// In percent. An interpolated time may be below the best that was measured: that says nothing.
@@ -96,7 +103,7 @@ std::string binding_sentence(const PlanSubject& subject, const Plan& plan) {
     if (first != binding)
         text += fmt::format("; {} is done first, {:.3g} % earlier", shown(subject.processors[first]),
                             100 * (1 - plan.times_s[first] / plan.times_s[binding]));
-    return text + "\n";
+    return line(text);
 }
 
 /// JSON text is UTF-8; bytes of a name that are not become the replacement character.
@@ -120,21 +127,20 @@ std::size_t binding_processor(const Plan& plan) {
 }
 
 std::string plan_table(const PlanSubject& subject, const Plan& plan) {
-    std::size_t width = 9;
-    for (const std::string& name : subject.processors) width = std::max(width, shown(name).size());
-    std::string out = fmt::format("{:<{}}  {:>14}  {:>8}  {:>14}\n", "processor", width, "units", "% of n", "seconds");
+    TextTable table({{"processor", false}, {"units", true}, {"% of n", true}, {"seconds", true}});
+    const double n = std::max(static_cast<double>(subject.units), 1.0);
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
-        out += fmt::format(
-            "{:<{}}  {:>14}  {:>8.2f}  {:>14.6g}\n", shown(subject.processors[i]), width, plan.shares[i],
-            subject.units > 0 ? 100.0 * static_cast<double>(plan.shares[i]) / static_cast<double>(subject.units) : 0.0,
-            plan.times_s[i]);
+        table.add({subject.processors[i], fmt::to_string(plan.shares[i]),
+                   fmt::format("{:.2f}", 100.0 * static_cast<double>(plan.shares[i]) / n),
+                   fmt::format("{:.6g}", plan.times_s[i])});
     const std::string verdict = quality(subject, plan);
-    out += fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}\n", plan.algorithm,
-                       subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
-                       verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s));
-    if (!is_measured(subject, plan)) out += kInterpolated;
+    std::string out = text_of(table);
+    out += line(fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}", plan.algorithm,
+                            subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
+                            verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s)));
+    if (!is_measured(subject, plan)) out += line(kInterpolated);
     out += binding_sentence(subject, plan);
-    return subject.matrix_side > 0 ? out + rectangle_table(subject, plan, width) : out;
+    return subject.matrix_side > 0 ? out + rectangle_table(subject, plan) : out;
 }
 
 std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans) {
@@ -155,32 +161,30 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
     }
     constexpr std::size_t kMostShares = 12;  // that fit a line
     const bool with_shares = subject.processors.size() <= kMostShares;
-    std::string out = fmt::format("{:<16}  {:>12}  {:>10}  {:>10}  {:<7}  {}\n", "algorithm", "seconds", "% above best",
-                                  "solved in", "optimal", with_shares ? "shares" : "");
+    TextTable table({{"algorithm", false},
+                     {"seconds", true},
+                     {"% above best", true},
+                     {"solved in", true},
+                     {"optimal", false},
+                     {"shares", false, with_shares}});
     std::string failures;
     for (const Plan& plan : plans) {
         if (!plan.failure.empty()) {
-            failures += fmt::format("{}: no solution: {}\n", plan.algorithm, shown(plan.failure));
+            failures += line(fmt::format("{}: no solution: {}", plan.algorithm, shown(plan.failure)));
             continue;
         }
-        std::string shares;
-        for (const Units units : plan.shares) shares += fmt::format("{} ", units);
-        out +=
-            fmt::format("{:<16}  {:>12}  {:>12}  {:>10}  {:<7}  {}\n", plan.algorithm,
-                        fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
-                        above_best(plan.makespan_s, best_s), seconds_text(plan.solve_s),
-                        is_optimal(subject, plan) ? "yes" : "", with_shares ? shares.substr(0, shares.size() - 1) : "");
+        table.add({plan.algorithm, fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
+                   above_best(plan.makespan_s, best_s), seconds_text(plan.solve_s), is_optimal(subject, plan) ? "yes" : "",
+                   fmt::format("{}", fmt::join(plan.shares, " "))});
     }
-    if (with_shares) {
-        out += "shares in the order: ";
-        for (std::size_t i = 0; i < subject.processors.size(); ++i)
-            out += fmt::format("{}{}", i > 0 ? ", " : "", shown(subject.processors[i]));
-        out += '\n';
-    }
-    if (some_interpolated) out += kInterpolated;
+    std::string out = text_of(table);
+    std::vector<std::string> names;
+    for (const std::string& name : subject.processors) names.push_back(shown(name));
+    if (with_shares) out += line(fmt::format("shares in the order: {}", fmt::join(names, ", ")));
+    if (some_interpolated) out += line(kInterpolated);
     return out +
-           fmt::format("{} units; lower bound{} {:.6g} s\n", subject.units,
-                       some_measured && some_interpolated ? " of measured sizes" : "", bound_s) +
+           line(fmt::format("{} units; lower bound{} {:.6g} s", subject.units,
+                            some_measured && some_interpolated ? " of measured sizes" : "", bound_s)) +
            failures;
 }
 

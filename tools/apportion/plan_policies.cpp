@@ -85,9 +85,11 @@ std::string policies_table(const LoadDescription& load, const std::vector<std::s
         table.add({policy, fmt::format("{:.6g}", seconds), fmt::format("{:.3f}", seconds / sorted.front().first)});
     const bool travels = std::ranges::any_of(load.processors, &Processor::own_memory);
     return table.text(terminal_columns(STDOUT_FILENO)) +
-           fmt::format(
-               "{} units, in the blocks that the policies give, {}\n", load.units,
-               travels ? "with the transfers of the profile" : "without transfers, of which the profile has none");
+           wrapped(fmt::format("{} units, in the blocks that the policies give, {}", load.units,
+                               travels ? "with the transfers of the profile"
+                                       : "without transfers, of which the profile has none"),
+                   terminal_columns(STDOUT_FILENO)) +
+           "\n";
 }
 
 std::string policies_json(const LoadDescription& load, const std::vector<std::string>& names) {

@@ -26,6 +26,8 @@
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/program_runner.hpp"
+#include "tools/apportion/terminal.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 
@@ -48,7 +50,9 @@ const char* kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" 
 
 void list_platforms() {
     for (const std::string& name : simulated::bundled_platforms())
-        fmt::print("{:<14} {}\n", shown(name), shown(simulated::load_platform(name).description));
+        fmt::print("{}\n",
+                   wrapped(fmt::format("{:<20} {}", shown(name), shown(simulated::load_platform(name).description)),
+                           terminal_columns(STDOUT_FILENO)));
 }
 
 std::string kernel_names(const Device& device) {
@@ -68,28 +72,34 @@ std::string devices_of(const simulated::Node& node) {
 
 void print_platform(const Platform& platform) {
     fmt::print("{}: {}\n{}\n\n", shown(platform.name), shown(platform.description), shown(platform.file.string()));
-    fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}\n", "device", "kind", "count", "link", "latency",
-               "memory", "kernels");
+    TextTable devices({{"device", false},
+                       {"kind", true},
+                       {"count", true},
+                       {"link", false},
+                       {"latency", true},
+                       {"memory", true},
+                       {"kernels", false}});
     for (const Device& d : platform.devices) {
         const std::string behaviour = simulated::describe_behaviour(d);
         const bool own = d.kind == DeviceKind::cuda;
-        fmt::print("  {:<20} {:>5} {:>5}  {:<12} {:>10} {:>9}  {}{}\n", shown(d.name), kind_name(d.kind), d.count,
-                   own ? shown(platform.links[d.link].name) : "-",
-                   own ? fmt::format("{:g} us", d.latency_s * 1e6) : "-",
-                   own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main", shown(kernel_names(d)),
-                   behaviour.empty() ? "" : "; " + behaviour);
+        devices.add({d.name, kind_name(d.kind), fmt::to_string(d.count), own ? platform.links[d.link].name : "-",
+                     own ? fmt::format("{:g} us", d.latency_s * 1e6) : "-",
+                     own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main",
+                     kernel_names(d) + (behaviour.empty() ? "" : "; " + behaviour)});
     }
-    if (!platform.links.empty()) fmt::print("\n  {:<20} {:>10}\n", "link", "bandwidth");
+    const std::size_t columns = terminal_columns(STDOUT_FILENO);
+    fmt::print("{}", devices.text(columns));
+    TextTable links({{"link", false}, {"bandwidth", true}, {"for", false}, {"directions", false}});
     for (const Link& link : platform.links)
-        fmt::print("  {:<20} {:>10}  {}, {}\n", shown(link.name), fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
-                   link.shared ? "shared by its devices" : "one for each device",
-                   link.full_duplex ? "full-duplex" : "one direction at a time");
-    if (!platform.nodes.empty())
-        fmt::print("\n  {:<20} {:>5} {:>10} {:>9}  {}\n", "node", "count", "network", "latency", "devices");
+        links.add({link.name, fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
+                   link.shared ? "all its devices" : "each device",
+                   link.full_duplex ? "both at once" : "one at a time"});
+    if (!platform.links.empty()) fmt::print("\n{}", links.text(columns));
+    TextTable nodes({{"node", false}, {"count", true}, {"network", true}, {"latency", true}, {"devices", false}});
     for (const simulated::Node& node : platform.nodes)
-        fmt::print("  {:<20} {:>5} {:>10} {:>9}  {}\n", shown(node.name), node.count,
-                   fmt::format("{:g} GB/s", node.network_bytes_per_s * 1e-9),
-                   fmt::format("{:g} us", node.network_latency_s * 1e6), shown(devices_of(node)));
+        nodes.add({node.name, fmt::to_string(node.count), fmt::format("{:g} GB/s", node.network_bytes_per_s * 1e-9),
+                   fmt::format("{:g} us", node.network_latency_s * 1e6), devices_of(node)});
+    if (!platform.nodes.empty()) fmt::print("\n{}", nodes.text(columns));
     if (platform.noise > 0)
         fmt::print("\n  noise: log-normal, standard deviation {:g}, seed {}\n", platform.noise, platform.seed);
     else

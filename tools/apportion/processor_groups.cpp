@@ -106,11 +106,10 @@ std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>
 
 std::optional<double> share_percent(const RunReport& report, const ProcessorGroup& group) {
     if (processor_names(report) != group.beside) return std::nullopt;
-    double units = 0;
+    double share = 0;
     for (const ReportedProcessor& processor : report.processors)
-        if (std::ranges::find(group.processors, processor.name) != group.processors.end())
-            units += static_cast<double>(processor.units);
-    return 100 * units / std::max(static_cast<double>(report.units), 1.0);
+        if (std::ranges::find(group.processors, processor.name) != group.processors.end()) share += processor.share;
+    return 100 * share;
 }
 
 }  // namespace apportion

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -139,14 +138,6 @@ double load_per_cpu() {
     return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;
 }
 
-/// Where programs look for it; folders that miss are made.
-std::string default_file(const std::string& load, const Machine& machine) {
-    const std::filesystem::path file = profile_file(load, machine);
-    std::error_code ignored;  // writing the file will tell
-    if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
-    return file.string();
-}
-
 /// Points of some distributions, the last of which is balanced.
 int balance(const ProfileOptions& options, ProfileSubject& subject, ProfileRecord& record, Units units) {
     std::vector<PartialTimes> known;
@@ -223,6 +214,7 @@ int learn(const ProfileOptions& options) {
     if (!options.platform.empty()) platform = simulated::load_machine(options.platform);
     const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
                                false);
+    if (options.out.empty()) default_file("", runner.machine());  // before long work
     const double load = platform ? 0 : load_per_cpu();
     std::vector<LoadProfile> profiles;
     {

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +21,8 @@
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/terminal.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 
@@ -132,15 +135,32 @@ void print_times(const KeptProfile& kept) {
         return;
     }
     for (const auto& [key, value] : kept.profile.notes)
-        fmt::print("  {}{}{}\n", shown(key), key.empty() ? "" : ": ", shown(value));
-    fmt::print("  {:<32} {:>12} {:>12} {:>12} {:>7}\n", "processor", "units", "seconds", "units/s", "times");
+        fmt::print("{}\n", wrapped(fmt::format("  {}{}{}", shown(key), key.empty() ? "" : ": ", shown(value)),
+                                   terminal_columns(STDOUT_FILENO)));
+    TextTable table(
+        {{"processor", false}, {"units", true, true, true}, {"seconds", true}, {"units/s", true}, {"times", true}});
     for (const ProcessorProfile& processor : kept.profile.processors)
         for (const ProfilePoint& point : processor.points)
-            fmt::print("  {:<32} {:>12} {:>12.4g} {:>12.4g} {:>7}\n", shown(processor.name), point.units, point.seconds,
-                       static_cast<double>(point.units) / point.seconds, point.repetitions);
+            table.add({processor.name, fmt::to_string(point.units), fmt::format("{:.4g}", point.seconds),
+                       fmt::format("{:.4g}", static_cast<double>(point.units) / point.seconds),
+                       fmt::to_string(point.repetitions)});
+    fmt::print("{}", table.text(terminal_columns(STDOUT_FILENO)));
 }
 
 }  // namespace
+
+std::string default_file(const std::string& load, const Machine& machine) {
+    const fs::path file = profile_file(load, machine), folder = file.parent_path();
+    std::error_code error;
+    if (!folder.empty()) fs::create_directories(folder, error);
+    if (!error && access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
+    if (error)
+        throw UserError(fmt::format(
+            "{}: no profile can be kept there: {}; let APPORTION_PROFILES name a folder that you may write to, "
+            "or give --out",
+            shown(folder.string()), error.message()));
+    return file.string();
+}
 
 void list_profiles(bool json) {
     const std::vector<KeptProfile> all = all_profiles();
@@ -150,13 +170,13 @@ void list_profiles(bool json) {
         fmt::print("  nothing is recorded or learnt\n");
         return;
     }
-    fmt::print("  {:<24} {:<9} {:>6}  {:<10}  {}\n", "load", "is", "points", "changed", "machine");
+    TextTable table({{"load", false}, {"is", false}, {"points", true}, {"changed", false}, {"machine", false}});
     for (const KeptProfile& kept : all) {
         const char* const is = !kept.problem.empty() ? "damaged" : kept.learnt ? "learnt" : "recorded";
         const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();
-        fmt::print("  {:<24} {:<9} {:>6}  {:<10}  {}\n", shown(load), is, points_in(kept.profile), kept.changed,
-                   shown(kept.note(kMachineNote)));
+        table.add({load, is, fmt::to_string(points_in(kept.profile)), kept.changed, kept.note(kMachineNote)});
     }
+    fmt::print("{}", table.text(terminal_columns(STDOUT_FILENO)));
 }
 
 void show_profiles(const std::string& load_or_file, bool json) {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `apportion profile --list`, `--show` and `--forget`: the recorded profiles that programs find, and what runs learnt.
+// The recorded profiles that programs find, and what runs learnt: where they are, and `apportion profile --list`,
+// `--show` and `--forget`.
 #pragma once
 
 #include <string>
 
+#include "policies/starpu/machine.hpp"
+
 namespace apportion {
+
+/// Where programs look for a recorded profile; folders that miss are made. Throws UserError where it cannot be written.
+std::string default_file(const std::string& load, const Machine& machine);
 
 /// A table of all, or a JSON array.
 void list_profiles(bool json);

@@ -310,13 +310,18 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     RunResult run;
     run.round = request.round;
     run.report = merged_report(loads);
-    run.whole = reports.size() <= kDrawnRuns ? merged_report(one_by_one(reports)) : run.report;
+    const std::vector<LoadRuns> drawn = reports.size() <= kDrawnRuns ? one_by_one(reports) : loads;
+    run.whole = merged_report(drawn);
+    double end_s = 0;
+    for (const LoadRuns& part : drawn) {
+        if (&part != &drawn.front()) run.begins_s.push_back(end_s);
+        end_s += part.last().makespan_s;
+    }
     for (const LoadRuns& load : loads) {
         run.loads.push_back(times_of(load));
         run.makespan_s += run.loads.back().seconds;
     }
-    if (!request.learn_into.empty() || (platform_ && !platform_->nodes.empty()))
-        for (const LoadRuns& load : loads) run.last_reports.push_back(load.last());
+    for (const LoadRuns& load : loads) run.last_reports.push_back(load.last());
     if (command_.bundled) run.size = printed_size(result.output);
     return run;
 }

@@ -67,8 +67,9 @@ struct RunResult {
     nlohmann::json size{};  ///< as a bundled application understands it; else null
     RunReport report{};     ///< of the loads' last runs, merged
     RunReport whole{};      ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
+    std::vector<double> begins_s{};  ///< in `whole`, of all runs but the first
     std::vector<LoadTimes> loads{};
-    std::vector<RunReport> last_reports{};  ///< of each load; only of a run that learns, or on a cluster
+    std::vector<RunReport> last_reports{};  ///< of each load
 };
 
 class ProgramRunner {

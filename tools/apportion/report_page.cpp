@@ -44,10 +44,7 @@ Data policy_data(const Json& entry, const Json& runs) {
     const Json& makespan = best->at("makespan_seconds");
     Data raw = Data::array(), shares = Data::object(), faster = Data::array();
     for (const Json& run : best->at("raw")) raw.push_back(run.at("seconds").get<double>());
-    double units = 0;
-    for (const Json& own : best->at("units_per_processor")) units += own.get<double>();
-    for (const auto& [name, own] : best->at("units_per_processor").items())
-        shares[shown(name)] = units > 0 ? 100 * own.get<double>() / units : 0;
+    for (const auto& [name, percent] : best->at("share_percent").items()) shares[shown(name)] = percent.get<double>();
     for (const Json& slower : entry.at("faster_than")) faster.push_back(text_of(slower));
     const bool other_default = first != runs.end() && first != best;
     return {{"name", shown(policy)},
@@ -85,6 +82,7 @@ Data comparison_data_of(const Json& comparison, const std::string& source) {
             {"bound", bound.is_null() ? Data(nullptr) : Data(bound.get<double>())},
             {"bound_kind", text_of(comparison.at("lower_bound_kind"))},
             {"confidence", confidence},
+            {"several_loads", comparison.at("runs").at(0).at("loads").size() > 1},
             {"policies", policies},
             {"sentences", std::move(sentences)}};
 }
@@ -133,6 +131,7 @@ Data explained_data(const RunReport& report) {
         processors.push_back(std::move(processor));
     }
     return {{"load", shown(report.load)},
+            {"policy", shown(report.policy)},
             {"run", report.run},
             {"makespan", explanation.at("makespan_seconds")},
             {"sentences", std::move(sentences)},

@@ -28,6 +28,11 @@ void add(std::vector<RunReport>& reports, const Json& value, const std::string& 
             add(reports, report, where);
         return;
     }
+    if (value.is_object() && value.contains("order") && value.contains("runs"))
+        throw UserError(
+            fmt::format("{}: it is a comparison, which apportion report shows; reports of runs are in the file that "
+                        "APPORTION_REPORT names",
+                        where));
     reports.push_back(run_report(value, where));
 }
 
@@ -42,8 +47,8 @@ Json parse(const std::string& text, const std::string& where) {
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
-/// The blocks of `next`, which ran after what `merged` has.
-void append(RunReport& merged, const RunReport& next) {
+/// The blocks of `next`, which ran after what `merged` has. `weight`: of its shares.
+void append(RunReport& merged, const RunReport& next, double weight) {
     const double begin_s = merged.makespan_s;
     merged.units += next.units;
     merged.blocks += next.blocks;
@@ -54,8 +59,10 @@ void append(RunReport& merged, const RunReport& next) {
         indices.push_back(static_cast<std::size_t>(own - merged.processors.begin()));
         if (own == merged.processors.end()) {
             merged.processors.push_back(other);
+            merged.processors.back().share *= weight;
             continue;
         }
+        own->share += weight * other.share;
         own->units += other.units;
         own->blocks += other.blocks;
         own->compute_s += other.compute_s;
@@ -107,7 +114,9 @@ double LoadRuns::seconds() const {
 std::vector<LoadRuns> loads_of(const std::vector<RunReport>& reports) {
     std::vector<LoadRuns> loads;
     for (const RunReport& report : reports) {
-        auto found = std::ranges::find(loads, report.load, &LoadRuns::name);
+        auto found = std::ranges::find_if(loads, [&](const LoadRuns& load) {
+            return load.name == report.load && load.last().policy == report.policy;
+        });
         if (found == loads.end()) found = loads.insert(found, LoadRuns{report.load, {}});
         found->reports.push_back(&report);
     }
@@ -117,7 +126,13 @@ std::vector<LoadRuns> loads_of(const std::vector<RunReport>& reports) {
 RunReport merged_report(const std::vector<LoadRuns>& loads) {
     RunReport merged = loads.front().last();
     if (loads.size() == 1) return merged;
-    for (std::size_t k = 1; k < loads.size(); ++k) append(merged, loads[k].last());
+    double all_s = 0;
+    for (const LoadRuns& load : loads) all_s += load.seconds();
+    const auto weight = [&](const LoadRuns& load) {
+        return all_s > 0 ? load.seconds() / all_s : 1 / static_cast<double>(loads.size());
+    };
+    for (ReportedProcessor& processor : merged.processors) processor.share *= weight(loads.front());
+    for (std::size_t k = 1; k < loads.size(); ++k) append(merged, loads[k].last(), weight(loads[k]));
     double idle = 0;
     for (ReportedProcessor& processor : merged.processors) {
         processor.idle_percent =

@@ -18,7 +18,7 @@ std::vector<RunReport> parse_reports(const std::string& text, const std::string&
 /// Of a regular file, or of standard input when it is "-"; at least one. Throws UserError.
 std::vector<RunReport> read_reports(const std::string& file);
 
-/// One load of a program: all its runs.
+/// One load under one policy: all its runs.
 struct LoadRuns {
     std::string name;
     std::vector<const RunReport*> reports;  ///< at least one, in order
@@ -27,7 +27,7 @@ struct LoadRuns {
     double seconds() const;  ///< of all runs
 };
 
-/// The loads by name, in the order in which they first end.
+/// By name and policy, in the order in which they first end.
 std::vector<LoadRuns> loads_of(const std::vector<RunReport>& reports);
 
 /// One report for a program: the sums over the last run of every load, their blocks one load after the other, and

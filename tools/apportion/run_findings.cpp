@@ -11,51 +11,21 @@
 
 #include "tools/apportion/order.hpp"
 #include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/unlike_units.hpp"
 
 namespace apportion {
 
 namespace {
 
 // What is worth a sentence.
-constexpr double kDrift = 0.1;                ///< of a plan's end; PLB-HeC's threshold for a new one
-constexpr const char* kInMainMemory = "CPU";  ///< kind of the processors that compute there
-constexpr double kUsableR2 = 0.7;             ///< PLB-HeC's, of a fit
-constexpr double kUnlike = 1.5;               ///< ratio of times that noise does not explain, as in learnt_times.cpp
-constexpr double kAlikeSizes = 1.25;          ///< ratio of sizes whose times per unit compare, as there
+constexpr double kDrift = 0.1;          ///< of a plan's end; PLB-HeC's threshold for a new one
+constexpr double kUsableR2 = 0.7;       ///< PLB-HeC's, of a fit
+constexpr double kAlikeSizes = 1.25;    ///< ratio of sizes whose times per unit compare, as in learnt_times.cpp
+constexpr double kBlockCost_s = 20e-6;  ///< what a block costs the engine and StarPU
+constexpr double kShortBlock_s = 10 * kBlockCost_s;
 constexpr double kMuchOfMakespan_percent = 10;
 constexpr double kMuchPlanning_percent = 1;
 constexpr double kLittlePlanning_s = 50e-6;
-constexpr double kBlockCost_s = 20e-6;  ///< what a block costs the engine and StarPU
-constexpr double kShortBlock_s = 10 * kBlockCost_s;
-
-/// Of the seconds that a unit took, upper over lower half of the load, the least and the most of all processors with
-/// blocks of both: their speeds do not matter then. `most` 0: there is none.
-struct HalfRatios {
-    double least = 0, most = 0;
-};
-
-HalfRatios upper_over_lower(const RunReport& report) {
-    struct Half {
-        double units = 0, seconds = 0;
-    };
-    std::vector<std::array<Half, 2>> halves(report.processors.size());
-    for (const ReportedBlock& block : report.trace) {
-        if (block.given_back) continue;
-        Half& half = halves[block.processor][block.first < report.units / 2 ? 0 : 1];
-        half.units += static_cast<double>(block.units);
-        half.seconds += block.compute_s();
-    }
-    HalfRatios ratios{std::numeric_limits<double>::infinity(), 0};
-    for (const auto& [low, high] : halves) {
-        if (std::min({low.seconds, high.seconds, low.units, high.units}) <= 0) continue;
-        const double ratio = high.seconds / high.units / (low.seconds / low.units);
-        ratios.least = std::min(ratios.least, ratio);
-        ratios.most = std::max(ratios.most, ratio);
-    }
-    return ratios;
-}
-
-bool halves_are_alike(double least, double most) { return least < kUnlike && most > 1 / kUnlike; }
 
 class Findings {
   public:
@@ -69,7 +39,7 @@ class Findings {
         planning();
         drift();
         spikes();
-        unlike_units();
+        units();
         cores();
         link();
         memory();
@@ -126,10 +96,9 @@ class Findings {
     /// Of a simulated run they are no part, unless that was asked for.
     void planning() {
         if (report_.planning_s > kLittlePlanning_s && percent(report_.planning_s) > kMuchPlanning_percent)
-            say(fmt::format(
-                    "decisions took {}, as much as {:.2g} % of the makespan: blocks are too many or the load is "
-                    "too short for this policy",
-                    seconds_text(report_.planning_s), percent(report_.planning_s)),
+            say(fmt::format("decisions took {}, as much as {} of the makespan: blocks are too many or the load is "
+                            "too short for this policy",
+                            seconds_text(report_.planning_s), percent_text(percent(report_.planning_s))),
                 report_.planning_s);
     }
 
@@ -144,13 +113,24 @@ class Findings {
                             "were not as {} as their models say",
                             ratio, seconds_text(account_.makespan_s), seconds_text(predicted_s),
                             ratio > 1 ? "fast" : "slow"),
-                std::max(0.0, account_.makespan_s - predicted_s));
+                std::max(0.0, account_.makespan_s - std::max(predicted_s, perfect_s())));
+    }
+
+    /// No other shares of the work can take less at the speeds of this run.
+    double perfect_s() const {
+        double units_per_s = 0, units = 0;
+        for (const ProcessorAccount& p : account_.processors) {
+            units += static_cast<double>(p.units);
+            if (p.compute_s > 0) units_per_s += static_cast<double>(p.units) / p.compute_s;
+        }
+        return units_per_s > 0 ? units / units_per_s : 0;
     }
 
     void spikes() {
         if (report_.discarded_samples > 0)
-            say(fmt::format("{} of {} block times were judged to be spikes: something else used the machine",
-                            report_.discarded_samples, report_.blocks),
+            say(fmt::format("{} of {} block times were judged to be spikes: {}something else used the machine",
+                            report_.discarded_samples, report_.blocks,
+                            unlike_units(report_).empty() ? "" : "units are not alike, or "),
                 spread(excess_s()));
     }
 
@@ -176,15 +156,8 @@ class Findings {
         return sum_s;
     }
 
-    void unlike_units() {
-        const auto [least, most] = upper_over_lower(report_);
-        if (most <= 0 || halves_are_alike(least, most)) return;
-        const bool upper = least >= kUnlike;
-        say(fmt::format(
-            "on every processor a unit of the {} half of the load took at least {:.2g} times as long as one "
-            "of the {} half: units are not alike, or the whole machine became {}; so no bound is told",
-            upper ? "upper" : "lower", upper ? least : 1 / most, upper ? "lower" : "upper",
-            upper ? "slower" : "faster"));
+    void units() {
+        if (const std::string unlike = unlike_units(report_); !unlike.empty()) say(unlike + "; so no bound is told");
     }
 
     void cores() {
@@ -276,30 +249,6 @@ class Findings {
 
 std::vector<Finding> findings(const RunReport& report, const RunAccount& account) {
     return Findings(report, account).all();
-}
-
-std::string unlike_cores(const RunReport& report) {
-    struct Core {
-        double seconds_per_unit = 0;
-        std::string name;
-    };
-    std::vector<Core> cores;
-    for (const ReportedProcessor& processor : report.processors)
-        if (processor.kind == kInMainMemory && processor.units > 0 && processor.compute_s > 0)
-            cores.push_back(
-                {processor.compute_s * static_cast<double>(processor.workers) / static_cast<double>(processor.units),
-                 processor.name});
-    if (cores.size() < 2) return "";
-    const auto [fastest, slowest] = std::ranges::minmax(cores, {}, &Core::seconds_per_unit);
-    const double ratio = slowest.seconds_per_unit / fastest.seconds_per_unit;
-    if (ratio < kUnlike * kUnlike) return "";
-    return fmt::format("under {} a unit took {} {:.3g} times as long as {}", report.policy, slowest.name, ratio,
-                       fastest.name);
-}
-
-bool units_seem_alike(const RunReport& report) {
-    const auto [least, most] = upper_over_lower(report);
-    return most > 0 ? halves_are_alike(least, most) : unlike_cores(report).empty();
 }
 
 std::string why_nothing(const RunReport& report, std::size_t p) {

@@ -22,14 +22,6 @@ struct Finding {
 /// Failures, lost processors, drift, spikes, links, memory, waiting, blocks that are too small or too few, poor models.
 std::vector<Finding> findings(const RunReport& report, const RunAccount& account);
 
-/// Which core took how much longer for a unit than which other, where it is more than noise of both explains: units
-/// cannot be alike then, or cores not. Else empty. Without its full stop.
-std::string unlike_cores(const RunReport& report);
-
-/// Whether the best speeds of a run are those that all units have. If not, n over their sum is no bound. Where blocks
-/// are reported, processors tell that had some of both halves of the load; otherwise unlike_cores() does.
-bool units_seem_alike(const RunReport& report);
-
 /// Why processor p computed nothing.
 std::string why_nothing(const RunReport& report, std::size_t p);
 

@@ -28,14 +28,16 @@ std::string readable(double seconds) {
 
 }  // namespace
 
-std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity) {
-    constexpr std::size_t kWidth = 30;
-    const std::size_t filled = runs > 0 ? kWidth * done / runs : kWidth;
-    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}", "", filled, "", kWidth - filled, done, runs);
+std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity,
+                          std::size_t columns) {
+    constexpr std::size_t kWidest = 30;
+    const std::size_t width = columns > 0 ? std::min(kWidest, columns / 4) : kWidest;
+    const std::size_t filled = runs > 0 ? width * done / runs : width;
+    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done, runs);
     if (done > 0 && done < runs)
         text += fmt::format("  {} left",
                             readable(elapsed_s * static_cast<double>(runs - done) / static_cast<double>(done)));
-    return activity.empty() ? text : text + "  " + shown(activity);
+    return cut_to(activity.empty() ? text : text + "  " + shown(activity), columns);
 }
 
 RunProgress::RunProgress(std::string command, double limit_s)
@@ -94,8 +96,7 @@ void RunProgress::show() {
     std::string text = command_ + ": " + shown(what_);
     if (const double since = seconds_since(begun_); since > 1) text += fmt::format(", {:.0f} s", since);
     const std::size_t columns = terminal_columns(STDERR_FILENO);
-    std::cerr << kClearLine << cut_to(progress_text(done_, runs, elapsed, text), columns > 0 ? columns - 1 : 0)
-              << std::flush;
+    std::cerr << kClearLine << progress_text(done_, runs, elapsed, text, columns > 0 ? columns - 1 : 0) << std::flush;
 }
 
 }  // namespace apportion

@@ -45,7 +45,9 @@ class RunProgress {
     std::thread thread_;
 };
 
-/// "[####......] 8/20  12 s left  512 units"; cost of the runs to come as those that are done.
-std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity);
+/// "[####......] 8/20  12 s left  512 units"; cost of the runs to come as those that are done. Cut to so many columns
+/// (0: any number), of which the bar takes a quarter at most, so that numbers and time are not cut off.
+std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity,
+                          std::size_t columns = 0);
 
 }  // namespace apportion

@@ -213,6 +213,8 @@ RunReport run_report(const Json& report, const std::string& where) {
     own.makespan_s = fields.seconds("makespan_seconds");
     own.idle_percent = fields.percent("idle_percent");
     read_lists(own, fields);
+    for (ReportedProcessor& processor : own.processors)
+        processor.share = static_cast<double>(processor.units) / std::max(static_cast<double>(own.units), 1.0);
     if (own.granularity < 1) throw UserError(fmt::format("{}: the report has no granularity", where));
     if (const auto profile = fields.object_if("profile", "\"profile\"")) {
         own.profile_name = profile->text_if("name").value_or(own.load);

@@ -20,6 +20,7 @@ struct ReportedProcessor {
     std::optional<std::int64_t> memory_units{};  ///< nothing: no limit
     std::optional<double> model_r2{};            ///< nothing: no model, or none that tells
     std::int64_t workers = 1;                    ///< StarPU's, several in a group of cores
+    double share = 0;  ///< of the units; of several loads the mean, weighted by the time that they take
 };
 
 struct ReportedBlock {

@@ -13,4 +13,9 @@ inline std::string seconds_text(double seconds) {
     return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
 }
 
+/// "0.86 %", "12 %".
+inline std::string percent_text(double percent) {
+    return percent < 10 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
 }  // namespace apportion

@@ -40,20 +40,21 @@ std::vector<std::vector<std::size_t>> TextTable::parts(const std::vector<std::si
     const auto names =
         static_cast<std::size_t>(std::ranges::find(columns_, false, &Column::to_the_right) - columns_.begin());
     std::vector<std::vector<std::size_t>> parts(1);
+    std::vector<std::size_t> repeated;  // of those so far
     std::size_t used = 0;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-        if (!columns_[c].wanted || widths[c] == 0) continue;
-        const bool only_names = parts.back().empty() || (parts.size() > 1 && parts.back().size() == 1);
-        if (columns > 0 && !only_names && used + kGap + widths[c] > columns) {
-            parts.emplace_back();
-            used = 0;
-            if (names < c) {
-                parts.back().push_back(names);
-                used = kGap + widths[names];
-            }
-        }
+    const auto add = [&](std::size_t c) {
         parts.back().push_back(c);
         used += kGap + widths[c];
+    };
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+        if (!columns_[c].wanted || widths[c] == 0) continue;
+        if (columns > 0 && parts.back() != repeated && used + kGap + widths[c] > columns) {
+            parts.emplace_back();
+            used = 0;
+            for (const std::size_t r : repeated) add(r);
+        }
+        add(c);
+        if (c == names || columns_[c].repeated) repeated.push_back(c);
     }
     return parts;
 }

@@ -15,6 +15,7 @@ class TextTable {
         std::string title;
         bool to_the_right = false;
         bool wanted = true;
+        bool repeated = false;  ///< as the first one of names always is, where the table is too wide
     };
 
     explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -23,7 +24,7 @@ class TextTable {
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
     /// Indented by two, columns two apart, without blanks at the ends of lines. Where that is wider than `columns` (0:
-    /// any width will do), the columns that are too many stand below, each time behind the first one of names.
+    /// any width will do), the columns that are too many stand below, each time behind those that are repeated.
     std::string text(std::size_t columns = 0) const;
 
   private:

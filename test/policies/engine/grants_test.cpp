@@ -263,7 +263,7 @@ TEST_CASE("results that wait for node 0 to be done with the same units are fetch
 
 TEST_CASE("what node 0 ends before a message could come back stays there, under every policy that needs no profile") {
     for (const PolicyEntry& entry : registered_policies()) {
-        if (entry.reads_profile || entry.identical_processors) continue;
+        if (entry.reads_profile() || entry.identical_processors) continue;
         INFO(entry.name);
         const NodesRun run = run_nodes({{1000}, {3000}, {8000}}, 150, entry.name, 50, 0.1);
         REQUIRE(run.done);

@@ -50,9 +50,11 @@
     afterDatasetsDraw(chart) {
       const { ctx, chartArea: area, scales } = chart, own = chart.own;
       ctx.save();
+      const last = {};  // by colour; lines that would touch are one
       for (const line of own.lines || []) {
         const x = scales.x.getPixelForValue(line.x);
-        if (x < area.left || x > area.right) continue;
+        if (x < area.left || x > area.right || x - last[line.colour] < 3) continue;
+        last[line.colour] = x;
         ctx.strokeStyle = ctx.fillStyle = line.colour;
         ctx.lineWidth = line.width || 1;
         ctx.setLineDash(line.dash || []);
@@ -129,7 +131,7 @@
     return { chart, controls, show, resize, range: full };
   }
 
-  const xAxis = (title) => ({ type: "linear", title: { display: true, text: title }, ticks: { maxRotation: 0 } });
+  const xAxis = (title) => ({ type: "linear", title: { display: true, text: title }, ticks: { maxRotation: 0, includeBounds: false } });
   const yAxis = (labels) => ({ type: "category", labels, offset: true, ticks: { autoSkip: false }, grid: { display: false } });
 
   function filterInput(parent, what, change) {
@@ -141,6 +143,13 @@
   }
 
   // --- Comparisons ---
+
+  // In most comparisons a policy is faster than all that have a worse rank, which no list of twenty names tells.
+  function fasterThan(p, policies) {
+    const worse = policies.filter((other) => other.rank > p.rank);
+    return worse.length > 3 && worse.every((other) => p.faster_than.includes(other.name)) && worse.length === p.faster_than.length
+      ? `all from rank ${Math.min(...worse.map((other) => other.rank))} on` : p.faster_than.join(", ");
+  }
 
   function comparison(parent, compared) {
     element("h2", parent, compared.title);
@@ -180,7 +189,7 @@
       const x = item.raw.x;
       return `${item.dataset.label}: ${Array.isArray(x) ? x.map(seconds).join(" to ") : seconds(x)}`;
     }
-    element("h3", parent, "Share of the units");
+    element("h3", parent, compared.several_loads ? "Share of the work" : "Share of the units");
     const processors = [...new Set(policies.flatMap((p) => Object.keys(p.shares)))];
     const colours = processorColours(processors);
     const shareSets = processors.map((name, k) => ({
@@ -198,7 +207,7 @@
     });
     const made = table(parent, ["rank", "policy", "blocks", "median", "interval", "runs", "/ bound", "idle", "faster than"],
       policies.map((p) => [String(p.rank), p.name, String(p.blocks), seconds(p.median), p.raw.length > 1 ? `${seconds(p.low)} to ${seconds(p.high)}` : "-",
-        String(p.raw.length), compared.bound ? number(p.median / compared.bound) : "-", percent(p.idle) + " %", p.faster_than.join(", ")]));
+        String(p.raw.length), compared.bound ? number(p.median / compared.bound) : "-", percent(p.idle) + " %", fasterThan(p, policies)]));
     const filter = () => {
       const names = policies.map((p) => p.name).filter(kept);
       times.chart.options.scales.y.labels = names;
@@ -253,6 +262,7 @@
       { ...set("result not used: others computed the block as well", "#ee8866"), barPercentage: 0.85 },
       { ...set("handed out, or results on the way", kTravel), barPercentage: 0.3 },
     ];
+    const marks = [...(line.runs.length > 1 ? ["solid: a run begins"] : []), ...(line.decisions.length ? ["dotted: decisions"] : [])];
     const draw = (chart) => {
       const { min, max } = chart.options.scales.x, pixels = chart.width || 1000;
       const bars = (from, to, keep) => barsIn(line.blocks, from, to, min, max, pixels, keep)
@@ -265,11 +275,12 @@
     const made = zoomableChart(parent, {
       type: "bar",
       data: { datasets: sets },
-      lines: line.decisions.map((decision) => ({ x: decision.at, colour: "#555555", dash: [2, 3] })),
+      lines: [...line.runs.slice(1).map((run) => ({ x: run.begin, colour: kDark })),
+        ...line.decisions.map((decision) => ({ x: decision.at, colour: "#555555", dash: [2, 3] }))],
       options: {
         indexAxis: "y",
-        scales: { x: xAxis("seconds" + (line.decisions.length ? " (dotted: decisions)" : "")), y: yAxis(line.processors) },
-        plugins: { tooltip: { callbacks: { label: (item) => {
+        scales: { x: xAxis("seconds" + (marks.length ? ` (${marks.join("; ")})` : "")), y: yAxis(line.processors) },
+        plugins: { legend: { labels: { filter: (item) => item.datasetIndex !== loads.length || line.blocks.some((block) => block.back) } }, tooltip: { callbacks: { label: (item) => {
           const bar = item.raw;
           return `${bar.load}: ${bar.count > 1 ? bar.count + " blocks of together" : "block of"} ${bar.units} units` +
             `${bar.count > 1 ? "" : " from " + bar.first}, ${seconds(bar.x[0])} to ${seconds(bar.x[1])}`;
@@ -294,7 +305,7 @@
     });
     if (line.decisions.length === 0) return;
     const details = element("details", parent);
-    element("summary", details, `${line.decisions.length} decisions`);
+    element("summary", details, `${line.decisions.length} decision${line.decisions.length === 1 ? "" : "s"}`);
     table(details, ["at", "reason", "predicted end", "units"],
       line.decisions.map((d) => [seconds(d.at), d.reason, d.predicted === null ? "-" : seconds(d.predicted), d.shares]));
   }
@@ -304,7 +315,7 @@
   const kAccountColours = ["#4477aa", "#ee8866", "#ddcc77", "#aa4499", "#cc6677", "#88ccee", "#dddddd"];
 
   function explained(parent, run) {
-    element("h3", parent, `${run.load}, run ${run.run}`);
+    element("h3", parent, `${run.load} under ${run.policy}, run ${run.run}`);
     for (const sentence of run.sentences) element("p", parent, sentence);
     const used = kAccount.map(([key, title], k) => ({ key, title, colour: kAccountColours[k] }))
       .filter(({ key }) => run.processors.some((p) => p.seconds[key] > 0));
