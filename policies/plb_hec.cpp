@@ -226,7 +226,8 @@ Units PlbHecImproved::aligned(int processor, double block, const Progress& progr
     if (plan_.share(processor) > (1 + options_.alignment) * static_cast<double>(units)) return units;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (p != processor && !cut_off(p, progress)) return units;
-    return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units : remaining;
+    return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units
+                                                                                                     : remaining;
 }
 
 /// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,

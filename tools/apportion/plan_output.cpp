@@ -174,8 +174,8 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
             continue;
         }
         table.add({plan.algorithm, fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
-                   above_best(plan.makespan_s, best_s), seconds_text(plan.solve_s), is_optimal(subject, plan) ? "yes" : "",
-                   fmt::format("{}", fmt::join(plan.shares, " "))});
+                   above_best(plan.makespan_s, best_s), seconds_text(plan.solve_s),
+                   is_optimal(subject, plan) ? "yes" : "", fmt::format("{}", fmt::join(plan.shares, " "))});
     }
     std::string out = text_of(table);
     std::vector<std::string> names;
