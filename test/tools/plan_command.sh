@@ -109,14 +109,14 @@ expect 2 '^apportion: instance.json:2: "c" is no key of an instance' --instance 
 
 # The condition and the gains: by hand, t = max(a, b) of (2, 1) and (2, 2) units is 4 s, of (3, 0) and (3, 1) 3 s.
 printf '%s\n' processor,units,seconds a,1,1 a,2,4 a,3,3 b,1,2 b,2,4 b,3,6 >spike.csv
-expect 0 '(?s)a +violated +3 +1 +2 units take 4 s, but 3 take 3 s\nb +holds +3 +0 .*need not be optimal' --profiles spike.csv --condition
-expect 0 '(?s)\nequal +0.00 +16.67 +33.33 +4 +2\n.*\n2 numbers of units from 2 to 4,' --profiles spike.csv --condition --units 2:4:2
+expect 0 '(?s)a +violated +3 +1\n +b +holds +3 +0\na: 2 units take 4 s, but 3 take 3 s\nSome .*need not be optimal' --profiles spike.csv --condition
+expect 0 '(?s)\n +equal +0.00 +16.67 +33.33 +4 +2\n.*\n2 numbers of units from 2 to 4,' --profiles spike.csv --condition --units 2:4:2
 expect 0 "(?s)^\{\s*\"holds\": false,.*\"violations\": 1,\s*\"worst\": \{\s*\"smaller_units\": 2,.*\"over\": \"equal\",\s*\"reference_units\": null,\s*\"numbers\": 1,\s*\"minimum_percent\": 33.3.*\"maximum_at_units\": 3\s" \
     --profiles spike.csv --condition --units 3:3:1 --json
-expect 0 '(?s)a +holds +1 +0 .*b +holds +3 .*: a balanced distribution is optimal' --profiles spike.csv --condition --max a=1
+expect 0 '(?s)a +holds +1 +0\n +b +holds +3 .*: a balanced distribution is optimal' --profiles spike.csv --condition --max a=1
 # Equal shares of 8 are 4 and 4, which were not measured: not compared.
 printf '%s\n' processor,units,seconds a,2,2 a,6,6 b,2,2 b,6,6 >holes.csv
-expect 0 '(?s)\nequal +- +- +- +- +0\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nfewer' --profiles holes.csv --condition --units 8:8:1
+expect 0 '(?s)\n +equal +- +- +- +- +0\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nfewer' --profiles holes.csv --condition --units 8:8:1
 expect 2 'add up to none of these numbers; take multiples of 2, up to 12' --profiles holes.csv --condition --units 7:9:2
 expect 2 '^apportion: --units 8: give from:to:step' --profiles holes.csv --condition --units 8
 expect 2 'leave no measured size' --profiles holes.csv --condition --granularity 5
@@ -160,10 +160,8 @@ expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --u
 expect 2 'give from:to:step' --profiles profile.csv --units 20 --curve
 expect 2 "'all' is not one planner" --profiles profile.csv --units 10:20:10 --curve --algorithm all
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
-for arguments in "--algorithm hpopta" "--algorithm all" "--policies hpopta,equal" "--curve --units 10:30:10"; do
-    [[ $arguments = *--units* ]] || arguments+=" --units 30"
+for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" "--curve --units 10:30:10" \
+    "--shares 10,20" --condition --variation; do
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
-    if [ "$(wc -L <narrow)" -gt 40 ] || ! grep -q hpopta narrow && [[ $arguments != *curve* ]]; then
-        fail "plan $arguments at 40 columns: $(cat narrow)"
-    fi
+    [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"
 done

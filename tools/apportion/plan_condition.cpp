@@ -2,6 +2,7 @@
 #include "tools/apportion/plan_condition.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -16,6 +17,8 @@
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/terminal.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 
@@ -158,34 +161,38 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
 }
 
 std::string condition_table(const ConditionReport& report) {
-    std::size_t width = 9;
-    for (const BalanceCondition& condition : report.conditions)
-        width = std::max(width, shown(condition.processor).size());
-    std::string out = fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {}\n", "processor", width, "condition", "sizes",
-                                  "violations", "worst pair");
-    for (const BalanceCondition& c : report.conditions)
-        out += fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {}\n", shown(c.processor), width,
-                           c.holds() ? "holds" : "violated", c.sizes, c.violated,
-                           c.holds() ? ""
-                                     : fmt::format("{} units take {:.6g} s, but {} take {:.6g} s", c.smaller,
-                                                   c.smaller_s, c.larger, c.larger_s));
-    out += holds(report) ? "No larger share takes less time: a balanced distribution is optimal.\n\n"
-                         : "Some larger shares take less time: a balanced distribution need not be optimal.\n\n";
-    out += fmt::format("{:<20}  {:>9}  {:>9}  {:>9}  {:>14}  {:>7}\n", "gain of hpopta over", "minimum %", "average %",
-                       "maximum %", "at units", "numbers");
+    const std::size_t columns = terminal_columns(STDOUT_FILENO);
+    const auto line = [&](const std::string& text) { return wrapped(text, columns) + "\n"; };
+    TextTable conditions({{"processor", false}, {"condition", false}, {"sizes", true}, {"violations", true}});
+    std::string worst;
+    for (const BalanceCondition& c : report.conditions) {
+        conditions.add(
+            {c.processor, c.holds() ? "holds" : "violated", fmt::to_string(c.sizes), fmt::to_string(c.violated)});
+        if (!c.holds())
+            worst += line(fmt::format("{}: {} units take {:.6g} s, but {} take {:.6g} s", shown(c.processor), c.smaller,
+                                      c.smaller_s, c.larger, c.larger_s));
+    }
+    TextTable gains({{"gain of hpopta over", false},
+                     {"minimum %", true},
+                     {"average %", true},
+                     {"maximum %", true},
+                     {"at units", true},
+                     {"numbers", true}});
     bool incomplete = false;
     for (const Gain& gain : report.gains) {
         incomplete = incomplete || gain.numbers < report.numbers;
-        if (gain.numbers == 0)
-            out += fmt::format("{:<20}  {:>9}  {:>9}  {:>9}  {:>14}  {:>7}\n", name_of(gain), "-", "-", "-", "-", 0);
-        else
-            out += fmt::format("{:<20}  {:>9.2f}  {:>9.2f}  {:>9.2f}  {:>14}  {:>7}\n", name_of(gain), gain.minimum_pct,
-                               gain.average_pct, gain.maximum_pct, gain.maximum_at, gain.numbers);
+        const auto known = [&](const std::string& text) { return gain.numbers == 0 ? "-" : text; };
+        gains.add({name_of(gain), known(fmt::format("{:.2f}", gain.minimum_pct)),
+                   known(fmt::format("{:.2f}", gain.average_pct)), known(fmt::format("{:.2f}", gain.maximum_pct)),
+                   known(fmt::to_string(gain.maximum_at)), fmt::to_string(gain.numbers)});
     }
-    out += fmt::format("{} numbers of units from {} to {}, shares in multiples of {}\n", report.numbers, report.first,
-                       report.last, report.granularity);
-    if (incomplete) out += "fewer numbers where a planner's shares are no measured sizes\n";
-    return out;
+    return conditions.text(columns) + worst +
+           line(holds(report) ? "No larger share takes less time: a balanced distribution is optimal."
+                              : "Some larger shares take less time: a balanced distribution need not be optimal.") +
+           "\n" + gains.text(columns) +
+           line(fmt::format("{} numbers of units from {} to {}, shares in multiples of {}", report.numbers,
+                            report.first, report.last, report.granularity)) +
+           (incomplete ? line("fewer numbers where a planner's shares are no measured sizes") : "");
 }
 
 std::string condition_json(const ConditionReport& report) {

@@ -2,15 +2,17 @@
 #include "tools/apportion/plan_variation.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/io/shown.hpp"
 #include "models/speed_trend.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/terminal.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 
@@ -91,17 +93,19 @@ std::vector<SpeedVariation> speed_variations(const PlanProblem& problem, double 
 }
 
 std::string variation_table(const std::vector<SpeedVariation>& variations) {
-    std::size_t width = 9;
-    for (const SpeedVariation& v : variations) width = std::max(width, shown(v.processor).size());
-    std::string out = fmt::format("{:<{}}  {:>6}  {:>9}  {:>7}  {:<17}  {:>14}  {:>11}\n", "processor", width, "pairs",
-                                  "largest %", "mean %", "between", "largest band %", "mean band %");
+    TextTable table({{"processor", false},
+                     {"pairs", true},
+                     {"largest %", true},
+                     {"mean %", true},
+                     {"between", false},
+                     {"largest band %", true},
+                     {"mean band %", true}});
     const auto band = [](const std::optional<double>& pct) { return pct ? fmt::format("{:.1f}", *pct) : "-"; };
     for (const SpeedVariation& v : variations)
-        out +=
-            fmt::format("{:<{}}  {:>6}  {:>9.1f}  {:>7.1f}  {:<17}  {:>14}  {:>11}\n", shown(v.processor), width,
-                        v.pairs, v.largest_pct, v.mean_pct, v.pairs > 0 ? fmt::format("{} and {}", v.from, v.to) : "-",
-                        band(v.largest_band_pct), band(v.mean_band_pct));
-    return out;
+        table.add({v.processor, fmt::to_string(v.pairs), fmt::format("{:.1f}", v.largest_pct),
+                   fmt::format("{:.1f}", v.mean_pct), v.pairs > 0 ? fmt::format("{} and {}", v.from, v.to) : "-",
+                   band(v.largest_band_pct), band(v.mean_band_pct)});
+    return table.text(terminal_columns(STDOUT_FILENO));
 }
 
 std::string variation_json(const std::vector<SpeedVariation>& variations) {
