@@ -41,7 +41,10 @@ void HomeFirst::block_finished(const FinishedBlock& block) {
 }
 
 void HomeFirst::processor_lost(int processor) {
-    if (processor == kHome) lost_ = true, alone_until_s_ = 0;
+    if (processor == kHome) {
+        lost_ = true;
+        alone_until_s_ = 0;
+    }
     policy_.processor_lost(processor);
 }
 

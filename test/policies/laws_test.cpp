@@ -289,3 +289,13 @@ TEST_CASE("a policy can run a load again, and another one after it") {
         check_cover(run(other, *policy, other.load(777)), 777, 1);
     }
 }
+
+TEST_CASE("a link that is all latency carries blocks without data") {
+    FakePlatform platform = plain_platform({1000});
+    platform.links = {{1e9}};
+    platform.workers[0].link = 0;
+    platform.workers[0].latency_s = 1e-3;
+    const FakeRun result = run(platform, *find_policy("greedy")->make(), platform.load(1000));
+    CHECK(result.done);
+    CHECK(result.units_of(0) == 1000);
+}

@@ -278,16 +278,6 @@ TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
     }
 }
 
-TEST_CASE("a link that is all latency carries blocks without data") {
-    FakePlatform platform = plain_platform({1000});
-    platform.links = {{1e9}};
-    platform.workers[0].link = 0;
-    platform.workers[0].latency_s = 1e-3;
-    const FakeRun result = run(platform, *improved(), platform.load(1000));
-    CHECK(result.done);
-    CHECK(result.units_of(0) == 1000);
-}
-
 TEST_CASE("processors of one kind share a model while they agree") {
     PlbHecModels models;
     models.begin(load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}}));

@@ -4,6 +4,7 @@
 // their own, as JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -12,7 +13,7 @@
 
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/text_table.hpp"
+#include "tools/apportion/terminal.hpp"
 
 namespace apportion {
 
@@ -42,11 +43,13 @@ void print_json() {
 }
 
 void print_table() {
-    TextTable table({{"policy"}, {"profile"}, {"description"}});
+    const std::size_t columns = terminal_columns(STDOUT_FILENO);
+    const auto line = [&](const std::string& text) { std::cout << wrapped(text, columns) << '\n'; };
+    line(fmt::format("{:<21}  {:<8}  {}", "policy", "profile", "description"));
     for (const PolicyEntry& entry : registered_policies())
-        table.add({entry.name, entry.profile == ProfileUse::none ? "" : name_of(entry.profile), entry.description});
-    std::cout << table.text()
-              << fmt::format("StarPU's schedulers to compare with: {}\n", fmt::join(compared_schedulers(), ", "));
+        line(fmt::format("{:<21}  {:<8}  {}", entry.name,
+                         entry.profile == ProfileUse::none ? "" : name_of(entry.profile), entry.description));
+    line(fmt::format("StarPU's schedulers to compare with: {}", fmt::join(compared_schedulers(), ", ")));
 }
 
 }  // namespace
