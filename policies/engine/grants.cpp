@@ -39,7 +39,10 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
         record.block = block;
         record.given_s = now_s;
         records_.push_back(record);
-        if (block.processor != kHome) flow_.may_be_taken_over(block.id);
+        if (block.processor != kHome) {
+            flow_.may_be_taken_over(block.id);
+            if (block.again_of >= 0) flow_.may_be_left(block.id);
+        }
         orders.push_back({GrantOrder::Kind::compute, block.processor, block.id, {block.first, block.units}});
     }
     if (flow_.remaining() > 0 && !flow_.anybody_left() && error_.empty()) {
@@ -162,6 +165,12 @@ int Grants::awaited_node() const {
         }
     if (unanswered >= 0 || fetching_ == 0) return unanswered;
     return std::ranges::find(records_, GrantRecord::State::fetched, &GrantRecord::state)->block.processor;
+}
+
+bool Grants::all_answer() const {
+    for (int node = 0; node < static_cast<int>(load_.processors.size()); ++node)
+        if (!flow_.in_flight(node).empty()) return false;
+    return all_answer_;
 }
 
 bool Grants::done() const { return flow_.done() && fetching_ == 0 && deferred_.empty(); }

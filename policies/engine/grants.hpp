@@ -7,8 +7,8 @@
 //
 // A grant's life: compute (its input follows) -> arrived -> computed -> send_results -> home. Results are fetched only
 // when it is decided that they count: of a late grant and those that compute its units again (recovery.hpp), one is
-// told to forget them. Node 0 computes in place: its grants are always waited for, and nothing is fetched into a range
-// that it still computes.
+// told to forget them, and nobody waits for it. Node 0 computes in place: its grants are always waited for, and nothing is
+// fetched into a range that it still computes.
 #pragma once
 
 #include <cstdint>
@@ -78,8 +78,8 @@ class Grants {
 
     const std::vector<GrantRecord>& records() const { return records_; }
     const std::vector<LostNode>& lost_nodes() const { return lost_; }
-    /// Whether no node fails, or may still compute what others have computed meanwhile.
-    bool all_answer() const { return all_answer_; }
+    /// Whether no node fails, or may still compute what others have computed.
+    bool all_answer() const;
     int stalls() const { return flow_.stalls(); }
 
   private:

@@ -331,8 +331,7 @@ nlohmann::ordered_json apportion_mpi_load::outer_report(bool with_nodes) const {
     record.error = sentence_;
     if (sentence_.empty() && !with_nodes)
         record.note =
-            "the nodes' own reports are missing: others computed what one of them was late with, and nobody waited for "
-            "it";
+            "the nodes' own reports are missing: one of them was late, and nobody waited for what was computed twice";
     double unit_bytes = 0, elsewhere = 0;
     for (const apportion_mpi_array& array : arrays_)
         unit_bytes += static_cast<double>(array.bytes_per_unit) * static_cast<double>(array.pieces);

@@ -33,6 +33,7 @@ struct NodesRun {
     std::vector<Units> units;
     bool written_twice_at_once = false;  ///< results were received where node 0 computed
     std::vector<LostNode> lost;
+    bool all_answer = true;
 };
 
 /// Each node computes its grants one after the other; every message and transfer takes `message_s`.
@@ -77,6 +78,7 @@ class Simulation {
         result_.error = grants_->error();
         result_.makespan_s = now_s_;
         result_.lost = grants_->lost_nodes();
+        result_.all_answer = grants_->all_answer();
         return result_;
     }
 
@@ -238,6 +240,15 @@ TEST_CASE("a healthy node is not lost for being slow, and nobody waits for it lo
             CHECK(run.lost.empty());
             CHECK(run.makespan_s <= 1.01 * waiting.makespan_s);
         }
+}
+
+TEST_CASE("a late grant that ends first ends the load, whatever another node still computes of it") {
+    // Node 1 is done after 1 s and begins with all units of node 2, which needs 1.25 s.
+    const NodesRun run = run_nodes({{1000 / 1.2}, {1000}, {800}}, 3000, "equal", 50, 0);
+    REQUIRE(run.done);
+    CHECK(each_unit_once(run));
+    CHECK(run.makespan_s < 1.3);
+    CHECK_FALSE(run.all_answer);
 }
 
 TEST_CASE("late grants of node 0 are waited for: it computes in place") {
