@@ -41,6 +41,8 @@ for file in apportion_mpi.h apportion.h apportion-mpi.pc apportion-mpiConfig.cma
     [ -n "$(find "$installed" -name $file)" ] || fail "$file is not installed"
 done
 pc=$(dirname "$(find "$installed" -name apportion-mpi.pc)")
+[ "$(dirname "$pc")" = "$(dirname "$(dirname "$(dirname "$(find "$installed" -name apportion-mpiConfig.cmake)")")")" ] ||
+    fail "apportion-mpi.pc is in $pc, where neither pkg-config nor CMake's file looks for it"
 cp "$source/docs/examples/heat_over_nodes.c" "$source/test/mpi/run_nodes.sh" "$0" "$folder/user/"
 cat >"$folder/user/CMakeLists.txt" <<'END_OF_CMAKE'
 cmake_minimum_required(VERSION 3.18)
