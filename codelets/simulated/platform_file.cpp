@@ -50,6 +50,15 @@ std::ifstream open_platform_file(const fs::path& file) {
     }
 }
 
+/// Beside the file that includes it or, where there is none, among those bundled.
+fs::path included_part(const fs::path& folder, const std::string& part) {
+    std::error_code missing;
+    if (fs::exists(folder / part, missing)) return folder / part;
+    for (const fs::path& bundled : platform_folders())
+        if (fs::exists(bundled / part, missing)) return bundled / part;
+    return folder / part;
+}
+
 std::vector<std::pair<double, double>> read_table(TextFile& file) {
     if (!file.next()) file.fail("is empty");
     if (file.line() != "units,seconds") file.fail("the first line must be the heading units,seconds");
@@ -160,7 +169,8 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
             fmt::format("{}:{}: this is no TOML: {}", name, error.source().begin.line, error.description()));
     }
     TomlTable table(root, name, "a platform file");
-    table.for_each_text("include", [&](const std::string& part) { read_file(file.parent_path() / part, true); });
+    table.for_each_text("include",
+                        [&](const std::string& part) { read_file(included_part(file.parent_path(), part), true); });
     const std::string own_name = table.text("name", file.stem().string());
     const std::string description = table.text("description", "no description");
     const std::int64_t seed = table.whole("seed", 1, kLargestSeed, 1);

@@ -2,7 +2,8 @@
 //
 // Reads platform files (TOML). All keys of the format:
 //
-//     include = ["parts/node.toml"]  # read first, relative to this file, once: their links, devices, kernels are added
+//     include = ["parts/node.toml"]  # read first, once: their links, devices, kernels are added; relative to this
+//                                    # file or, where there is none, to the bundled ones: "unlike/processors.toml"
 //     name = "two-nodes"             # default: the file's name without .toml
 //     description = "one line"
 //     seed = 1                       # of the noise; default 1

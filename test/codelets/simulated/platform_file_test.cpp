@@ -96,6 +96,15 @@ TEST_CASE("included files add their devices once, in order") {
     CHECK(p.count(DeviceKind::cpu) == 1);
 }
 
+TEST_CASE("a file includes bundled parts from anywhere, unless it has its own of that name") {
+    const Folder folder;
+    const std::string file = folder.write("own.toml", "include = [\"unlike/processors.toml\"]\n");
+    CHECK(load_platform(file).count(DeviceKind::cuda) == 4);
+    std::filesystem::create_directory(std::filesystem::path(file).parent_path() / "unlike");
+    folder.write("unlike/processors.toml", kGood);
+    CHECK(load_platform(file).count(DeviceKind::cuda) == 1);
+}
+
 TEST_CASE("a mistake in a platform file is reported with file, line and what to do") {
     const Folder folder;
     const auto after = [&](const std::string& content) { return complaint(folder.write("bad.toml", content)); };
