@@ -57,21 +57,16 @@ StaticPolicy::WholePlan StaticPolicy::plan_whole(const LoadDescription& load, co
     return {load, load_.links, sizes_, times_, lanes_, report_.distributions.back()};
 }
 
-/// Takes the plan for data that are there already, if that is better than going on as before. Blocks of other sizes
-/// have their data brought anew.
+/// Takes the plan for data that are there already, if that is better than going on as before.
 void StaticPolicy::plan_where_data_are(const LoadDescription& load) {
     for (LoadDescription::Link& link : load_.links) link.seconds_per_unit *= 1 - load.staying;
     if (!there_ || there_->links != load_.links) there_ = plan_whole(load, "data that stay");
     const std::vector<double>&now = before_->distribution.shares_units, &then = there_->distribution.shares_units;
-    double as_before_s = 0, moving_s = 0;
-    for (std::size_t p = 0; p < load.processors.size(); ++p) {
+    double as_before_s = 0;
+    for (std::size_t p = 0; p < load.processors.size(); ++p)
         as_before_s = std::max(as_before_s, run_of(there_->times[p], static_cast<Units>(now[p])).seconds);
-        if (p < load.links.size() && then[p] != now[p])
-            moving_s =
-                std::max(moving_s, load.links[p].latency_s + load.staying * load.links[p].seconds_per_unit * then[p]);
-    }
     const double gain_s = as_before_s - there_->distribution.predicted_end_s;
-    if (gain_s <= kLeastGain * as_before_s || gain_s * runs_to_come(load) <= moving_s) return;
+    if (gain_s <= kLeastGain * as_before_s || gain_s * runs_to_come(load) <= moving_seconds(load, now, then)) return;
     before_ = std::move(there_);
     there_.reset();
     settled_ = true;
