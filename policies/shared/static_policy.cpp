@@ -31,12 +31,15 @@ void StaticPolicy::begin(const LoadDescription& load) {
     report_.profile = load_.recorded.source;
     report_.note = load_.recorded.note;
     if (planned_before(load)) {
+        for (const Lane& lane : lanes_)
+            moving_ratio_ = std::max(moving_ratio_, lane.last_end_s / before_->distribution.predicted_end_s);
         if (load.staying > 0 && !settled_) plan_where_data_are(load);
         return begin_with(*before_);
     }
     before_.reset();
     there_.reset();
     settled_ = false;
+    moving_ratio_ = 1;
     before_ = plan_whole(load, "profile");
 }
 
@@ -66,7 +69,9 @@ void StaticPolicy::plan_where_data_are(const LoadDescription& load) {
     for (std::size_t p = 0; p < load.processors.size(); ++p)
         as_before_s = std::max(as_before_s, run_of(there_->times[p], static_cast<Units>(now[p])).seconds);
     const double gain_s = as_before_s - there_->distribution.predicted_end_s;
-    if (gain_s <= kLeastGain * as_before_s || gain_s * runs_to_come(load) <= moving_seconds(load, now, then)) return;
+    if (gain_s <= kLeastGain * as_before_s ||
+        gain_s * runs_to_come(load) <= moving_ratio_ * moving_seconds(load, now, then))
+        return;
     before_ = std::move(there_);
     there_.reset();
     settled_ = true;

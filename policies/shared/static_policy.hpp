@@ -77,6 +77,7 @@ class StaticPolicy : public Policy {
     std::optional<WholePlan> before_;  ///< of the last load, for one that runs again
     std::optional<WholePlan> there_;   ///< the same where data that stay need not travel, until it is taken
     bool settled_ = false;             ///< ... which it is
+    double moving_ratio_ = 1;          ///< of what a run took to what was planned, at most: links are shared
     PolicyReport report_;
 };
 
