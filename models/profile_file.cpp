@@ -63,10 +63,10 @@ void Reader::read_header() {
     if (!fields_.empty() && fields_[0].starts_with("\xEF\xBB\xBF")) fields_[0].erase(0, 3);  // byte order mark
     for (std::size_t i = 0; i < std::max(kRequired, std::min(fields_.size(), std::size(kColumns))); ++i)
         if (i >= fields_.size() || fields_[i] != kColumns[i])
-            file_.fail(
-                fmt::format("column '{}' is missing; the first line must be "
-                            "'processor,units,seconds' or 'processor,units,seconds,ci,repetitions'",
-                            kColumns[i]));
+            file_.fail(fmt::format(
+                "column '{}' is missing; the first line must be 'processor,units,seconds', "
+                "'processor,units,seconds,ci,repetitions' or 'processor,units,seconds,ci,repetitions,in,out'",
+                kColumns[i]));
     if (fields_.size() > std::size(kColumns))
         file_.fail(fmt::format("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)])));
     columns_ = fields_.size();

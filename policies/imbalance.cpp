@@ -84,7 +84,7 @@ class Imbalance final : public Policy {
             if (processor.kind != load.processors.front().kind)
                 throw PolicyError(fmt::format(
                     "imbalance needs identical processors, but '{}' and '{}' are not; choose another policy, or let "
-                    "StarPU use alike ones only (STARPU_NCPU, STARPU_NCUDA)",
+                    "StarPU use alike ones only (STARPU_NCPU, STARPU_NCUDA, STARPU_NOPENCL)",
                     load.processors.front().name, processor.name));
         given_ = given_offset(load);
         recorded_ = !given_ && !offset_as_published() && load.recorded.processors.size() == load.processors.size() &&

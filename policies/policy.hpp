@@ -65,6 +65,7 @@ struct LoadDescription {
     std::vector<ProcessorProfile> learnt;
     /// Data of the blocks of the run before this one lie where these ran, so that it costs time to move units.
     bool data_stay = false;
+    double staying = 0;     ///< of the bytes that a unit's data take, the part that lies there
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
 };

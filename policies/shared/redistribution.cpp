@@ -41,9 +41,9 @@ double units_within(std::size_t processor, double most, double within_s, const S
 double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to) {
     double longest_s = 0;
     for (std::size_t p = 0; load.data_stay && p < std::min(load.links.size(), from.size()); ++p) {
-        const double units = std::abs(to[p] - from[p]);  // the line is that of both ways
-        if (units > 0)
-            longest_s = std::max(longest_s, load.links[p].latency_s + load.links[p].seconds_per_unit * units);
+        if (to[p] != from[p])
+            longest_s =
+                std::max(longest_s, load.links[p].latency_s + load.staying * load.links[p].seconds_per_unit * to[p]);
     }
     return longest_s;
 }
@@ -92,15 +92,27 @@ double Rebalancer::Known::run_s() const {
 }
 
 /// False: nothing to be learnt from that run.
-bool Rebalancer::learn(std::span<const double> shares, std::span<const double> times_s) {
+bool Rebalancer::learn(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s) {
     const auto same = [&](const Known& known) {
         return std::equal(shares.begin(), shares.end(), known.shares.begin(), known.shares.end());
     };
+    const double run_s = *std::max_element(times_s.begin(), times_s.end());
     if (!same(current_)) {
+        const std::vector<double> from =
+            current_.shares.empty() ? std::vector<double>(shares.size(), 0) : current_.shares;
         current_ = same(best_) ? best_ : Known{{shares.begin(), shares.end()}, {}, 0};
         slow_runs_ = 0;
+        settling_s_ = 0;
+        if (const double moving_s = moving_seconds(load, from, shares); moving_s > kLeastGain * run_s) {
+            moving_ratio_ = std::max(moving_ratio_, run_s / moving_s);
+            settling_s_ = run_s;
+            return false;
+        }
     }
-    const double run_s = *std::max_element(times_s.begin(), times_s.end());
+    if (settling_s_ > 0) {
+        settling_s_ = kSlower * run_s < settling_s_ ? run_s : 0;
+        if (settling_s_ > 0) return false;
+    }
     if (current_.runs > 0 && run_s > kSlower * current_.run_s()) {
         if (++slow_runs_ < kSlowRuns) return false;
         current_.runs = 0;
@@ -124,14 +136,14 @@ Redistribution Rebalancer::decide(const LoadDescription& load, std::span<const d
         return better_than_current(load, seconds);
     }
     kept.run_s = current_.run_s();
-    if (!learn(shares, times_s)) return kept;
+    if (!learn(load, shares, times_s)) return kept;
     kept.run_s = current_.run_s();
     if (best_.shares == current_.shares || current_.run_s() <= best_.run_s()) {
         best_ = current_;
     } else if (current_.run_s() > kWorse * best_.run_s()) {
         least_gain_ = std::min(2 * least_gain_, kMostGain);
         const double gain_s = current_.run_s() - best_.run_s();
-        if (gain_s * runs_to_come(load) > moving_seconds(load, shares, best_.shares))
+        if (gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, shares, best_.shares))
             return {true, best_.shares, best_.run_s()};
     }
     return better_than_current(load, seconds);
@@ -160,7 +172,8 @@ Redistribution Rebalancer::better_than_current(const LoadDescription& load, cons
     }
     std::vector<double> shares = least_movement(current, (1 + kNearBest) * best_s, scaled);
     const double gain_s = current_s - longest(shares, scaled);
-    if (gain_s > least_gain_ * current_s && gain_s * runs_to_come(load) > moving_seconds(load, current, shares))
+    if (gain_s > least_gain_ * current_s &&
+        gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, current, shares))
         result = {true, std::move(shares), current_s - gain_s};
     return result;
 }

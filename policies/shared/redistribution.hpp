@@ -21,8 +21,8 @@ using SecondsOfShare = std::function<double(std::size_t processor, double units)
 inline constexpr double kLeastGain = 0.04;
 
 /// Seconds to move a load's data, where they stay, when the units per processor change. Links work side by side: the
-/// longest of what each has to carry. Units that a processor gives up travel to main memory, units that it gets travel
-/// from there.
+/// longest of what each has to carry. Data belong to blocks: a processor with another share has others, and theirs are
+/// brought anew.
 double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to);
 
 struct Redistribution {
@@ -45,8 +45,9 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
 /// Decides between the runs of a load. It knows what runs with the current distribution really took, on average: the
 /// time functions are scaled to that, so that a link that processors share, or a model that is wrong by some factor,
 /// does not make another distribution look better than it is. One run that took clearly longer is a spike; two in a row
-/// are a change. When a new distribution turns out to be worse than the best one known, it is taken back, and the next
-/// one must promise more.
+/// are a change. Runs in which data move tell what that costs, and nothing
+/// of the distribution: they end when runs take no less time any more. When a new
+/// distribution turns out to be worse than the best one known, it is taken back, and the next one must promise more.
 class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
@@ -64,12 +65,14 @@ class Rebalancer {
         int runs = 0;                ///< averaged
         double run_s() const;
     };
-    bool learn(std::span<const double> shares, std::span<const double> times_s);
+    bool learn(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s);
     Redistribution better_than_current(const LoadDescription& load, const SecondsOfShare& seconds) const;
 
     Known current_, best_;
     int slow_runs_ = 0;  ///< of the latest
     double least_gain_ = kLeastGain;
+    double settling_s_ = 0;    ///< of the last run while data moved; 0: they do not
+    double moving_ratio_ = 1;  ///< of what it took to move data to what the links promise, at most so far
 };
 
 }  // namespace apportion

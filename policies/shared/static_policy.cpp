@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "policies/planners/planner_table.hpp"
+#include "policies/shared/redistribution.hpp"
 
 namespace apportion {
 
@@ -30,18 +31,50 @@ void StaticPolicy::begin(const LoadDescription& load) {
     report_.profile = load_.recorded.source;
     report_.note = load_.recorded.note;
     if (planned_before(load)) {
-        sizes_ = before_->sizes;
-        times_ = before_->times;
-        lanes_ = before_->lanes;
-        report_.distributions.push_back(before_->distribution);
-        return;
+        for (const Lane& lane : lanes_)
+            moving_ratio_ = std::max(moving_ratio_, lane.last_end_s / before_->distribution.predicted_end_s);
+        if (load.staying > 0 && !settled_) plan_where_data_are(load);
+        return begin_with(*before_);
     }
     before_.reset();
+    there_.reset();
+    settled_ = false;
+    moving_ratio_ = 1;
+    before_ = plan_whole(load, "profile");
+}
+
+void StaticPolicy::begin_with(const WholePlan& plan) {
+    load_.links = plan.links;
+    sizes_ = plan.sizes;
+    times_ = plan.times;
+    lanes_ = plan.lanes;
+    report_.distributions.assign(1, plan.distribution);
+}
+
+/// With the links of `load_`, which may cost less than those of the load.
+StaticPolicy::WholePlan StaticPolicy::plan_whole(const LoadDescription& load, const char* reason) {
     sizes_ = recorded_sizes(load_);
     set_times();
     lanes_.assign(load_.processors.size(), {});
-    plan(load_.units, 0, nullptr, "profile");
-    before_ = WholePlan{load_, sizes_, times_, lanes_, report_.distributions.back()};
+    plan(load_.units, 0, nullptr, reason);
+    return {load, load_.links, sizes_, times_, lanes_, report_.distributions.back()};
+}
+
+/// Takes the plan for data that are there already, if that is better than going on as before.
+void StaticPolicy::plan_where_data_are(const LoadDescription& load) {
+    for (LoadDescription::Link& link : load_.links) link.seconds_per_unit *= 1 - load.staying;
+    if (!there_ || there_->links != load_.links) there_ = plan_whole(load, "data that stay");
+    const std::vector<double>&now = before_->distribution.shares_units, &then = there_->distribution.shares_units;
+    double as_before_s = 0;
+    for (std::size_t p = 0; p < load.processors.size(); ++p)
+        as_before_s = std::max(as_before_s, run_of(there_->times[p], static_cast<Units>(now[p])).seconds);
+    const double gain_s = as_before_s - there_->distribution.predicted_end_s;
+    if (gain_s <= kLeastGain * as_before_s ||
+        gain_s * runs_to_come(load) <= moving_ratio_ * moving_seconds(load, now, then))
+        return;
+    before_ = std::move(there_);
+    there_.reset();
+    settled_ = true;
 }
 
 bool StaticPolicy::planned_before(const LoadDescription& load) const {

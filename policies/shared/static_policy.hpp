@@ -2,10 +2,11 @@
 //
 // What the static policies have in common: they plan the whole load from a recorded profile before the first block
 // (recorded_plan.hpp) and hand every processor its share in the blocks that suit it. A policy of this kind is a
-// function from the problem to shares. When a processor is lost, or units come back, what is left is planned again over
-// the processors that are there, each free when its blocks in flight should end; where the profile does not admit that,
-// piece by piece to the processor that should end first. What blocks really take changes no plan: that is what the
-// other policies are for.
+// function from the problem to shares. Data that stay where a load's last run put them (APPORTION_KEEP) do not travel
+// again: the plan for that is taken when the runs to come gain more by it than moving them costs. When a processor is
+// lost, or units come back, what is left is planned again over the processors that are there, each free when its blocks
+// in flight should end; where the profile does not admit that, piece by piece to the processor that should end first.
+// What blocks really take changes no plan: that is what the other policies are for.
 #pragma once
 
 #include <functional>
@@ -48,6 +49,7 @@ class StaticPolicy : public Policy {
     /// A plan for a whole load, and all that it follows from.
     struct WholePlan {
         LoadDescription load;
+        std::vector<LoadDescription::Link> links;  ///< of data that travel in every run
         RecordedSizes sizes;
         std::vector<ShareTimes> times;
         std::vector<Lane> lanes;
@@ -55,6 +57,9 @@ class StaticPolicy : public Policy {
     };
 
     bool planned_before(const LoadDescription& load) const;
+    void begin_with(const WholePlan& plan);
+    WholePlan plan_whole(const LoadDescription& load, const char* reason);
+    void plan_where_data_are(const LoadDescription& load);
     void set_times();
     void plan(Units units, double now_s, const Progress* progress, const char* reason);
     Plan shares_of(const RecordedProblem& problem) const;
@@ -70,6 +75,9 @@ class StaticPolicy : public Policy {
     std::vector<Lane> lanes_;
     bool someone_lost_ = false;        ///< since the last plan
     std::optional<WholePlan> before_;  ///< of the last load, for one that runs again
+    std::optional<WholePlan> there_;   ///< the same where data that stay need not travel, until it is taken
+    bool settled_ = false;             ///< ... which it is
+    double moving_ratio_ = 1;          ///< of what a run took to what was planned, at most: links are shared
     PolicyReport report_;
 };
 

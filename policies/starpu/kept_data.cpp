@@ -82,6 +82,16 @@ void KeptData::retire(const BlockData& data) {
     for (const BlockHandle& h : data.handles) retired_.push_back(h.handle);
 }
 
+double KeptData::bytes_per_unit() const {
+    double bytes = 0, units = 0;
+    for (const auto& [first, data] : kept_) {
+        units += static_cast<double>(data.units);
+        for (const BlockHandle& h : data.handles)
+            bytes += static_cast<double>(h.shape.nx * h.shape.ny * h.shape.nz * h.shape.element_size);
+    }
+    return units > 0 ? bytes / units : 0;
+}
+
 void KeptData::release() {
     for (auto& [first, data] : kept_)
         for (const BlockHandle& h : data.handles) {

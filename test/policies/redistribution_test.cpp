@@ -68,13 +68,50 @@ TEST_CASE("a gain that is smaller than noise moves nothing") {
 }
 
 TEST_CASE("units move only when the runs to come gain more than the links cost") {
-    LoadDescription load = load_of(100, 2, 2, 0);
+    LoadDescription load = load_of(100, 2, 3, 0);
     load.data_stay = true;
-    load.links = {{0, 0}, {0, 2.0}};  // 30 units cost 60 s, a run gains 30 s
-    CHECK_FALSE(Rebalancer().decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
+    load.staying = 1;
+    load.links = {{0, 0}, {0, 4.0}};  // 20 units cost 80 s, a run gains 30 s
+    const auto decides = [&] {
+        Rebalancer rebalancer;
+        rebalancer.decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1}));  // data moved in that run
+        return rebalancer.decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile;
+    };
+    CHECK_FALSE(decides());
     SECTION("more runs") { load.runs_expected = 10; }
     SECTION("no data are there") { load.data_stay = false; }
-    CHECK(Rebalancer().decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile);
+    CHECK(decides());
+}
+
+TEST_CASE("a processor with another share has the data of all of it brought anew") {
+    LoadDescription load = load_of(100, 2, 2);
+    load.data_stay = true;
+    load.staying = 0.5;
+    load.links = {{0, 0}, {3, 2.0}};
+    CHECK(moving_seconds(load, Shares{50, 50}, Shares{49, 51}) == Approx(3 + 51));
+    CHECK(moving_seconds(load, Shares{50, 50}, Shares{50, 50}) == 0);
+}
+
+TEST_CASE("runs in which data moved tell what that costs, and not how good a distribution is") {
+    LoadDescription load = load_of(100, 2, 11);
+    load.data_stay = true;
+    load.staying = 1;
+    load.links = {{0, 0}, {0, 2.0}};  // 50 units travel for 100 s, and 80 for 160, of which ten runs gain 300
+    const SecondsOfShare model = speeds({1, 4});
+    const Shares before{50, 50};
+    Rebalancer rebalancer;
+    const auto decides = [&](const Shares& shares, double second_s) {
+        return rebalancer.decide(load, shares, Shares{shares[0], second_s}, model);
+    };
+    const bool slow_links = GENERATE(false, true);
+    CHECK_FALSE(decides(before, slow_links ? 300 : 100).worthwhile);
+    CHECK_FALSE(decides(before, 12.5).worthwhile);  // it took less: data may have moved still
+    const Redistribution decision = decides(before, 12.5);
+    CHECK(decision.worthwhile == !slow_links);
+    if (slow_links) return;
+    CHECK(decision.shares[1] == Approx(80).epsilon(0.02));
+    for (const double second_s : {180, 100, 20, 20})
+        CHECK(decides(decision.shares, second_s).shares == decision.shares);
 }
 
 TEST_CASE("what was measured counts, not what the model says") {

@@ -94,6 +94,47 @@ TEST_CASE("a load that runs again is planned once, until something of it changes
     }
 }
 
+TEST_CASE("data that stay are planned with once the runs to come gain more than it costs to move them") {
+    FakePlatform platform = plain_platform({100});
+    FakeWorker device{.name = "device", .kind = 1, .seconds = [](double x) { return x / 900; }, .link = 0};
+    platform.workers.push_back(device);
+    platform.links = {{1000}};
+    platform.bytes_in_per_unit = 10;  // to bring a unit takes as long as a core needs for it
+    platform.links_known = true;
+    LoadDescription load = platform.load(1000);
+    platform.record(load, every(10, 1000));
+    const double all_s = 1000 / 1000.0;
+    for (const char* name : policies_that_need_a_profile()) {
+        INFO(name);
+        const auto policy = find_policy(name)->make();
+        load.run = 1;
+        load.runs_expected = 0;
+        load.data_stay = false;
+        load.staying = 0;
+        policy->begin(load);
+        const PlannedDistribution first = policy->report().distributions.at(0);
+        REQUIRE(first.predicted_end_s > 3 * all_s);
+
+        const auto again = [&](int run, double staying, int runs_expected) {
+            load.run = run;
+            load.data_stay = true;
+            load.staying = staying;
+            load.runs_expected = runs_expected;
+            policy->begin(load);
+            return policy->report().distributions.at(0);
+        };
+        CHECK(again(2, 0, 50).shares_units == first.shares_units);
+        CHECK(again(2, 1, 2).shares_units == first.shares_units);
+        policy->block_finished({.processor = 1, .units = 640, .end_s = 20 * first.predicted_end_s});
+        CHECK(again(2, 1, 10).shares_units == first.shares_units);  // the link is slower than the runtime thinks
+        const PlannedDistribution there = again(3, 1, 500);
+        CHECK(there.reason == "data that stay");
+        CHECK(there.predicted_end_s == Approx(all_s).epsilon(0.02));
+        CHECK(again(4, 1, 50).shares_units == there.shares_units);
+        CHECK(again(50, 1, 50).shares_units == there.shares_units);
+    }
+}
+
 TEST_CASE("on smooth times the functional models and the assignment come close to the bound") {
     const FakePlatform platform = unlike_platform();
     LoadDescription load = platform.load(20'000);

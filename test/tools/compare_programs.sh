@@ -28,6 +28,8 @@ shows "the bound of loads that run again is that of the best speeds in any run" 
     env FAKE=iterated "$apportion" compare --policies plb-hec --repeat 1 -- ./fake
 shows "other loads under one policy" "lws is timed on other work than plb-hec: the program ran the loads others of 64 units in 1 run, and there fake of 64 units in 1 run" \
     env FAKE=other "$apportion" compare --policies plb-hec,lws --blocks 8 --repeat 1 -- ./fake
+[[ $(FAKE=crowded "$apportion" compare --policies plb-hec,lws --blocks 8 --repeat 1 -- ./fake 2>&1) != *"other work"* ]] ||
+    fail "the same loads in another order are other work"
 needing=$(policies_that_need_a_profile | paste -sd, | sed 's/,/, /g')
 shows "policies without a profile are left out where nobody asked for them" "left out are $needing, which need a profile: runs of the load 'fake-64' report nothing that they learnt" \
     "$apportion" compare --repeat 1 --blocks 8 -- ./fake

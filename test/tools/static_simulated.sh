@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# static_simulated.sh APPORTION MATMUL: policies that plan from a profile on a simulated platform, whose profile is its
+# static_simulated.sh APPORTION MATMUL JACOBI: policies that plan from a profile on a simulated platform, whose profile is its
 # true times. Virtual time: the same at every run.
 . "$(dirname "$0")/../checks.sh"
-apportion=$1 matmul=$2
+apportion=$1 matmul=$2 jacobi=$3
 export XDG_DATA_HOME=$folder/data STARPU_SILENT=1
 file=$folder/data/apportion/profiles/plbhec-ab/matmul-16384.csv
 run() { STARPU_SCHED=$1 "$apportion" platform plbhec-ab "$matmul" --size 16384 --json; }
@@ -40,6 +40,17 @@ free, charged = (json.load(open(file))["report"] for file in sys.argv[1:])
 assert 0 < free["planning_seconds"] and 0 < charged["planning_seconds"]
 assert free["makespan_seconds"] != charged["makespan_seconds"], free["makespan_seconds"]
 assert sum(p["units"] for p in charged["processors"]) == 16384' "$folder/free" "$folder/charged" || fail "planning is not charged"
+
+# Rows that stay on their devices are brought there once.
+"$apportion" profile --app jacobi --size 2048 --platform plbhec-a >"$folder/out"
+APPORTION_REPORT=$folder/iterations STARPU_SCHED=hpopta "$apportion" platform plbhec-a "$jacobi" --size 2048 --iterations 40 >"$folder/out"
+python3 -c '
+import json, sys
+runs = [json.loads(line) for line in open(sys.argv[1])]
+assert [r["distributions"][0]["reason"] for r in runs] == ["profile"] + ["data that stay"] * (len(runs) - 1)
+first, last = runs[0]["makespan_seconds"], runs[-1]["makespan_seconds"]
+print("jacobi: first run", first, "last run", last)
+assert last < first / 2' "$folder/iterations" || fail "data that stay are planned with as if they travelled in every run"
 
 status=0
 said=$(run imbalance 2>&1) || status=$?

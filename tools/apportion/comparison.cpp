@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "codelets/simulated/lower_bound.hpp"
 #include "models/io/nearest_name.hpp"
@@ -94,8 +95,9 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
     }
 }
 
-/// Loads with the units and the number of their runs, for notes.
-std::string describe(const std::vector<LoadTimes>& loads) {
+/// Loads with the units and the number of their runs, for notes; in the same order whichever ended first.
+std::string describe(std::vector<LoadTimes> loads) {
+    std::ranges::sort(loads, {}, [](const LoadTimes& load) { return std::tie(load.name, load.units, load.runs); });
     std::string text;
     for (const LoadTimes& load : loads)
         text += fmt::format("{}{} of {} units in {} run{}", text.empty() ? "" : "; ", load.name, load.units, load.runs,

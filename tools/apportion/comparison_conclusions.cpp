@@ -59,14 +59,21 @@ class Conclusions {
                 if (order_.faster(index(fast), index(slow))) return say_by_how_much(fast, slow);
     }
 
+    /// In three digits, or in as many as it takes to tell the ratio from 1.
+    static std::string times(double ratio) {
+        int digits = 3;
+        while (digits < 9 && ratio != 1 && fmt::format("{:.{}g}", ratio, digits) == "1") ++digits;
+        return fmt::format("{:.{}g}", ratio, digits);
+    }
+
     void say_by_how_much(const std::string& fast, const std::string& slow) {
         const double ratio = order_.median_ratio(index(slow), index(fast));
         const Interval interval = order_.ratio(index(slow), index(fast));
         if (comparison_.plan.exact || comparison_.rounds < 2)
-            say(fmt::format("{} is {:.3g} times as fast as {}.", fast, ratio, slow));
+            say(fmt::format("{} is {} times as fast as {}.", fast, times(ratio), slow));
         else
-            say(fmt::format("{} is {:.3g} times as fast as {} ({:.3g} to {:.3g} times, at {:.0f} % confidence).", fast,
-                            ratio, slow, interval.low, interval.high, 100 * interval.confidence));
+            say(fmt::format("{} is {} times as fast as {} ({} to {} times, at {:.0f} % confidence).", fast,
+                            times(ratio), slow, times(interval.low), times(interval.high), 100 * interval.confidence));
     }
 
     void tell_ending() {

@@ -228,8 +228,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
     CLI::App* plan =
         app.add_subcommand("plan", "Distribute units over processors from a recorded profile or an instance");
     auto options = std::make_shared<PlanOptions>();
-    CLI::Option* profiles =
-        plan->add_option("--profiles", options->profiles, "CSV file: processor,units,seconds[,ci,repetitions]");
+    CLI::Option* profiles = plan->add_option("--profiles", options->profiles,
+                                             "CSV file: processor,units,seconds[,ci,repetitions[,in,out]]");
     CLI::Option* instance =
         plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
     CLI::Option* units =

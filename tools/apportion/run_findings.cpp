@@ -252,6 +252,7 @@ std::vector<Finding> findings(const RunReport& report, const RunAccount& account
 }
 
 std::string why_nothing(const RunReport& report, std::size_t p) {
+    if (report.blocks == 0 && report.error) return "the run failed before its first block was done";
     for (const ReportedLoss& lost : report.losses)
         if (lost.processor == p) return "it was lost: " + lost.reason;
     if (report.processors[p].memory_units.value_or(report.granularity) < report.granularity)
@@ -264,7 +265,8 @@ std::string why_nothing(const RunReport& report, std::size_t p) {
         if (p < plan.shares.size() && plan.shares[p].value_or(1) < 1)
             return fmt::format("the plan ({}) gave it no share: the others finish sooner without it",
                                plan.reason.empty() ? "no reason is given" : plan.reason);
-    if (report.blocks < processors) return fmt::format("the load was cut into only {} blocks", report.blocks);
+    if (report.blocks < processors)
+        return fmt::format("the load was cut into only {} block{}", report.blocks, report.blocks == 1 ? "" : "s");
     return "when it asked or would have been asked, all units had been handed out";
 }
 

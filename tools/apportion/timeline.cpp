@@ -22,7 +22,7 @@ std::string shares_text(const ReportedDistribution& plan, const RunReport& repor
 class Builder {
   public:
     void add(const RunReport& report) {
-        if (report.trace.empty() && report.units > 0)
+        if (report.trace.empty() && report.blocks > 0)
             throw UserError(
                 fmt::format("the report of load '{}', run {}, has no blocks; let the program run with "
                             "APPORTION_TRACE=1",

@@ -81,7 +81,7 @@ double ContinuousProblem::measured_seconds(std::size_t processor, double units) 
     return units > 0 ? measured_[processor]->seconds(units) : 0;
 }
 
-std::vector<Units> ContinuousProblem::round(std::span<const double> shares) const {
+std::vector<Units> ContinuousProblem::round(std::span<const double> shares, Rest rest) const {
     const Units g = problem_.granularity;
     std::vector<Units> whole(shares.size());
     Units left = problem_.units;
@@ -101,7 +101,7 @@ std::vector<Units> ContinuousProblem::round(std::span<const double> shares) cons
             left -= more;
         }
     }
-    using Candidate = std::tuple<int, double, std::size_t>;  // granules taken here, seconds with one more, processor
+    using Candidate = std::tuple<int, double, std::size_t>;  // granules that count, seconds with one more, processor
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> next;
     auto offer = [&](std::size_t i, int taken) {
         if (whole[i] < limits_[i]) next.emplace(taken, measured_seconds(i, static_cast<double>(whole[i] + g)), i);
@@ -111,7 +111,7 @@ std::vector<Units> ContinuousProblem::round(std::span<const double> shares) cons
         const auto [taken, seconds, i] = next.top();
         next.pop();
         whole[i] += g;
-        offer(i, taken + 1);
+        offer(i, rest == Rest::one_each ? taken + 1 : 0);
     }
     return whole;
 }

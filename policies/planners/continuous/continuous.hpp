@@ -34,9 +34,13 @@ class ContinuousProblem {
     std::span<const BlockTime> samples(std::size_t processor) const { return samples_[processor]; }
     double measured_seconds(std::size_t processor, double units) const;
 
+    /// Who may get the granules that rounding down leaves.
+    enum class Rest { whoever_is_first, one_each };
+
     /// Whole shares from real ones (sum about n): rounded down, then the granules left over go one by one to the
-    /// processor that finishes first with one more, at most one each while that suffices. Sum exactly n. O(p log p).
-    std::vector<Units> round(std::span<const double> shares) const;
+    /// processor that finishes first with one more; `one_each`: at most one each while that suffices. Sum exactly n.
+    /// O(p log p).
+    std::vector<Units> round(std::span<const double> shares, Rest rest = Rest::whoever_is_first) const;
 
     /// Fills in shares, times, makespan, and the lower bound n / sum of the largest speeds.
     void finish(Plan& plan, std::vector<Units> shares) const;

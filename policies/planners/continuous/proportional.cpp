@@ -28,9 +28,10 @@ std::vector<double> proportional_shares(std::span<const double> weights, double 
 
 namespace {
 
-Plan plan_by_weights(const ContinuousProblem& problem, Plan plan, std::span<const double> weights) {
+Plan plan_by_weights(const ContinuousProblem& problem, Plan plan, std::span<const double> weights,
+                     ContinuousProblem::Rest rest) {
     const std::vector<double> limits(problem.limits().begin(), problem.limits().end());
-    problem.finish(plan, problem.round(proportional_shares(weights, problem.units(), limits)));
+    problem.finish(plan, problem.round(proportional_shares(weights, problem.units(), limits), rest));
     return plan;
 }
 
@@ -40,7 +41,8 @@ Plan plan_equal(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
     Plan plan = continuous.begin("equal");
     if (!plan.failure.empty()) return plan;
-    return plan_by_weights(continuous, std::move(plan), std::vector<double>(continuous.processors(), 1.0));
+    return plan_by_weights(continuous, std::move(plan), std::vector<double>(continuous.processors(), 1.0),
+                           ContinuousProblem::Rest::one_each);
 }
 
 Plan plan_cpm_at(const PlanProblem& problem, double reference_units) {
@@ -53,7 +55,7 @@ Plan plan_cpm_at(const PlanProblem& problem, double reference_units) {
         const auto model = Constant::at(continuous.samples(i), reference_units);
         speeds.push_back(model ? model->speed(reference_units) : 0);
     }
-    return plan_by_weights(continuous, std::move(plan), speeds);
+    return plan_by_weights(continuous, std::move(plan), speeds, ContinuousProblem::Rest::whoever_is_first);
 }
 
 Plan plan_cpm(const PlanProblem& problem) { return plan_cpm_at(problem, 0); }

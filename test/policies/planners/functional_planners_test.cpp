@@ -56,6 +56,23 @@ TEST_CASE("constant speeds are shared in proportion by every planner that knows 
     CHECK(plan_equal(problem).shares == std::vector<Units>{233, 233, 234});
 }
 
+TEST_CASE("granules that rounding leaves go where they end first, and nobody gets two of equal shares") {
+    // A granule takes the slow ones 10 s and the fast one 0.1 s; to balance, each of the slow ones would do 1.2.
+    std::vector<Seconds> functions(20, line(0, 0.1));
+    functions.push_back(line(0, 0.001));
+    PlanProblem problem = problem_of(functions, 14400, 20000, 100);
+    problem.granularity = 100;
+    for (const Plan& plan : {plan_cpm(problem), plan_fpm(problem), plan_fpm_akima(problem), plan_plb_hec(problem)}) {
+        CAPTURE(plan.algorithm);
+        CHECK(plan.makespan_s == Approx(12.4));
+        CHECK(plan.shares == std::vector<Units>{100, 100, 100, 100, 100, 100, 100, 100, 100, 100,  100,
+                                                100, 100, 100, 100, 100, 100, 100, 100, 100, 12400});
+    }
+    problem.units = 2300;
+    CHECK(plan_equal(problem).shares == std::vector<Units>{200, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100,
+                                                           100, 100, 100, 100, 100, 100, 100, 100, 100, 200});
+}
+
 TEST_CASE("the reference size decides what the constant model thinks") {
     // Fast below 100 units, then three times slower.
     const auto paging = [](double x) { return x <= 100 ? x / 30 : x / 10; };
