@@ -9,6 +9,7 @@
 #include <string>
 
 #include "apps/app.hpp"
+#include "apps/matmul_rectangles.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/npy.hpp"
 
@@ -18,7 +19,7 @@ using namespace apportion;
 
 struct MatmulOptions {
     AppOptions common;
-    std::string size, a_file, b_file, out_file;
+    std::string size, a_file, b_file, out_file, rectangles;
     std::string type = "float";
     bool blas_peer = false;
 };
@@ -73,10 +74,29 @@ void check(const MatmulOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size M[,N,K], or --a and --b");
     if (kSimulated && (options.blas_peer || !options.out_file.empty()))
         throw UsageError("a simulation computes nothing: --out and --blas-peer need the real flavour");
+    if (!options.rectangles.empty() && (kSimulated || Nodes::here().over_nodes()))
+        throw UsageError("--rectangles: rectangles run on one real machine; leave it out here");
     check_output("--out", options.out_file);
 }
 
-int multiply(MatmulOptions options) {
+Outcome run(MatmulOptions options, const std::shared_ptr<MatmulProblem>& problem) {
+    const StarpuSession session;
+    if (!options.rectangles.empty()) {
+        const auto parts = read_rectangles(options.rectangles, problem->c.rows(), problem->c.columns());
+        return run_rectangles(problem, parts, options.common);
+    }
+    const auto workload = make_matmul(problem);
+    std::optional<Peer> peer;
+    if (options.blas_peer) {
+        if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
+        const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
+        peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
+                    [&problem, threads] { matmul_by_one_call(*problem, threads); }};
+    }
+    return run_load(*workload, options.common, peer);
+}
+
+int multiply(const MatmulOptions& options) {
     Nodes::here().agreed([&] { check(options); });
     struct Shape {
         ElementType type;
@@ -94,24 +114,18 @@ int multiply(MatmulOptions options) {
     const std::size_t m = problem.c.rows(), n = problem.c.columns(), k = problem.b.rows();
     const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 
-    Outcome outcome;
-    {
-        const StarpuSession session;
-        const auto workload = make_matmul(shared);
-        std::optional<Peer> peer;
-        if (options.blas_peer) {
-            if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
-            const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
-            peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
-                        [&problem, threads] { matmul_by_one_call(problem, threads); }};
-        }
-        outcome = run_load(*workload, options.common, peer);
-    }
+    const Outcome outcome = run(options, shared);
     if (is_to_be_written(outcome, options.out_file)) write_npy(options.out_file, problem.c);
 
     const char* type = problem.c.type() == ElementType::float32 ? "float" : "double";
-    return print_outcome(outcome, options.common, operations, {{"app", "matmul"}, {"size", {m, n, k}}, {"type", type}},
-                         fmt::format("matmul, {} x {} times {} x {}, {}", m, k, k, n, type));
+    const int status =
+        print_outcome(outcome, options.common, operations, {{"app", "matmul"}, {"size", {m, n, k}}, {"type", type}},
+                      fmt::format("matmul, {} x {} times {} x {}, {}", m, k, k, n, type));
+    if (!options.rectangles.empty() && !options.common.json)
+        fmt::print("  processors read {} elements of A and B; in columns they would read {}\n",
+                   outcome.report.at("elements_read").get<std::size_t>(),
+                   outcome.report.at("elements_read_in_columns").get<std::size_t>());
+    return status;
 }
 
 }  // namespace
@@ -135,6 +149,10 @@ int main(int argc, char** argv) {
     cli.add_flag(
         "--blas-peer", options.blas_peer,
         "time one multi-threaded OpenBLAS call in turn with the load (5 times unless --repeat says otherwise)");
+    cli.add_option("--rectangles", options.rectangles,
+                   "instead of blocks: one rectangle for each processor, from apportion plan --matrix N --json")
+        ->type_name("FILE")
+        ->excludes("--blas-peer");
     add_app_options(cli, options.common);
     const int status = run_app(cli, argc, argv, [&] { return multiply(options); });
     return status;

@@ -52,7 +52,7 @@ std::uint64_t smallest_device_memory(starpu_codelet& codelet) {
 
 class Matmul final : public Workload {
   public:
-    Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels);
+    Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, std::vector<MatrixPart> of_workers = {});
     ~Matmul() override;
     Matmul(const Matmul&) = delete;
     Matmul& operator=(const Matmul&) = delete;
@@ -65,16 +65,18 @@ class Matmul final : public Workload {
   private:
     std::size_t first_row(unsigned panel) const { return problem_->a.rows() * panel / shape_.parts; }
     unsigned panel_of(const TaskRange& range);
-    TaskData part_of(Matrix& matrix, int mode, std::size_t row, std::size_t rows, const TaskRange& range) const;
+    static TaskData part_of(Matrix& matrix, int mode, const MatrixPart& part);
 
     std::shared_ptr<MatmulProblem> problem_;
     std::vector<starpu_data_handle_t> panels_;  ///< of A; none in the simulated flavour
     std::vector<bool> backwards_;               ///< per worker: the direction of its current block
+    std::vector<MatrixPart> of_workers_;        ///< in rectangles; empty: in columns
     DeviceWorkers keep_;
 };
 
-Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned panels)
-    : problem_(std::move(problem)), backwards_(starpu_worker_get_count()) {
+Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned panels,
+               std::vector<MatrixPart> of_workers)
+    : problem_(std::move(problem)), backwards_(starpu_worker_get_count()), of_workers_(std::move(of_workers)) {
     Matrix& a = problem_->a;
     const std::size_t m = a.rows(), k = a.columns();
     const std::uint64_t element = element_size(a.type());
@@ -96,10 +98,12 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     const auto size = [](std::size_t n) { return static_cast<double>(n); };
     simulated::install(codelet(), "matmul", {.m = size(m), .n = size(shape_.units), .k = size(k)}, columns_of);
 #else
-    shape_.parts = panels > 0 ? panels : row_panels(m, a_bytes, smallest_device_memory(codelet()));
+    if (of_workers_.empty())
+        shape_.parts = panels > 0 ? panels : row_panels(m, a_bytes, smallest_device_memory(codelet()));
     if (shape_.parts > 1) shape_.bytes_shared = (a_bytes / shape_.parts + element * k) * kStreamedPanels;
     use_one_blas_thread();
     for (Matrix* matrix : {&a, &problem_->b, &problem_->c}) matrix->pin();
+    if (!of_workers_.empty()) return;
     panels_.resize(shape_.parts);
     for (unsigned p = 0; p < shape_.parts; ++p)
         starpu_matrix_data_register(&panels_[p], STARPU_MAIN_RAM,
@@ -119,22 +123,29 @@ unsigned Matmul::panel_of(const TaskRange& range) {
     return backwards_[range.worker] ? shape_.parts - 1 - range.part : range.part;
 }
 
-TaskData Matmul::part_of(Matrix& matrix, int mode, std::size_t row, std::size_t rows, const TaskRange& range) const {
+TaskData Matmul::part_of(Matrix& matrix, int mode, const MatrixPart& part) {
     TaskData d;
     d.mode = mode;
-    d.data = matrix.at(row, range.first);
+    d.data = matrix.at(part.row, part.column);
     d.ld = matrix.ld();
-    d.rows = rows;
-    d.columns = range.units;
+    d.rows = part.rows;
+    d.columns = part.columns;
     d.element_size = element_size(matrix.type());
     return d;
 }
 
 std::vector<TaskData> Matmul::data(const TaskRange& range) {
-    const TaskData b = part_of(problem_->b, STARPU_R, 0, problem_->b.rows(), range);
+    const std::size_t k = problem_->b.rows();
+    if (!of_workers_.empty()) {
+        const MatrixPart& part = of_workers_[static_cast<std::size_t>(range.worker)];
+        return {part_of(problem_->a, STARPU_R, {part.row, part.rows, 0, k}),
+                part_of(problem_->b, STARPU_R, {0, k, part.column, part.columns}),
+                part_of(problem_->c, STARPU_W, part)};
+    }
+    const TaskData b = part_of(problem_->b, STARPU_R, {0, k, range.first, range.units});
     const unsigned panel = panel_of(range);
     const std::size_t row = first_row(panel);
-    const TaskData c = part_of(problem_->c, STARPU_W, row, first_row(panel + 1) - row, range);
+    const TaskData c = part_of(problem_->c, STARPU_W, {row, first_row(panel + 1) - row, range.first, range.units});
     if (panels_.empty()) return {b, c};
     TaskData a;
     a.shared = panels_[panel];
@@ -159,6 +170,10 @@ MatmulProblem random_matmul(ElementType type, std::size_t m, std::size_t n, std:
 
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels) {
     return std::make_unique<Matmul>(std::move(problem), panels);
+}
+
+std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, std::vector<MatrixPart> of_workers) {
+    return std::make_unique<Matmul>(std::move(problem), 0, std::move(of_workers));
 }
 
 std::unique_ptr<Workload> make_matmul(const WorkloadOptions& options) {

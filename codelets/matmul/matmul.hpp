@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/matrix.hpp"
@@ -29,6 +30,16 @@ MatmulProblem random_matmul(ElementType type, std::size_t m, std::size_t n, std:
 /// of the row of A and the column of B involved; K times the type's epsilon bounds what rounding can do.
 /// `panels`: row panels of A; 0 lets the devices' memory decide.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels = 0);
+
+/// A rectangle of C.
+struct MatrixPart {
+    std::size_t row = 0, rows = 0, column = 0, columns = 0;
+};
+
+/// The same in one rectangle for each StarPU worker, which run_on_workers() has to give one unit to every worker with a
+/// rectangle that is not empty: it reads those rows of A and columns of B only. Not a load: a rectangle belongs to its
+/// worker. Real flavours only.
+std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, std::vector<MatrixPart> of_workers);
 
 /// Float matrices, of size M, N, K.
 std::unique_ptr<Workload> make_matmul(const WorkloadOptions& options);

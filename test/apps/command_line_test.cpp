@@ -92,6 +92,41 @@ TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
           Approx(object.at("peer").at("seconds").get<double>() / object.at("seconds").get<double>()));
 }
 
+TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") {
+    const Folder folder;
+    const auto plan = [](const std::string& first, const std::string& second, int rows, int units = 16) {
+        return json{{"units", units},
+                    {"shares",
+                     {{{"processor", first}, {"first_row", 0}, {"first_column", 0}, {"rows", rows}, {"columns", 4}},
+                      {{"processor", second}, {"first_row", rows}, {"first_column", 0}, {"rows", 1}, {"columns", 4}}}}}
+            .dump();
+    };
+    const std::string command = "matmul --size 40,30,20 --rectangles " + folder.file("plan.json");
+    folder.write("plan.json", plan("CPU 1", "CPU 0", 3));
+    const Result result = folder.run(command + " --json", "STARPU_NCPU=2");
+    REQUIRE(result.status == 0);
+    const json object = json::parse(result.out);
+    CHECK(object.at("verified") == true);
+    const json& report = object.at("report");
+    CHECK(report.at("processors").at(0).at("rectangle") == json({30, 0, 10, 30}));
+    CHECK(report.at("processors").at(1).at("units") == 30 * 30);
+    CHECK(report.at("elements_read") == 20 * (30 + 30 + 10 + 30));
+    CHECK(report.at("elements_read_in_columns") == 20 * (2 * 40 + 30));
+    CHECK(folder.run(command, "STARPU_NCPU=2")
+              .out.find("processors read 2000 elements of A and B; in columns they would read 2200\n") !=
+          std::string::npos);
+
+    folder.write("plan.json", plan("CPU 1", "card", 3));
+    check_refused(folder.run(command, "STARPU_NCPU=2"), "has no worker 'card' here");
+    folder.write("plan.json", plan("CPU 1", "CPU 0", 2));
+    check_refused(folder.run(command, "STARPU_NCPU=2"), "are not the whole matrix");
+    folder.write("plan.json", plan("CPU 1", "CPU 0", 4));
+    check_refused(folder.run(command, "STARPU_NCPU=2"), "is not within the matrix");
+    folder.write("plan.json", plan("CPU 1", "CPU 0", 3).substr(2));
+    check_refused(folder.run(command, "STARPU_NCPU=2"), "is no plan of a matrix");
+    check_refused(folder.run("matmul --size 4 --blas-peer --rectangles " + folder.file("plan.json")), "excludes");
+}
+
 TEST_CASE("matmul multiplies matrices from files into a file") {
     const Folder folder;
     Matrix a(ElementType::float64, 2, 3), b(ElementType::float64, 3, 2);

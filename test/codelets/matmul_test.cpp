@@ -119,6 +119,28 @@ TEST_CASE("work on chosen workers runs there and is timed") {
     CHECK_NOTHROW(run_on_workers(*workload, units));
 }
 
+TEST_CASE("in rectangles each worker reads its rows of A and columns of B, and C is the whole product", "[once]") {
+    const auto problem = problem_of(ElementType::float64, {41, 30, 12});
+    std::vector<MatrixPart> parts(starpu_worker_get_count());
+    REQUIRE(parts.size() >= 2);
+    parts[0] = {0, 41, 0, 20};
+    parts[1] = {0, 41, 20, 10};
+    for (const bool in_rows : {false, true}) {
+        if (in_rows) parts[0] = {11, 30, 0, 30}, parts[1] = {0, 11, 0, 30};
+        fill_nan(problem->c);
+        const auto workload = make_matmul(problem, parts);
+        std::vector<std::uint64_t> units(parts.size(), 0);
+        units[0] = units[1] = 1;
+        run_on_workers(*workload, units);
+        CHECK(distance_from_definition(*problem) <= rounding(*problem));
+        const std::vector<TaskData> data = workload->data({0, 1, 0, 1});
+        CHECK(data[0].rows == parts[1].rows);
+        CHECK(data[0].columns == 12);
+        CHECK(data[1].rows == 12);
+        CHECK(data[1].columns == parts[1].columns);
+    }
+}
+
 TEST_CASE("after the warm-up StarPU's schedulers know the cost of every block size on every worker") {
     const auto problem = problem_of(ElementType::float32, {256, 600, 256});
     const auto workload = make_matmul(problem);

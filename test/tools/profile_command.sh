@@ -36,6 +36,14 @@ cmp kernel.csv before.csv
 grep -q '^balanced: .* 2000, .* 2000; times differ by .* %, after 1 distribution$' balance.txt || fail "not balanced: $(cat balance.txt)"
 [ "$(points balance.csv)" = 2 ] || fail "balance.csv has not one point for each processor"
 
+# The machine as an instance of the data assignment problem, which plan reads.
+"$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt
+grep -q '^assigned.json: an instance of 1 node with 2 processing units$' assigned.txt || fail "the instance: $(cat assigned.txt)"
+"$apportion" plan --instance assigned.json --units 64 >assigned.txt || fail "plan does not read the instance"
+grep -q '^ *main memory: CPU 1 ' assigned.txt || fail "the instance has not both cores: $(cat assigned.txt)"
+refused "a kernel's data are not known" --kernel "$kernel" --size 4000 --sizes 100:200:100 --out new.csv --instance new.json
+refused "cannot be written" --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance missing/new.json
+
 # Ctrl-C loses no finished point; the same command continues. (SIGTERM means the same; a script's background jobs do
 # not hear Ctrl-C.)
 again=("$apportion" profile --kernel "$slow" --sizes 1:20:1 --max-repetitions 3 --out slow.csv)

@@ -46,6 +46,11 @@ done
 for kept in "hdss plb_hec" "hdss plb_hec_plb_hec_plan" "plb-hec hdss" "dmda plb_hec"; do
     ! changes ${kept% *} "${kept#* }.cpp.o" || fail "a run under ${kept% *} is repeated when ${kept#* } has changed"
 done
+# A table whose flavour is not built stays as it is, and that is said.
+before=$(cat "$folder/copy/results/hpopta/clusters-simulated.csv")
+"$folder/copy/tools/reproduce" hpopta --only clusters-simulated --build "$folder/fake" 2>"$folder/err" || fail "without smpi: $(cat "$folder/err")"
+grep -q 'clusters-simulated is left as it is; tools/build smpi builds what it needs' "$folder/err" || fail "without smpi: $(cat "$folder/err")"
+[ "$(cat "$folder/copy/results/hpopta/clusters-simulated.csv")" = "$before" ] || fail "changed a table without its flavour"
 [ -n "$build" ] || exit 0
 status=0
 "$folder/copy/tools/reproduce" ilp --only optimal --sample --build "$build" --kept "$folder/kept" >"$folder/out" 2>"$folder/err" || status=$?

@@ -102,7 +102,7 @@ std::string ComparisonProfile::record_nodes(ProgramRunner& runner) {
     if (!runner.command().bundled || runner.command().size.empty())
         return "nodes of a cluster have true times of bundled applications that are given a --size";
     folder_.emplace();
-    const RunResult run = runner.run({.policy = "equal", .without_recovery = true});
+    const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
     const Kernel kernel{runner.name(), runner.command().size, simulated_size(run.size)};
     for (const RunReport& report : run.last_reports)
         if (std::string problem = save_cluster_profiles(kernel, *runner.platform(), report, folder_->path());

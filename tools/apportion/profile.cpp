@@ -27,6 +27,7 @@
 #include "tools/apportion/profile_balance.hpp"
 #include "tools/apportion/profile_course.hpp"
 #include "tools/apportion/profile_history.hpp"
+#include "tools/apportion/profile_instance.hpp"
 #include "tools/apportion/profile_kept.hpp"
 #include "tools/apportion/profile_library.hpp"
 #include "tools/apportion/profile_measure.hpp"
@@ -48,7 +49,7 @@ struct ProfileOptions {
     bool list = false;
     bool json = false;
     bool square = false;
-    std::string sizes, out, profiles, platform;
+    std::string sizes, out, profiles, platform, instance;
     std::string units_from = "footprint";
     std::string size = "1024";
     bool size_given = false;
@@ -156,6 +157,14 @@ int balance(const ProfileOptions& options, ProfileSubject& subject, ProfileRecor
     return found.complete ? 0 : kInterrupted;
 }
 
+/// As `balance` or the sizes left it.
+void write_instance(const ProfileOptions& options, ProfileSubject& subject, ProfileRecord& record, Units units) {
+    if (options.instance.empty()) return;
+    std::vector<std::map<Units, double>> times;
+    for (const std::string& processor : subject.processors()) times.push_back(record.times(processor));
+    fmt::print("{}", write_instance(options.instance, subject, times, units, options.measure.samples));
+}
+
 int measure(ProfileOptions options) {
     SampleOptions& samples = options.measure.samples;
     samples.least = std::min(samples.least, samples.most);
@@ -167,6 +176,7 @@ int measure(ProfileOptions options) {
         options.app.empty()
             ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()), options.processors)
             : workload_subject(options.app, size, options.processors);
+    if (!options.instance.empty()) check_instance(options.instance, *subject);
     if (options.out.empty()) options.out = default_file(subject->load(), this_machine());
     const std::vector<Units> sizes =
         options.sizes.empty() ? default_sizes(*subject, size.front()) : parse_sizes(options.sizes);
@@ -174,13 +184,19 @@ int measure(ProfileOptions options) {
     const double load = load_per_cpu();
     ProfileRecord record(options.out, identity(*subject, options), remarks(load));
     warn_of_load(load);
-    if (options.balance > 0) return balance(options, *subject, record, whole_problem(*subject, size.front()));
+    const Units units = whole_problem(*subject, size.front());
+    if (options.balance > 0) {
+        const int status = balance(options, *subject, record, units);
+        if (status == 0) write_instance(options, *subject, record, units);
+        return status;
+    }
     std::size_t points = 0;
     for (const std::string& processor : subject->processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
     MeasurementCourse course(*subject, record, points, [] { return interrupted != 0; });
     const bool complete = measure_profile(*subject, sizes, options.measure, course.watcher());
     course.finish(options.out, options.measure.samples, complete);
+    if (complete) write_instance(options, *subject, record, units);
     return complete ? 0 : kInterrupted;
 }
 
@@ -337,6 +353,12 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::Range(0.001, 1.0))
         ->type_name("PART")
         ->excludes("--sizes", platform);
+    profile
+        ->add_option("--instance", options->instance,
+                     "Measure the links to devices, too, and write the machine as an instance of the data assignment "
+                     "problem, for plan --instance")
+        ->type_name("FILE.json")
+        ->excludes(platform);
     profile
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
         ->delimiter(',')

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -24,6 +26,14 @@ class DoesNotFit : public std::runtime_error {
     std::size_t processor_;
 };
 
+/// Which data a unit has, and over which links they go to the processors.
+struct Transfers {
+    std::size_t bytes_in = 0, bytes_out = 0;  ///< of a unit
+    std::vector<unsigned> memories;           ///< of each processor the number of its memory; 0: main memory
+    std::function<double(unsigned memory, std::size_t bytes)>
+        one_way_s;  ///< half of what a message takes there and back
+};
+
 class ProfileSubject {
   public:
     virtual ~ProfileSubject() = default;
@@ -38,6 +48,9 @@ class ProfileSubject {
     /// Runs units[i] units (0: none) on processor i, all beginning at the same time, and returns each one's seconds
     /// (0 where none). The sum is at most most_units(). Throws DoesNotFit, or UserError for a kernel that fails.
     virtual std::vector<double> run(std::span<const Units> units) = 0;
+
+    /// Nothing where that is not known; `one_way_s` must not outlive the subject.
+    virtual std::optional<Transfers> transfers() { return {}; }
 
   protected:
     std::string kernel_, load_, unit_ = "unit";

@@ -224,7 +224,7 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
     if (command_.launcher.empty()) {
         environment.push_back({"STARPU_SCHED", request.policy});
     } else {
-        environment.push_back({"STARPU_SCHED", inner_policy()});
+        environment.push_back({"STARPU_SCHED", request.inner.empty() ? inner_policy() : request.inner});
         environment.push_back({"APPORTION_NODES", request.policy});
         if (platform_) environment.push_back(seed_of(request));
         return environment;  // a program over nodes calls apportion_mpi_init

@@ -43,6 +43,7 @@ void check_for_smpirun(const std::vector<std::string>& words);
 /// One run of the program.
 struct RunRequest {
     std::string policy;                    ///< of the workers; of the nodes where there are several
+    std::string inner{};                   ///< of the workers there; empty: inner_policy()
     bool equal_blocks = false;             ///< by a scheduler of StarPU: the load is cut into equal blocks beforehand
     std::optional<std::int64_t> blocks{};  ///< how many; nothing: the default
     std::int64_t initial_block = 0;        ///< units of a policy's first blocks; 0: the default

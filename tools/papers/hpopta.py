@@ -38,15 +38,19 @@ def profile(runs, app):
 
 
 def profile_file(runs, app, nodes=1):
-    """nodes > 1: a cluster of such servers, named for the planner two-level."""
-    out = io.StringIO()
+    return runs.text_file(f"hclserver-{app}-{nodes}.csv", copies_of_servers(profile(runs, app), nodes))
+
+
+def copies_of_servers(rows, nodes):
+    """A profile; nodes > 1: of a cluster of such servers, named for the planner two-level."""
+    out, rows = io.StringIO(), list(rows)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["processor", "units", "seconds"])
     for node in range(nodes):
-        for row in profile(runs, app):
+        for row in rows:
             name = row["processor"] if nodes == 1 else f"node{node}/{row['processor']}"
             writer.writerow([name, row["units"], row["seconds"]])
-    return runs.text_file(f"hclserver-{app}-{nodes}.csv", out.getvalue())
+    return out.getvalue()
 
 
 def times(runs, app):
@@ -207,6 +211,39 @@ def clusters(runs, case):
                     "two_level_over_hpopta": max(two / one for one, two in zip(*plans))}]
 
 
+CLUSTERS = {2: "two-servers", 4: "four-servers"}
+SIMULATED_ON_CLUSTERS = [{"app": "matmul", "nodes": nodes, "units": nodes * units} for nodes in CLUSTERS for units in (6400, 12800, 20480)] + [
+    {"app": "fft2d", "nodes": nodes, "units": 6400} for nodes in CLUSTERS]
+
+
+def clusters_simulated(runs, case):
+    """Columns of one product, whose height of 1024 is small so that little is copied, or rows of one transform, which
+    computes them twice: planned, and by the application over nodes, outer and inner policy the same."""
+    app, nodes, units = case.values()
+    size = f"1024,{units},1024" if app == "matmul" else units
+    step = APPS[app]["step"]
+    file = runs.file("units.csv", runs.apportion, "profile", "--app", app, "--size", size, "--platform", "hclserver",
+                     "--sizes", f"{step}:{units}:{step}", "--out", "{out}")
+    all_nodes = copies_of_servers(csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if line[0] != "#"), nodes)
+    planned = {plan["algorithm"]: plan["makespan_seconds"] * (2 if app == "fft2d" else 1) for plan in
+               runs.plan("--profiles", runs.text_file("servers.csv", all_nodes), "--units", units, "--algorithm", "all")}
+    platform = TOP / f"results/hpopta/{CLUSTERS[nodes]}.toml"
+    seconds = {policy: runs.json(runs.apportion, "compare", "--app", app, "--size", size, "--platform", platform, "--policies",
+                                 policy, "--json", STARPU_SCHED=policy)["runs"][0]["makespan_seconds"]["median"]
+               for policy in FFT2D_POLICIES}
+    row = case | {"planned_hpopta_s": planned["hpopta"], "simulated_hpopta_s": seconds["hpopta"],
+                  "simulated_over_planned": seconds["hpopta"] / planned["hpopta"]}
+    for policy in FFT2D_POLICIES[1:]:
+        row |= {f"planned_{policy}_percent_above": 100 * (planned[policy] / planned["hpopta"] - 1),
+                f"simulated_{policy}_percent_above": 100 * (seconds[policy] / seconds["hpopta"] - 1)}
+    return [row]
+
+
+def show_clusters_simulated(rows):
+    shown = [row | {column: f"{float(row[column]):.0f}" for column in row if column.endswith("above")} for row in rows]
+    return markdown(shown, {column: re.sub("_s$", " [s]", column.replace("_percent_above", ", % above")).replace("_", " ") for column in rows[0]})
+
+
 FFT2D_PLANNERS, FFT2D_POLICIES = ["hpopta", "smooth-fpm", "fpm", "cpm"], ["hpopta", "fpm", "cpm", "equal"]
 
 
@@ -321,6 +358,7 @@ TABLES = [
     Table("speeds", EACH_APP, speeds, show_speeds, picture=draw_speeds),
     Table("server", [{"app": app, "units": units} for app in APPS for units in every(app, 30)], server, show_server, picture=draw_server),
     Table("clusters", [{"app": app, "nodes": nodes} for app in APPS for nodes in (2, 4)], clusters),
+    Table("clusters-simulated", SIMULATED_ON_CLUSTERS, clusters_simulated, show_clusters_simulated, flavour="smpi"),
     Table("rows-of-fft2d", [{"size": size} for size in range(1600, 24001, 1600)], rows_of_fft2d, show_rows_of_fft2d,
           sampled=lambda case: case["size"] == 1600),
     Table("measured", [{"app": app} for app in MEASURED_SIZE], measured, show_measured, exact=False),

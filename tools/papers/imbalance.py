@@ -2,7 +2,10 @@
 """The load imbalancing paper's results (Lastovetsky, Szustak, Wyrzykowski, section 5): times of given offsets (Tables 1
 and 3, Fig. 9) and of the teams (Table 2), Algorithm 1 on the predicted times, and self-adaptation (5.6), on its four
 teams of cores, simulated with the times measured there."""
+import csv
 import functools
+import os
+import statistics
 
 from papers.runs import TOP, panels
 from papers.tables import Table, markdown, read_csv
@@ -69,10 +72,9 @@ def show_teams(rows):
     return markdown(rows, titles)
 
 
-def algorithm_1(runs, case):
-    """On the predicted times: the larger share's is published; a smaller share is given the larger one's speed, where the
-    paper prints none, which decides nothing."""
-    domain = case["domain"]
+def predicted(domain):
+    """frames -> seconds: the larger share's is published; a smaller share is given the larger one's speed, where the paper
+    prints none, which decides nothing."""
     balanced = domain // 2
     seconds = {}
     for row in published():
@@ -84,9 +86,20 @@ def algorithm_1(runs, case):
             small = balanced - offset
             printed = 120 * small * 128 / SPEEDS[small] if domain == 240 and small in SPEEDS else None
             seconds[small] = printed or float(row["theory_s"]) * small / (balanced + offset)
-    file = runs.text_file(f"model-{domain}.csv", "processor,units,seconds\n" + "".join(
-        f"team {team},{size},{seconds[size]!r}\n" for team in range(4) for size in sorted(seconds)))
-    rows = []
+    return seconds
+
+
+def model_file(runs, domain, cells=1):
+    """Of four teams, in units of so many cells of a frame."""
+    seconds = predicted(domain)
+    return runs.text_file(f"model-{domain}.csv", "processor,units,seconds\n" + "".join(
+        f"team {team},{size * domain // 2 // cells},{seconds[size]!r}\n" for team in range(4) for size in sorted(seconds)))
+
+
+def algorithm_1(runs, case):
+    domain = case["domain"]
+    balanced = domain // 2
+    file, rows = model_file(runs, domain, balanced), []
     for algorithm, theirs in (("equal", (0, {240: "1.486", 480: "6.136"})), ("imbalance", ({240: 8, 480: 20}[domain], {240: "1.386", 480: "5.499"})),
                               ("hpopta", (None, {240: None, 480: None}))):
         plan = runs.plan("--profiles", file, "--units", 4 * balanced, "--algorithm", algorithm)
@@ -94,6 +107,39 @@ def algorithm_1(runs, case):
         rows.append(case | {"algorithm": algorithm, "published_offset": theirs[0], "published_s": theirs[1][domain],
                             "shares": " ".join(map(str, shares)), "ours_s": f"{plan['makespan_seconds']:.3f}"})
     return rows
+
+
+def grid(runs, case):
+    """The same shares as sub-domains of the 2 x 2 grid (Fig. 8): a unit is a column of the domain's third dimension."""
+    domain = case["domain"]
+    plan = runs.plan("--profiles", model_file(runs, domain), "--matrix", domain, "--algorithm", "imbalance")
+    placed = [f"{share['rows']} x {share['columns']} at {share['first_row']}, {share['first_column']}" for share in plan["shares"]]
+    return [case | {f"team_{team}": place for team, place in enumerate(placed)} | {"seconds": f"{plan['makespan_seconds']:.3f}"}]
+
+
+# On the machine at hand: n, the width of a team's frames of 128 cells, and m, their number; steps of 16 where the paper has 4.
+WIDTHS, FRAMES = [48, 80, 112, 144], range(16, 129, 16)
+
+
+def speed_surface(runs, case):
+    """All cores together, as the paper measures its teams; a speed is the mean over them."""
+    file = runs.file("speed.csv", runs.apportion, "profile", "--app", "mpdata", "--size", f"{128 * os.cpu_count()},{case['n']},128", "--sizes",
+                     "16:128:16", "--max-seconds", "1", "--out", "{out}", again=True)
+    seconds = {m: [] for m in FRAMES}
+    for row in csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if line[0] != "#"):
+        seconds[int(row["units"])].append(float(row["seconds"]))
+    return [case | {"m": m, "seconds": statistics.mean(own), "cells_per_s": case["n"] * m * 128 / statistics.mean(own)}
+            for m, own in seconds.items()]
+
+
+def show_speed_surface(rows):
+    speed = {(int(row["n"]), int(row["m"])): float(row["cells_per_s"]) / 1e6 for row in rows}
+    of_n = statistics.mean(max(speed[n, m] for n in WIDTHS) / min(speed[n, m] for n in WIDTHS) for m in FRAMES)
+    of_m = statistics.mean(max(speed[n, m] for m in FRAMES) / min(speed[n, m] for m in FRAMES) for n in WIDTHS)
+    table = markdown([{"n": str(n)} | {str(m): f"{speed[n, m]:.1f}" for m in FRAMES} for n in WIDTHS],
+                     {"n": "10⁶ cells/s, n", **{str(m): f"m = {m}" for m in FRAMES}})
+    return (f"{table}\n\nThe fastest n is on average {of_n:.2f} times as fast as the slowest one of the same m, and the fastest m "
+            f"{of_m:.2f} times as fast as the slowest one of the same n.")
 
 
 VARIANTS = {"equal": {"STARPU_SCHED": "equal"}, "imbalance": {"STARPU_SCHED": "imbalance"},
@@ -129,6 +175,8 @@ TABLES = [
     Table("offsets", OFFSETS, offsets, show_offsets, picture=draw_offsets, sampled=lambda case: case["offset"] in (8, 20)),
     Table("teams", [case for case in OFFSETS if case["domain"] == 240], teams, show_teams, sampled=lambda case: case["offset"] == 9),
     Table("algorithm-1", [{"domain": domain} for domain in SIZES], algorithm_1, sampled=lambda case: True),
+    Table("grid", [{"domain": domain} for domain in SIZES], grid, sampled=lambda case: True),
+    Table("speed-surface", [{"n": n} for n in WIDTHS], speed_surface, show_speed_surface, exact=False),
     Table("adaptation", [{"cells": size} for size in SIZES.values()], adaptation, show_adaptation,
           sampled=lambda case: case["cells"] == "480,120,128"),
 ]

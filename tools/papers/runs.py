@@ -22,7 +22,7 @@ def hash_of(file):
 
 
 class Runs:
-    """Programs of `build` (the folder of the folders real and simgrid), whose output is kept in `kept`."""
+    """Programs of `build` (the folder of the folders real and simgrid, and perhaps smpi), whose output is kept in `kept`."""
 
     def __init__(self, build, kept):
         self.build, self.kept = pathlib.Path(build), pathlib.Path(kept)
@@ -35,6 +35,9 @@ class Runs:
         if not program.exists():
             raise Failed(f"there is no {program}; build it with tools/build")
         return program
+
+    def has(self, flavour):
+        return (self.build / flavour / "apps/matmul").exists()
 
     def environment(self, variables):
         """Of nothing but what a run is told: neither the user's variables nor what was learnt before."""
@@ -65,6 +68,8 @@ class Runs:
         else:
             programs += [self.apportion]
         files = [word for word in words if os.path.isfile(str(word)) and not str(word).startswith(str(self.build))]
+        if any(str(file).endswith(".toml") and "[[node]]" in pathlib.Path(file).read_text(encoding="utf-8") for file in files):
+            programs += sorted((self.build / "smpi/policies").rglob("*.o"))
         return [hash_of(file) for file in programs + files]
 
     def key(self, words, variables):

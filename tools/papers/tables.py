@@ -22,6 +22,7 @@ class Table:
     sampled: Callable = lambda case: False
     picture: Callable = None  # (rows) -> a script for gnuplot
     of: str = None  # the table whose rows it shows; it has no cases and no CSV file of its own
+    flavour: str = None  # that its runs need beside real and simgrid; where it is not built, the table is left as it is
 
 
 def text_of(value):

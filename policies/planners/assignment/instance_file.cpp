@@ -44,7 +44,9 @@ class Reader {
         if (!json_.contains(key)) fail_at(0, fmt::format("\"{}\" is missing; add it", key));
         return json_[key];
     }
-    std::vector<double> numbers(const char* key, std::size_t count, const char* of_what, bool zero_allowed) const;
+    /// `null_is`: a number that null stands for; -1: it stands for none.
+    std::vector<double> numbers(const char* key, std::size_t count, const char* of_what, bool zero_allowed,
+                                double null_is = -1) const;
     double bytes(const char* key) const;
     void read_nodes(DataAssignment& problem) const;
     void read_units(DataAssignment& problem) const;
@@ -55,13 +57,14 @@ class Reader {
     Json json_;
 };
 
-std::vector<double> Reader::numbers(const char* key, std::size_t count, const char* of_what, bool zero_allowed) const {
+std::vector<double> Reader::numbers(const char* key, std::size_t count, const char* of_what, bool zero_allowed,
+                                    double null_is) const {
     const Json& array = required(key);
     if (!array.is_array() || array.size() != count)
         fail(key, fmt::format("must be a list of {} numbers, one for each {}", count, of_what));
     std::vector<double> values;
     for (const Json& element : array) {
-        const double value = element.is_number() ? element.get<double>() : -1;
+        const double value = element.is_number() ? element.get<double>() : element.is_null() ? null_is : -1;
         if (!std::isfinite(value) || value > kLargest || value < (zero_allowed ? 0 : kSmallest))
             fail(key, fmt::format("holds {} for {} number {}; it must be a number {} and at most {}",
                                   element.is_primitive() ? shown(element.dump().substr(0, 40)) : "no number", of_what,
@@ -89,7 +92,7 @@ void Reader::read_nodes(DataAssignment& problem) const {
         problem.nodes.push_back({name.get<std::string>(), 0, 0, kNoLimit});
     }
     const std::vector<double> startups = numbers("a_N_s", problem.nodes.size(), "node", true);
-    const std::vector<double> bandwidths = numbers("b_N_bytes_per_s", problem.nodes.size(), "node", false);
+    const std::vector<double> bandwidths = numbers("b_N_bytes_per_s", problem.nodes.size(), "node", false, kLargest);
     const double packet_bytes = bytes("d_si_bytes") + bytes("d_sr_bytes");
     for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
         problem.nodes[i].startup_s = startups[i];

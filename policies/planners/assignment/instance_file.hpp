@@ -5,7 +5,7 @@
 //     "nodes": ["apl09", ...]               names of the nodes
 //     "pus": [{"node": "apl09", "device": "(0,1)"}, ...]   processing units; all vectors below keep this order
 //     "a_N_s": [4.9e-05, ...]               start-up of a message to each node [s]
-//     "b_N_bytes_per_s": [98929407, ...]    bandwidth to each node
+//     "b_N_bytes_per_s": [98929407, null]   bandwidth to each node; null: the data are there
 //     "d_si_bytes": 2101248, "d_sr_bytes": 4096   size of a packet's input and of its result
 //     "c_s": [0.219, ...]                   seconds of each unit for a packet, bus, start-up and clean-up included
 //     "compute_s": [0.150, ...]             optional: the part of c_s without start-up and clean-up, for min-min-v1 and

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "policies/planners/assignment/instance_file.hpp"
+#include "test/catch.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/profile_instance.hpp"
+
+using namespace apportion;
+
+namespace {
+
+constexpr double kStartup_s = 2e-5, kBytesPerSecond = 5e8;
+
+/// Two cores and two cards, of which each has a link of its own; no clock.
+class Machine final : public ProfileSubject {
+  public:
+    explicit Machine(bool with_data = true) : with_data_(with_data) {
+        load_ = "solve";
+        processors_ = {"card 0", "core 0", "core 1", "card 1"};
+    }
+    std::vector<double> run(std::span<const Units>) override { return {}; }
+    std::optional<Transfers> transfers() override {
+        if (!with_data_) return {};
+        return Transfers{800, 200, {1, 0, 0, 2}, [](unsigned memory, std::size_t bytes) {
+                             return kStartup_s + static_cast<double>(bytes) / (kBytesPerSecond * memory);
+                         }};
+    }
+
+  private:
+    bool with_data_;
+};
+
+std::string temporary_file() {
+    const char* const folder = std::getenv("TMPDIR");
+    return std::string(folder ? folder : "/tmp") + "/instance_test.json";
+}
+
+}  // namespace
+
+TEST_CASE("start-up and bandwidth of a link are those of its messages") {
+    const LinkTimes link =
+        measure_link([](std::size_t bytes) { return kStartup_s + static_cast<double>(bytes) / kBytesPerSecond; }, {});
+    CHECK(link.startup_s == Approx(kStartup_s).epsilon(0.001));
+    CHECK(link.bytes_per_s == Approx(kBytesPerSecond));
+    CHECK_THROWS_AS(measure_link([](std::size_t) { return 1.0; }, {}), UserError);
+}
+
+TEST_CASE("a measured machine is an instance that the reader takes, each device memory a node") {
+    const std::string file = temporary_file();
+    Machine machine;
+    const std::vector<std::map<Units, double>> times = {{{10, 1}, {40, 8}}, {{20, 60}}, {{25, 50}}, {{24, 6}, {50, 1}}};
+    const std::string told = write_instance(file, machine, times, 100, {});
+    CHECK(told.find("memory 2: a message takes 2e-05 s and 1e+09 bytes/s\n") != std::string::npos);
+    const DataAssignment problem = read_instance(file);
+    std::filesystem::remove(file);
+    REQUIRE(problem.nodes.size() == 3);
+    REQUIRE(problem.units.size() == 4);
+    CHECK(problem.nodes[0].startup_s == Approx(kStartup_s).epsilon(0.001));
+    CHECK(problem.nodes[0].seconds_per_packet == Approx(1000 / kBytesPerSecond));
+    CHECK(problem.nodes[1].name == "main memory");
+    CHECK(problem.nodes[1].startup_s == 0);
+    CHECK(problem.nodes[1].seconds_per_packet < 1e-12);
+    CHECK(problem.units[1].name == "main memory: core 0");
+    CHECK(problem.units[3].node == 2);
+    // By the sizes nearest to a quarter of 100.
+    CHECK(problem.units[0].seconds_per_packet == Approx(0.1));
+    CHECK(problem.units[1].seconds_per_packet == Approx(3));
+    CHECK(problem.units[3].seconds_per_packet == Approx(0.25));
+}
+
+TEST_CASE("an instance without data or times is refused, and no file is left") {
+    const std::string file = temporary_file();
+    Machine kernel(false), machine;
+    CHECK_THROWS_AS(check_instance(file, kernel), UserError);
+    CHECK_NOTHROW(check_instance(file, machine));
+    CHECK_THROWS_AS(write_instance(file, machine, std::vector<std::map<Units, double>>(4), 100, {}), UserError);
+    CHECK(!std::filesystem::exists(file));
+}
