@@ -45,9 +45,9 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
 /// Decides between the runs of a load. It knows what runs with the current distribution really took, on average: the
 /// time functions are scaled to that, so that a link that processors share, or a model that is wrong by some factor,
 /// does not make another distribution look better than it is. One run that took clearly longer is a spike; two in a row
-/// are a change. Runs in which data move tell what moving costs, and nothing of the distribution; data have moved when a
-/// run takes no less than the one before it. When a new distribution turns out to be worse than the best one known, it
-/// is taken back, and the next one must promise more.
+/// are a change. Runs in which data move tell what moving costs, and nothing of the distribution; data have moved when
+/// a run takes no less than the one before it. When a new distribution turns out to be worse than the best one known,
+/// it is taken back, and the next one must promise more.
 class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
