@@ -103,6 +103,9 @@ struct FinishedBlock {
     double start_s = 0;         ///< its kernel starts: its data have arrived
     double end_s = 0;           ///< its kernel ends
     double busy_s = 0;          ///< kernel time; end_s - start_s unless the block consists of several tasks
+    /// What the processor, a node, would need for half of the units by what it has learnt meanwhile; all that it told
+    /// of fewer units before is no longer true. 0: it tells nothing.
+    double half_busy_s = 0;
 };
 
 /// How far a load is: what a policy may look at when it is asked.

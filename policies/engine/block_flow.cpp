@@ -116,14 +116,16 @@ std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id)
     return {std::move(flight), block};
 }
 
-std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s) {
+std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
+                                       double half_busy_s) {
     auto [flight, block] = take_out(id);
     Lane& its = lane(flight.processor);
     if (recovery_)
         recovery_->finished(flight.processor, block.units, end_s - start_s,
                             end_s - std::max(block.given_s, its.last_end_s));
     const FinishedBlock record{
-        id, flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s, end_s, busy_s};
+        id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
+        end_s, busy_s,           half_busy_s};
     its.last_end_s = std::max(its.last_end_s, end_s);
     if (flight.piece_of == kNone) {
         drop_pieces(flight);

@@ -55,7 +55,8 @@ class BlockFlow final : public Progress {
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
-    std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s);
+    std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
+                                double half_busy_s = 0);
 
     /// Gives the units of a block in flight back, because it was not computed; no processor is asked.
     void give_back(std::int64_t id);

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <iterator>
 
+#include "models/fitted_curve.hpp"
+
 namespace apportion {
 
 void GrantedUnits::add(std::int64_t grant, UnitRange range) {
@@ -26,8 +28,7 @@ std::vector<GrantedUnits::Computed> GrantedUnits::done(UnitRange range, int work
     for (auto& [other, its] : workers_) its.of_others += units_done;
     Worker& own = workers_[worker];
     own.of_others = 0;
-    own.last_blocks.push_back({units_done, seconds});
-    if (own.last_blocks.size() > kLastBlocks) own.last_blocks.pop_front();
+    own.add({units_done, seconds});
 
     std::vector<Computed> computed;
     const Units end = range.first + range.units;
@@ -42,28 +43,79 @@ std::vector<GrantedUnits::Computed> GrantedUnits::done(UnitRange range, int work
             ++grant;
             continue;
         }
-        const double units_per_s = speed();
-        computed.push_back({its.id, units_per_s > 0 ? static_cast<double>(its.range.units) / units_per_s : 0});
+        const auto units = static_cast<double>(its.range.units);
+        const double all_s = this->seconds(units), half_s = this->seconds(units / 2);
+        computed.push_back({its.id, all_s, half_s > all_s / 2 * (1 + 1e-6) ? half_s : 0});
         grant = grants_.erase(grant);
     }
     return computed;
 }
 
-double GrantedUnits::Worker::speed() const {
-    double units = 0, seconds = 0;
-    for (const Sample& sample : last_blocks) units += sample.units, seconds += sample.seconds;
-    return seconds > 0 ? units / seconds : 0;
+/// Least squares, neither fixed costs nor those of a unit below zero; without sizes that differ there are no fixed
+/// costs.
+void GrantedUnits::Worker::add(Sample block) {
+    last_blocks.push_back(block);
+    if (last_blocks.size() > kLastBlocks) last_blocks.pop_front();
+    const auto count = static_cast<double>(last_blocks.size());
+    double units = 0, seconds = 0, smallest = block.units;
+    largest = block.units;
+    for (const Sample& sample : last_blocks) {
+        units += sample.units, seconds += sample.seconds;
+        smallest = std::min(smallest, sample.units), largest = std::max(largest, sample.units);
+    }
+    fixed_s = 0;
+    seconds_per_unit = seconds / units;
+    grow = false;
+    if (largest < FittedCurve::kClearlyLarger * smallest) return;
+    double both = 0, square = 0;
+    for (const Sample& sample : last_blocks) {
+        both += (sample.units - units / count) * (sample.seconds - seconds / count);
+        square += (sample.units - units / count) * (sample.units - units / count);
+    }
+    const double slope = std::max(0.0, both / square), at_zero_s = (seconds - slope * units) / count;
+    if (at_zero_s > 0) fixed_s = at_zero_s, seconds_per_unit = slope;
+    grow = slope > 0 && std::ranges::is_sorted(last_blocks, {}, &Sample::units);
 }
 
-double GrantedUnits::speed() const {
+double GrantedUnits::Worker::speed() const {
+    const double largest_s = fixed_s + seconds_per_unit * largest;
+    return largest_s > 0 ? largest / largest_s : 0;
+}
+
+double GrantedUnits::Worker::units_within(double seconds) const {
+    const double largest_s = fixed_s + seconds_per_unit * largest;
+    if (seconds >= largest_s && !grow) return speed() * seconds;
+    return seconds > fixed_s ? (seconds - fixed_s) / seconds_per_unit : 0;
+}
+
+std::vector<const GrantedUnits::Worker*> GrantedUnits::at_work() const {
     constexpr double kTwice = 2;
-    double all = 0, sum = 0;
+    double all = 0;
     for (const auto& [worker, its] : workers_) all += its.speed();
+    std::vector<const Worker*> counting;
     for (const auto& [worker, its] : workers_) {
         const double longest_s = std::ranges::max_element(its.last_blocks, {}, &Sample::seconds)->seconds;
-        if (its.of_others <= kTwice * longest_s * (all - its.speed())) sum += its.speed();
+        if (its.of_others <= kTwice * longest_s * (all - its.speed())) counting.push_back(&its);
     }
-    return sum;
+    return counting;
+}
+
+double GrantedUnits::seconds(double units) const {
+    const std::vector<const Worker*> workers = at_work();
+    double units_per_s = 0;
+    for (const Worker* worker : workers) units_per_s += worker->speed();
+    if (!(units_per_s > 0)) return 0;
+    // In blocks as large as their largest, or in smaller ones, whose fixed costs come on top.
+    double least_s = 0, most_s = 0;
+    for (const Worker* worker : workers) most_s = std::max(most_s, units / units_per_s + worker->fixed_s);
+    constexpr int kHalvings = 40;
+    for (int i = 0; i < kHalvings; ++i) {
+        const double middle_s = (least_s + most_s) / 2;
+        double within = 0;
+        for (const Worker* worker : workers) within += worker->units_within(middle_s);
+        (within < units ? least_s : most_s) = middle_s;
+    }
+    return most_s;
 }
 
 }  // namespace apportion

@@ -2,6 +2,10 @@
 //
 // The grants of a node, as the node itself sees them: which are computed when blocks of its own policy are done (a
 // block may reach over the end of a grant into the next one), and how long the node's processors together need for one.
+//
+// A processor's last blocks tell how long it takes: a line through their times, so that small blocks, such as those by
+// which a node learns, do not make it look slow for large ones. How large its policy would make blocks is not known
+// here: where they have grown they may grow further, otherwise they stay as large as the largest.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +21,8 @@ class GrantedUnits {
   public:
     struct Computed {
         std::int64_t grant = 0;
-        double seconds = 0;  ///< by the speeds that the processors showed in their last blocks
+        double seconds = 0;  ///< see seconds()
+        double half_s = 0;   ///< for half as many units; 0: fixed costs are not known
     };
 
     /// Whether some of the units are in a grant that is not computed.
@@ -28,13 +33,13 @@ class GrantedUnits {
     /// `worker` has computed these units, in so many seconds. Returns the grants that are computed with them.
     std::vector<Computed> done(UnitRange range, int worker, double seconds);
 
-    /// Units a second of all workers together; 0: none has computed anything. One does not count that has ended no
-    /// block while the others computed for twice as long as its longest took: it is lost, or as good as that.
-    double speed() const;
+    /// In which all workers together compute so many; 0: none has computed anything. One does not count that has ended
+    /// no block while the others computed for twice as long as its longest took: it is lost, or as good as that.
+    double seconds(double units) const;
     bool empty() const { return grants_.empty(); }
 
   private:
-    static constexpr std::size_t kLastBlocks = 4;  ///< of a worker, that its speed is the mean of
+    static constexpr std::size_t kLastBlocks = 4;  ///< of a worker, that count
     struct Grant {
         std::int64_t id = 0;
         UnitRange range;
@@ -46,10 +51,16 @@ class GrantedUnits {
     };
     struct Worker {
         std::deque<Sample> last_blocks;
-        double of_others = 0;  ///< units since its last block
+        double of_others = 0;                      ///< units since its last block
+        double fixed_s = 0, seconds_per_unit = 0;  ///< the line
+        double largest = 0;                        ///< of the last blocks
+        bool grow = false;                         ///< they do
 
-        double speed() const;
+        void add(Sample block);
+        double speed() const;  ///< in such blocks as the last ones
+        double units_within(double seconds) const;
     };
+    std::vector<const Worker*> at_work() const;
 
     std::map<Units, Grant> grants_;  ///< by first unit
     std::map<int, Worker> workers_;

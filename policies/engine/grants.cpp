@@ -93,7 +93,7 @@ Grants::Orders Grants::arrived(std::int64_t id, double now_s) {
     return {};
 }
 
-Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s) {
+Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s, double half_s) {
     GrantRecord& grant = at(id);
     const auto in_flight = flow_.in_flight(grant.block.processor);
     // Others compute its units: given up, or its node was lost.
@@ -105,7 +105,7 @@ Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s) {
     const bool dropped = grant.state == GrantRecord::State::dropped;
     if (!dropped) grant.state = GrantRecord::State::computed;
     const bool home = grant.block.processor == kHome;
-    const std::vector<Block> blocks = flow_.finished(id, grant.start_s, grant.end_s, grant.busy_s, now_s);
+    const std::vector<Block> blocks = flow_.finished(id, grant.start_s, grant.end_s, grant.busy_s, now_s, half_s);
     Orders fetched;
     if (at(id).block.again_of < 0) fetch(id, now_s, fetched);
     Orders orders = go_on(blocks, now_s);

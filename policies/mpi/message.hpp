@@ -20,7 +20,7 @@ struct Message {
         // A node to rank 0:
         ready,     ///< for the grant's input
         arrived,   ///< the input
-        computed,  ///< in `seconds`
+        computed,  ///< in `seconds`, half as many in `half_s`
         failed,    ///< the node's own load; `text`
         ended      ///< last message of a run
     };
@@ -31,6 +31,7 @@ struct Message {
     std::int64_t first = 0;
     std::int64_t units = 0;
     double seconds = 0;
+    double half_s = 0;
     std::int64_t status = 0;
     char text[kText] = {};
 

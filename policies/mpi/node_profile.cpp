@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "policies/config.hpp"
-#include "policies/engine/virtual_run.hpp"
-#include "policies/planners/continuous/geometric.hpp"
+#include "policies/planners/discrete_problem.hpp"
+#include "policies/planners/two_level.hpp"
 #include "policies/shared/learnt_profile.hpp"
+#include "policies/shared/recorded_plan.hpp"
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
@@ -21,15 +20,18 @@ namespace apportion {
 
 namespace {
 
-/// The makespan of the best distribution that the geometrical algorithm finds.
-double best_seconds(const std::vector<PiecewiseLinear>& functions, double units) {
-    const std::vector<std::optional<PiecewiseLinear>> models(functions.begin(), functions.end());
-    const std::vector<double> shares =
-        geometric_partition(models, units, std::vector<double>(functions.size(), units)).shares;
-    double seconds = 0;
-    for (std::size_t p = 0; p < functions.size(); ++p)
-        if (shares[p] > 0) seconds = std::max(seconds, functions[p].seconds(shares[p]));
-    return seconds;
+/// The smallest makespan of all processors for each number of units that the node may get, as hpopta plans it.
+DiscreteTimes best_times(const LoadDescription& load) {
+    std::vector<ShareTimes> times;
+    const RecordedSizes sizes = recorded_sizes(load);
+    for (std::size_t p = 0; p < load.processors.size(); ++p)
+        times.emplace_back(load.recorded.processors[p], load.processors[p], LoadDescription::Link{}, sizes);
+    const std::vector<double> busy_s(times.size(), 0);
+    const std::vector<bool> lost(times.size(), false);
+    const RecordedProblem problem = recorded_problem(load, times, sizes, load.units, busy_s, lost);
+    std::vector<SizeTimes> shares;
+    for (const DiscreteTimes& its : problem.shares.processors) shares.emplace_back(its.points, its.seconds);
+    return best_time_curve(shares, problem.shares.units);
 }
 
 /// The node's part of the load, with what is known of its processors.
@@ -76,22 +78,16 @@ bool knows_own_times(const apportion_load_options& options) {
 }
 
 RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank) {
-    constexpr double kStep = 1.25;  // from size to size
     const LoadDescription load = part_of_node(options);
     RecordedTimes node;
     node.source = load.recorded.source;
     node.problem = load.recorded.problem;
-    const std::vector<PiecewiseLinear> functions = recorded_functions(load);
-    if (functions.empty()) return node;
+    if (load.recorded.processors.size() != load.processors.size()) return node;
     ProcessorProfile profile;
     profile.name = fmt::format("node {}", rank);
-    for (Units units = load.granularity; units <= load.units;) {
-        profile.points.push_back({units, best_seconds(functions, static_cast<double>(units)), 0, 0});
-        if (units == load.units) break;
-        units = std::max(units + load.granularity,
-                         round_to_granularity(kStep * static_cast<double>(units), load.granularity));
-        units = std::min(units, load.units);
-    }
+    const DiscreteTimes curve = best_times(load);
+    for (std::size_t k = 0; k < curve.points.size(); ++k)
+        profile.points.push_back({curve.points[k], curve.seconds[k], 0, 0});
     node.processors.push_back(profile);
     return node;
 }

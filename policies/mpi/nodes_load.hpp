@@ -55,7 +55,8 @@ struct apportion_mpi_load {
     void begin_grant(std::int64_t grant, apportion::UnitRange range);
     std::vector<apportion::GrantedUnits::Computed> done_here(const apportion::Event& event);
     void units_done_here(const apportion::Event& event);
-    void tell(apportion::Message::Kind kind, std::int64_t grant, const std::string& text, double seconds = 0);
+    void tell(apportion::Message::Kind kind, std::int64_t grant, const std::string& text, double seconds = 0,
+              double half_s = 0);
 
     void collect_reports(bool all);
     std::string report_file() const;

@@ -174,7 +174,7 @@ Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
         case Message::Kind::arrived:
             return grants_->arrived(message.grant, now_s());
         case Message::Kind::computed:
-            return grants_->computed(message.grant, message.seconds, now_s());
+            return grants_->computed(message.grant, message.seconds, now_s(), message.half_s);
         case Message::Kind::failed:
             return grants_->lost(node, message.text, now_s());
         default:
@@ -184,8 +184,8 @@ Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
 
 Grants::Orders apportion_mpi_load::units_done(const Event& event) {
     Grants::Orders orders;
-    for (const auto& [grant, seconds] : done_here(event)) {
-        const Grants::Orders more = grants_->computed(grant, seconds, now_s());
+    for (const auto& [grant, seconds, half_s] : done_here(event)) {
+        const Grants::Orders more = grants_->computed(grant, seconds, now_s(), half_s);
         orders.insert(orders.end(), more.begin(), more.end());
     }
     return orders;
@@ -257,11 +257,13 @@ void apportion_mpi_load::run_as_node() {
     while (post_.on_the_way() > 0) post_.wait_while_moving();
 }
 
-void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds) {
+void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds,
+                              double half_s) {
     Message message;
     message.kind = kind;
     message.grant = grant;
     message.seconds = seconds;
+    message.half_s = half_s;
     if (const auto order = orders_.find(grant); order != orders_.end()) {
         message.first = order->second.first;
         message.units = order->second.units;
@@ -295,7 +297,8 @@ void apportion_mpi_load::start(std::int64_t grant) {
 }
 
 void apportion_mpi_load::units_done_here(const Event& event) {
-    for (const auto& [grant, seconds] : done_here(event)) tell(Message::Kind::computed, grant, "", seconds);
+    for (const auto& [grant, seconds, half_s] : done_here(event))
+        tell(Message::Kind::computed, grant, "", seconds, half_s);
 }
 
 // --- Reports ---

@@ -57,30 +57,20 @@ std::vector<Units> distribute(const std::vector<Node>& nodes, Units units, std::
 }  // namespace
 
 DiscreteTimes best_time_curve(std::span<const SizeTimes> processors, Units limit) {
-    Units step = 0;
-    for (const SizeTimes& sizes : processors)
-        for (std::size_t k = 0; k < sizes.count() && step != 1; ++k) step = std::gcd(step, sizes.size(k));
-    if (step > 0 && limit / step > kLongestCurve) throw std::length_error("too many points of a best-time curve");
-    std::vector<double> best = {0}, next;  // by multiples of step; of the processors so far
+    Units step = 0, capacity = 0;
     for (const SizeTimes& sizes : processors) {
-        if (sizes.count() == 0) continue;
-        const auto most = static_cast<std::size_t>(limit / step);
-        const std::size_t length = std::min(most + 1, best.size() + static_cast<std::size_t>(sizes.largest() / step));
-        next = best;
-        next.resize(length, kInfinity);
-        for (std::size_t k = 0; k < sizes.count() && sizes.size(k) <= limit; ++k) {
-            const auto shift = static_cast<std::size_t>(sizes.size(k) / step);
-            const double seconds = sizes.seconds(k);
-            for (std::size_t sum = shift; sum < std::min(length, shift + best.size()); ++sum)
-                next[sum] = std::min(next[sum], std::max(best[sum - shift], seconds));
-        }
-        best.swap(next);
+        for (std::size_t k = 0; k < sizes.count() && step != 1; ++k) step = std::gcd(step, sizes.size(k));
+        capacity = std::min(limit, capacity + sizes.largest());
     }
     DiscreteTimes curve;
-    for (std::size_t sum = 1; sum < best.size(); ++sum) {
-        if (best[sum] == kInfinity) continue;
-        curve.points.push_back(static_cast<Units>(sum) * step);
-        curve.seconds.push_back(best[sum]);
+    if (step == 0) return curve;
+    if (capacity / step > kLongestCurve) throw std::length_error("too many points of a best-time curve");
+    HpoptaSearch search(processors, true);
+    for (Units units = step; units <= capacity; units += step) {
+        const double seconds = search.makespan_s(units);
+        if (seconds == kInfinity) continue;
+        curve.points.push_back(units);
+        curve.seconds.push_back(seconds);
     }
     return curve;
 }

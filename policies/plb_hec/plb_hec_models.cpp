@@ -150,6 +150,10 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
     discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
         return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;
     }));
+    if (block.half_busy_s > 0) {
+        std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
+        entry.samples.push_back({sample.units / 2, block.half_busy_s});
+    }
     entry.samples.push_back(sample);
     if (entry.samples.size() > kHistory) entry.samples.pop_front();
     refit(entry);

@@ -33,12 +33,17 @@ class NodeShares {
     double predicted_s() const { return predicted_s_; }
 
   private:
+    bool learns(double run_s);
+
     LoadDescription load_;
     bool fixed_;
     OwnedRanges ranges_;
     std::vector<PartialModel> models_;
     Rebalancer rebalancer_;
     double seconds_per_moved_unit_ = 0;
+    std::vector<double> learning_runs_s_;  ///< the first runs with these shares
+    bool settled_ = false;                 ///< there have been others since
+    double learning_s_ = 0;                ///< what they took longer than these, when it was seen last
     double predicted_s_ = 0;
     int moves_ = 0;
 };

@@ -21,7 +21,7 @@ struct Alarm {
 
 void* sleep_until_moment(void* own_alarm) {
     const std::unique_ptr<Alarm> alarm(static_cast<Alarm*>(own_alarm));
-    constexpr double kShortest_s = 1e-3;  // SimGrid takes shorter sleeps for none, and its clock would stand still
+    constexpr double kShortest_s = 2e-5;  // SimGrid takes much shorter sleeps for none, and its clock would stand still
     starpu_sleep(static_cast<float>(std::max(kShortest_s, (alarm->at_us - starpu_timing_now()) * 1e-6)));
     if (const auto watched = alarm->whom.lock()) watched->look();
     return nullptr;

@@ -70,6 +70,24 @@ TEST_CASE("what does not pay is not moved") {
     CHECK(last.moves() == 0);
 }
 
+TEST_CASE("while nodes learn, only what promises to halve a run is moved, and that they learn again is counted") {
+    // Node 0 takes 1.5 and 1.2 times as long in its first runs.
+    const auto learning_run = [](NodeShares& shares, int run, const std::vector<double>& speeds) {
+        const double factor = run == 0 ? 1.5 : run == 1 ? 1.2 : 1;
+        std::vector<double> seconds;
+        for (std::size_t node = 0; node < speeds.size(); ++node)
+            seconds.push_back((node == 0 ? factor : 1) * static_cast<double>(shares.ranges().shares()[node]) /
+                              speeds[node]);
+        return shares.run_ended(seconds);
+    };
+    NodeShares alike(load_of(1000, 2, 10), {}, false);
+    for (int k = 0; k < 10; ++k) CHECK_FALSE(learning_run(alike, k, {1, 1}));
+    NodeShares little_gain(load_of(1000, 2, 7), {}, false);  // a tenth in four runs, learning costs 0.7 of one
+    for (int k = 0; k < 7; ++k) CHECK_FALSE(learning_run(little_gain, k, {1, 1.25}));
+    NodeShares unlike(load_of(1000, 4, 10), {}, false);
+    CHECK(learning_run(unlike, 0, {1, 10, 10, 10}));
+}
+
 TEST_CASE("the first shares may be planned") {
     NodeShares shares(load_of(100, 2, 10), {30, 70}, false);
     CHECK(shares.ranges().shares() == std::vector<Units>{30, 70});

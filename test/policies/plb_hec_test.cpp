@@ -368,6 +368,23 @@ TEST_CASE("a first block that was slow is set aside once the others agree withou
     CHECK(models.curve(0)->samples() == 3);
 }
 
+TEST_CASE("what a node tells with a later grant replaces what it told of smaller ones") {
+    PlbHecModels models;
+    models.begin(load_of({{.name = "node 0", .own_memory = true}}));
+    models.add(finished(0, 64, 1));  // it learnt meanwhile, and needs 0.3 s by now
+    FinishedBlock second = finished(0, 200, 0.5, 2);
+    second.half_busy_s = 0.35;
+    models.add(second);
+    REQUIRE(models.sizes_differ(0));
+    CHECK(models.curve(0)->seconds(200) == Approx(0.5));
+    CHECK(models.curve(0)->seconds(100) == Approx(0.35));
+    CHECK(models.curve(0)->seconds(1000) == Approx(1.7));
+    FinishedBlock third = finished(0, 40, 0.26, 3);  // what it told of larger ones stays
+    third.half_busy_s = 0.23;
+    models.add(third);
+    CHECK(models.curve(0)->seconds(200) == Approx(0.5));
+}
+
 TEST_CASE("plb-hec plans once for all processors that are asked at one moment") {
     struct Asked final : Progress {
         Units remaining() const override { return left; }

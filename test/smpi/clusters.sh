@@ -130,6 +130,46 @@ STARPU_SCHED=hpopta timeout -k 5 300 "$apportion" compare --platform "$folder/th
     --json >"$folder/out" 2>"$folder/err" || fail "compare inside of nodes: $(tail -3 "$folder/err")"
 holds 'j["runs"][0]["makespan_seconds"]["median"] >= j["lower_bound_seconds"]' <"$folder/out" || fail "compare inside of nodes"
 
+# Processors whose times rise and fall: a node is granted what its processors together are fast for, so that the run takes
+# what hpopta plans for all processors of both nodes at once.
+cat >"$folder/jagged.toml" <<'END'
+[kernel.matmul]
+work = { factor = 2, m = 1, k = 1 }
+[[device]]
+name = "core 0"
+kind = "cpu"
+[device.kernel.matmul]
+table = "core0.csv"
+[[device]]
+name = "core 1"
+kind = "cpu"
+[device.kernel.matmul]
+table = "core1.csv"
+[[node]]
+name = "node"
+count = 2
+devices = { "core 0" = 1, "core 1" = 1 }
+network = { bytes_per_s = 1e12, latency_s = 1e-7 }
+END
+python3 - "$folder" <<'END'
+import sys
+folder = sys.argv[1]
+node, both = (open(f"{folder}/{name}.csv", "w") for name in ("node", "both"))
+for file in node, both: print("processor,units,seconds", file=file)
+for core in 0, 1:
+    with open(f"{folder}/core{core}.csv", "w") as table:
+        print("units,seconds", file=table)
+        for units in range(4, 513, 4):
+            seconds = 1e-3 * units * (1 + core) * (1 + units // 4 * (7 + 4 * core) % 16 / 8)
+            print(f"{units},{seconds:.9f}", file=table)
+            print(f"CPU {core},{units},{seconds:.9f}", file=node)
+            for k in 0, 1: print(f"{k}/{core},{units},{seconds:.9f}", file=both)
+END
+APPORTION_NODES=hpopta STARPU_SCHED=hpopta APPORTION_PROFILES="$folder/node.csv" on "$folder/jagged.toml" "$apps/matmul" --size 64,512,64 --json \
+    >"$folder/out" 2>"$folder/err" || fail "jagged: $(tail -3 "$folder/err")"
+planned=$("$apportion" plan --profiles "$folder/both.csv" --units 512 --algorithm hpopta --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["makespan_seconds"])')
+holds "j['seconds'] <= 1.01 * $planned" <"$folder/out" || fail "two levels of hpopta: more than the $planned s planned"
+
 # words of the sentence on standard error, which comes once, then the command
 refused() {
     local words=$1 status=0
