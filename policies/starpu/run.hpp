@@ -199,7 +199,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     void look() noexcept;
     void tell_begins(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
-    double data_hang_at_s(Locked& on) const;
+    bool data_hang(Locked& on) const;
     void give_up_data(Locked& on);
     void set_alarm(Locked& on);
     void add_given_back(const RunningBlock& running, Locked& on);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -226,7 +225,7 @@ void Run::look() noexcept {
         wake_at_us_ = 0;
         if (completing_ || !flow_) return;
         tell_begins(on);
-        if (now_s() >= data_hang_at_s(on)) give_up_data(on);
+        if (data_hang(on)) give_up_data(on);
         go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
     });
 }
@@ -241,22 +240,18 @@ bool Run::awaits(unsigned node, Locked&) const {
     return node != STARPU_MAIN_RAM && (state_.kept.leaves(node) || std::ranges::any_of(blocks_, comes_from_there));
 }
 
-/// When nothing is computed and a device stalls whose driver has to send what others wait for; infinite: none does.
-double Run::data_hang_at_s(Locked& on) const {
-    double at_s = std::numeric_limits<double>::infinity();
-    if (!state_.recovery || data_hang_) return at_s;
-    const auto look_at = [&](const auto& blocks) {
-        for (const auto& [id, its] : blocks)
-            if (its->computes() && awaits(its->data.node, on))
-                at_s = std::min(
-                    at_s, begun_s(*its, on) + state_.recovery->stalled_after_s(its->block.processor, its->block.units));
+/// Whether nothing is computed, and a device stalls whose driver has to send what others wait for.
+bool Run::data_hang(Locked& on) const {
+    if (!state_.recovery || data_hang_ || now_s() < flow_->silent_at_s()) return false;
+    const auto hangs = [&](const auto& entry) {
+        const RunningBlock& its = *entry.second;
+        const double stalls_s = state_.recovery->stalled_after_s(its.block.processor, its.block.units);
+        return its.computes() && awaits(its.data.node, on) && now_s() >= begun_s(its, on) + stalls_s;
     };
-    look_at(blocks_);
-    for (const auto& run : state_.earlier) {
-        const Lock lock(run->mutex_);
-        look_at(run->blocks_);
-    }
-    return std::max(at_s, flow_->silent_at_s());
+    return std::ranges::any_of(blocks_, hangs) || std::ranges::any_of(state_.earlier, [&](const auto& run) {
+               const Lock lock(run->mutex_);
+               return std::ranges::any_of(run->blocks_, hangs);
+           });
 }
 
 void Run::give_up_data(Locked& on) {
@@ -278,9 +273,9 @@ void Run::give_up_data(Locked& on) {
 
 void Run::set_alarm(Locked& on) {
     if (!state_.recovery) return;
-    // A task begins without a word.
+    // A task begins without a word, and data hang without one.
     const double at_least_s = now_s() + std::max(1.0, now_s() / 100);
-    const double next_s = std::min({flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on), at_least_s});
+    const double next_s = std::min(flow_->next_look_s(now_s(), error_ != 0), at_least_s);
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
     on.wake = bell_;
