@@ -198,25 +198,19 @@ void Run::leave_cancelled_data_to(KeptData& kept) {
 /// wait for it since then.
 void Run::tell_begins(Locked& on) {
     std::map<int, double> late_since_s;
-    const auto note_left = [&](const auto& blocks) {
-        for (const auto& [id, its] : blocks) {
+    for (const auto& run : state_.earlier) {
+        const Lock lock(run->mutex_);
+        for (const auto& [id, its] : run->blocks_) {
             if (!its->left || !its->computes()) continue;
             const int p = its->block.processor;
             const double late_s = begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units);
             if (now_s() >= late_s) late_since_s[p] = std::max(0.0, late_s);
         }
-    };
-    for (const auto& run : state_.earlier) {
-        const Lock lock(run->mutex_);
-        note_left(run->blocks_);
     }
     for (const auto& [id, running] : blocks_) {
         const auto late = late_since_s.find(running->block.processor);
-        if (running->tasks_left == 0) continue;
-        if (running->computes())
-            flow_->begins(id, begun_s(*running, on));
-        else
-            flow_->begins(id, late == late_since_s.end() ? -1 : late->second);
+        const double waits_s = late == late_since_s.end() ? -1 : late->second;
+        if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : waits_s);
     }
 }
 
