@@ -192,7 +192,8 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     block->begun_s = begun_s;
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
     auto& blocks = lane(flights_.at(id).processor).blocks;
-    std::stable_partition(blocks.begin(), blocks.end(), [](const BlockInFlight& its) { return its.begun_s >= 0; });
+    const auto begun = [](const BlockInFlight& its) { return its.begun_s >= 0; };
+    if (!std::ranges::is_partitioned(blocks, begun)) std::ranges::stable_partition(blocks, begun);
 }
 
 /// The block that the processor computes, as far as is known, or null.

@@ -71,18 +71,17 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
 // --- Filling ---
 
 void Run::fill(RunningBlock& running, Locked& on) {
-    std::vector<starpu_task*> tasks;
+    const std::size_t before = on.tasks.size();
     int refused = error_ != 0 ? -ECANCELED : 0;
     const std::vector<UnitRange> ranges = equal_parts(
         {running.block.first, running.block.units}, description_.granularity, static_cast<Units>(running.lanes.size()));
     for (std::size_t lane = 0; lane < ranges.size(); ++lane)
         for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
-            tasks.push_back(starpu_task_create());
-            refused = fill_task(running, *tasks.back(), {ranges[lane], lane, part}, on);
+            on.tasks.push_back(starpu_task_create());
+            refused = fill_task(running, *on.tasks.back(), {ranges[lane], lane, part}, on);
         }
     if (refused == 0) {
-        running.tasks_left = static_cast<unsigned>(tasks.size());
-        on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
+        running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
         const bool harmless = own_memory(running) || running.data.apart || setup_.options.results_stay != 0;
         running.yields = flow_ && running.data.can_be_dropped() && harmless;
         if (running.yields) flow_->may_be_taken_over(running.block.id);
@@ -91,9 +90,9 @@ void Run::fill(RunningBlock& running, Locked& on) {
     }
     fail(refused,
          fmt::format("the application's fill function refused {}: {}", running.range(), std::strerror(-refused)), on);
-    for (starpu_task* task : tasks) {
-        task->destroy = 0;
-        starpu_task_destroy(task);
+    for (; on.tasks.size() > before; on.tasks.pop_back()) {
+        on.tasks.back()->destroy = 0;
+        starpu_task_destroy(on.tasks.back());
     }
     running.data.forget_tasks();
     discard(running, on);
