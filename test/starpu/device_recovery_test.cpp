@@ -56,12 +56,15 @@ void learn(Work& work, apportion_load* load) {
     for (int k = 0; k < 5; ++k) run(work, load);
 }
 
-/// Runs until the device has stalled, which it does only if it gets a block at all.
+/// Runs until the device has stalled, which it does only if it gets a block at all: the slower the others are, the more
+/// it is worth one.
 Json run_until_stalled(Work& work, apportion_load* load, int worker, double stall_s = Work::kUntilReleased) {
-    work.stalls = {.worker = worker};
+    work.stalls = Sabotage{.worker = worker};
     work.stall_s = stall_s;
     for (int k = 0; k < 20; ++k) {
+        work.slowdown_of_others = k + 1;
         const Json report = run(work, load);
+        work.slowdown_of_others = 1;
         if (work.blocks[worker] > 0 || work.stalled > 0) return report;
     }
     FAIL("the device never got a block");
@@ -92,7 +95,7 @@ TEST_CASE("a device that stalls is lost, others compute its units, and what it s
         CHECK(report.at("late_blocks")[0].at("computed_by_others") == true);
 
         // The next submission runs without it.
-        work.stalls = {};
+        work.stalls = Sabotage{};
         const Json without = run(work, load.get());
         CHECK(without.at("lost_processors").size() == 1);
         CHECK(work.computed_once());
@@ -164,12 +167,12 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     Work work;
     const Load load = create(work);
     learn(work, load.get());
-    work.fails = {.worker = worker};
+    work.fails = Sabotage{.worker = worker};
     Json report;
     for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) report = run(work, load.get());
     CHECK(report.at("lost_processors").size() == 1);
     CHECK(work.computed_once());
-    work.fails = {};
+    work.fails = Sabotage{};
     const Json after =
         run(work, load.get());  // where others disturb the machine the device may be late, but does not fail
     for (const Json& lost : after.at("lost_processors"))
