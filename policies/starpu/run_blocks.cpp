@@ -136,6 +136,7 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
                          STARPU_TASK_GET_NBUFFERS(&task), running.range()),
              on);
     }
+    if (refused == 0 && own_memory(running)) refused = check_memory(running, task, on);
     if (refused != 0) return refused;
     running.data.note_modes(task);
     for (const starpu_data_handle_t handle : running.data.foreign)
@@ -151,6 +152,22 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
         task.prologue_callback_pop_arg = &running;
     }
     return 0;
+}
+
+/// StarPU would wait for ever for room for a task that needs more than all of its device's memory.
+int Run::check_memory(const RunningBlock& running, const starpu_task& task, Locked& on) {
+    const starpu_ssize_t total = starpu_memory_get_total(running.data.node);
+    const std::size_t bytes = bytes_of(task);
+    if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return 0;
+    constexpr double kMebibyte = 1 << 20;
+    fail(-ENOMEM,
+         fmt::format(
+             "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
+             "blocks are cut, or a smaller granularity",
+             running.range(), static_cast<double>(bytes) / kMebibyte,
+             setup_.worker_of(running.block.processor).processor.name, static_cast<double>(total) / kMebibyte),
+         on);
+    return -ENOMEM;
 }
 
 void Run::task_refused(RunningBlock& running, int error, Locked& on) {
