@@ -193,7 +193,7 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
     auto& blocks = lane(flights_.at(id).processor).blocks;
     const auto begun = [](const BlockInFlight& its) { return its.begun_s >= 0; };
-    if (!std::ranges::is_partitioned(blocks, begun)) std::ranges::stable_partition(blocks, begun);
+    if (!std::ranges::is_partitioned(blocks, begun)) std::stable_partition(blocks.begin(), blocks.end(), begun);
 }
 
 /// The block that the processor computes, as far as is known, or null.
