@@ -177,7 +177,11 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     learn(work, load.get());
     work.fails = Sabotage{.worker = worker};
     Json report;
-    for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) report = run(work, load.get());
+    for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) {
+        work.slowdown_of_others = k + 1;  // until the device gets a block
+        report = run(work, load.get());
+    }
+    work.slowdown_of_others = 1;
     CHECK(report.at("lost_processors").size() == 1);
     CHECK(work.computed_once());
     work.fails = Sabotage{};
