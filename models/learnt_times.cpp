@@ -136,7 +136,7 @@ LearntTimes::LearntTimes(std::vector<ProfilePoint> points) : points_(std::move(p
 }
 
 void LearntTimes::add(const ProfilePoint& block) {
-    if (block.units <= 0 || !is_time(block.seconds)) return;
+    if (block.units <= 0 || block.units > ProfilePoint::kMostUnits || !is_time(block.seconds)) return;
     const Verdict found = verdict(points_, block);
     if (found == Verdict::contradicts) {
         // What is set aside has to agree with itself, or it is as little to be believed.

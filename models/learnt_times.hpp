@@ -24,7 +24,7 @@ class LearntTimes {
     explicit LearntTimes(std::vector<ProfilePoint> points);
 
     /// A block; in_s and out_s are 0 where its transfers were not seen. Skipped: times that are not positive and
-    /// finite. O(sizes).
+    /// finite, and units that no profile can hold. O(sizes).
     void add(const ProfilePoint& block);
 
     /// The process ends: decides on the blocks that were set aside. If nothing agreed with what was known before, a

@@ -20,16 +20,15 @@ namespace {
 
 constexpr std::string_view kColumns[] = {"processor", "units", "seconds", "ci", "repetitions", "in", "out"};
 constexpr std::size_t kRequired = 3;
-/// Beyond these a number is a mistake: times [s], units.
+/// Beyond these a number is a mistake: times [s].
 constexpr double kShortest = 1e-12, kLongest = 1e12;
-constexpr std::int64_t kMostUnits = std::int64_t{1} << 50;
 
 /// Also as tools that know no whole numbers write them: 1000.0, 1.000000e+03.
 std::optional<std::int64_t> parse_units(std::string_view text) {
     if (const auto units = parse_number<std::int64_t>(text)) return units;
     const auto number = parse_number<double>(text);
-    if (!number || !(std::abs(*number) <= static_cast<double>(kMostUnits)) || *number != std::floor(*number))
-        return std::nullopt;
+    const auto most = static_cast<double>(ProfilePoint::kMostUnits);
+    if (!number || !(std::abs(*number) <= most) || *number != std::floor(*number)) return std::nullopt;
     return static_cast<std::int64_t>(*number);
 }
 
@@ -92,7 +91,7 @@ double Reader::read_transfer(std::size_t column) const {
 
 ProfilePoint Reader::read_point() const {
     const auto units = parse_units(fields_[1]);
-    if (!units || *units <= 0 || *units > kMostUnits)
+    if (!units || *units <= 0 || *units > ProfilePoint::kMostUnits)
         file_.fail(fmt::format("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1])));
     const auto seconds = parse_number<double>(fields_[2]);
     if (!seconds || !(*seconds >= kShortest && *seconds <= kLongest))

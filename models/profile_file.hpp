@@ -26,6 +26,8 @@
 namespace apportion {
 
 struct ProfilePoint {
+    static constexpr std::int64_t kMostUnits = std::int64_t{1} << 50;  ///< beyond it a number is a mistake
+
     std::int64_t units = 0;        ///< > 0
     double seconds = 0;            ///< > 0
     double ci_s = 0;               ///< half width of the confidence interval; 0: not known

@@ -130,7 +130,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     if (flight.piece_of == kNone) {
         drop_pieces(flight);
         policy_.block_finished(record);
-    } else if (is_wanted(id, flight)) {
+    } else if (flight.piece_of != kInVain) {
         piece_computed(flight.piece_of, block.units);
     }
     std::vector<Block> out;
@@ -140,16 +140,12 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     return out;
 }
 
-/// Whether its late block still waits for this piece.
-bool BlockFlow::is_wanted(std::int64_t piece, const Flight& flight) const {
-    const auto late = flights_.find(flight.piece_of);
-    return late != flights_.end() && std::ranges::count(late->second.pieces, piece) > 0;
-}
-
 /// What others computed of it is not needed.
 void BlockFlow::drop_pieces(Flight& late) {
-    decisions_.dropped.insert(decisions_.dropped.end(), late.pieces.begin(), late.pieces.end());
-    late.pieces.clear();
+    for (const std::int64_t piece : std::exchange(late.pieces, {})) {
+        decisions_.dropped.push_back(piece);
+        if (find(piece)) flights_.at(piece).piece_of = kInVain;
+    }
     late.taken = late.computed = 0;
 }
 
@@ -169,7 +165,7 @@ void BlockFlow::give_back(std::int64_t id) {
     drop_pieces(flight);
     if (flight.piece_of == kNone) {
         free_.add({block.first, block.units}, FreeUnits::kNobody);
-    } else if (is_wanted(id, flight)) {
+    } else if (flight.piece_of != kInVain) {
         // A gap in what was computed again: all of it is dropped, and perhaps begun once more.
         Flight& late = flights_.at(flight.piece_of);
         std::erase(late.pieces, id);
@@ -184,9 +180,8 @@ void BlockFlow::fence(int processor) {
 }
 
 bool BlockFlow::done() const {
-    return remaining() == 0 && std::ranges::all_of(flights_, [&](const auto& entry) {
-               return entry.second.may_be_left && !is_wanted(entry.first, entry.second);
-           });
+    const auto is_left = [](const auto& entry) { return entry.second.may_be_left && entry.second.piece_of == kInVain; };
+    return remaining() == 0 && std::ranges::all_of(flights_, is_left);
 }
 
 bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
@@ -199,7 +194,8 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     block->begun_s = begun_s;
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
     auto& blocks = lane(flights_.at(id).processor).blocks;
-    std::stable_partition(blocks.begin(), blocks.end(), [](const BlockInFlight& its) { return its.begun_s >= 0; });
+    const auto begun = [](const BlockInFlight& its) { return its.begun_s >= 0; };
+    if (!std::ranges::is_partitioned(blocks, begun)) std::stable_partition(blocks.begin(), blocks.end(), begun);
 }
 
 /// The block that the processor computes, as far as is known, or null.

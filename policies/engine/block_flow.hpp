@@ -102,13 +102,13 @@ class BlockFlow final : public Progress {
     };
     struct Flight {
         int processor = 0;
-        std::int64_t piece_of = kNone;  ///< the late block that it is a piece of, which may have ended meanwhile
+        std::int64_t piece_of = kNone;  ///< the late block that it is a piece of, which waits for it
         bool yields = false, may_be_left = false;
         // Of a late block, whose units are computed again from the first on:
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
     };
-    static constexpr std::int64_t kNone = -1;
+    static constexpr std::int64_t kNone = -1, kInVain = -2;
 
     Lane& lane(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
     const Lane& lane(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
@@ -119,7 +119,6 @@ class BlockFlow final : public Progress {
     void ask_idle(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);
     std::pair<Flight, BlockInFlight> take_out(std::int64_t id);
-    bool is_wanted(std::int64_t piece, const Flight& flight) const;
     void piece_computed(std::int64_t late, Units units);
     void drop_pieces(Flight& late);
 

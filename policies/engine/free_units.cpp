@@ -48,6 +48,17 @@ FreeUnits::Pieces::iterator FreeUnits::choose(int processor) {
 void FreeUnits::remove(UnitRange range) {
     const Units end = range.first + range.units;
     auto it = std::prev(pieces_.upper_bound(range.first));
+    if (it->first == range.first && end < range.first + it->second.units && it->second.owner == kNobody) {
+        // The beginning of a piece, most often: nothing is allocated anew for what is left of it.
+        auto piece = pieces_.extract(it);
+        auto first = of(kNobody).extract(range.first);
+        piece.key() = first.value() = end;
+        piece.mapped().units -= range.units;
+        count_ -= range.units;
+        pieces_.insert(std::move(piece));
+        of(kNobody).insert(std::move(first));
+        return;
+    }
     while (it != pieces_.end() && it->first < end) {
         const auto [first, piece] = *it;
         it = erase(it);

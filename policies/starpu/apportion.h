@@ -207,7 +207,9 @@ int apportion_load_close(struct apportion_load* load);
  *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
  *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all
  *  other workers are idle, the load ends with -ETIMEDOUT; the task may then still store its results until the load
- *  is released or destroyed. The first such block of a worker has no expected time: it is waited for. */
+ *  is released or destroyed. The first such block of a worker has no expected time: it is waited for.
+ *
+ *  -EDEADLK on a worker, as in a task's callback, that has to compute blocks of the load meanwhile. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and

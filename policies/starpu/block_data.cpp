@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <set>
 
 namespace apportion {
 
@@ -40,6 +41,14 @@ bool has_all_handles(const starpu_task& task) {
     for (unsigned k = 0; k < buffers; ++k)
         if (!STARPU_TASK_GET_HANDLE(&task, k)) return false;
     return true;
+}
+
+std::size_t bytes_of(const starpu_task& task) {
+    std::set<starpu_data_handle_t> handles;
+    for (unsigned k = 0; k < STARPU_TASK_GET_NBUFFERS(&task); ++k) handles.insert(STARPU_TASK_GET_HANDLE(&task, k));
+    std::size_t bytes = 0;
+    for (const starpu_data_handle_t handle : handles) bytes += starpu_data_get_size(handle);
+    return bytes;
 }
 
 void BlockData::note_modes(const starpu_task& task) {

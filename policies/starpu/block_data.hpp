@@ -87,6 +87,9 @@ struct FillBlock : apportion_block {
 /// Whether an access in this mode needs the data as they were.
 bool changes_in_place(int mode);
 
+/// Of the data that the task must have in one memory at once.
+std::size_t bytes_of(const starpu_task& task);
+
 /// Whether the application's fill function has set all handles that the task's codelet wants.
 bool has_all_handles(const starpu_task& task);
 

@@ -191,6 +191,16 @@ void apportion_load::refuse_while_filling(const char* function) const {
                        fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
 }
 
+void apportion_load::refuse_waiting_worker(const char* function) const {
+    const Lock lock(mutex_);
+    const int processor = setup_.processor_of(starpu_worker_get_id());
+    if (policy_ && processor >= 0 && run_ && run_->on())
+        throw ApiError(EDEADLK,
+                       fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
+                                   "in a thread of the program's own",
+                                   function, setup_.worker_of(processor).processor.name, setup_.name));
+}
+
 /// Empty: none.
 std::string apportion_load::report_file() const {
     return setup_.options.unreported != 0 ? std::string() : apportion::report_file_option();

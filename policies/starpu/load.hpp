@@ -37,6 +37,8 @@ struct apportion_load {
 
     /// Throws ApiError when the calling thread is in this load's fill function: a load must not wait for itself.
     void refuse_while_filling(const char* function) const;
+    /// ... or is a worker that has to compute blocks of it.
+    void refuse_waiting_worker(const char* function) const;
 
   private:
     void warm_up();

@@ -40,17 +40,24 @@ int apportion_load_close(apportion_load* load) {
 
 int apportion_load_wait(apportion_load* load) {
     int status = 0;
-    const int failed = apportion::guarded([&] { status = existing(load, "apportion_load_wait").wait(); });
+    const int failed = apportion::guarded([&] {
+        existing(load, "apportion_load_wait").refuse_waiting_worker("apportion_load_wait");
+        status = load->wait();
+    });
     return failed ? failed : status;
 }
 
 int apportion_load_release(apportion_load* load) {
-    return apportion::guarded([&] { existing(load, "apportion_load_release").release_kept(); });
+    return apportion::guarded([&] {
+        existing(load, "apportion_load_release").refuse_waiting_worker("apportion_load_release");
+        load->release_kept();
+    });
 }
 
 void apportion_load_destroy(apportion_load* load) {
     apportion::guarded([&] {
         if (load) load->refuse_while_filling("apportion_load_destroy");
+        if (load) load->refuse_waiting_worker("apportion_load_destroy");
         delete load;
     });
 }

@@ -153,6 +153,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
     int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);
+    int check_memory(const RunningBlock& running, const starpu_task& task, Locked& on);
     void task_refused(RunningBlock& running, int error, Locked& on);
     void task_ended(RunningBlock& running, const starpu_task& task, Locked& on);
     void record_task(RunningBlock& running, const starpu_task& task, Locked& on);
@@ -199,7 +200,7 @@ class Run final : public std::enable_shared_from_this<Run> {
     void look() noexcept;
     void tell_begins(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
-    double data_hang_at_s(Locked& on) const;
+    bool data_hang(Locked& on) const;
     void give_up_data(Locked& on);
     void set_alarm(Locked& on);
     void add_given_back(const RunningBlock& running, Locked& on);

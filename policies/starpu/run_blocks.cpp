@@ -71,18 +71,17 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
 // --- Filling ---
 
 void Run::fill(RunningBlock& running, Locked& on) {
-    std::vector<starpu_task*> tasks;
+    const std::size_t before = on.tasks.size();
     int refused = error_ != 0 ? -ECANCELED : 0;
     const std::vector<UnitRange> ranges = equal_parts(
         {running.block.first, running.block.units}, description_.granularity, static_cast<Units>(running.lanes.size()));
     for (std::size_t lane = 0; lane < ranges.size(); ++lane)
         for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
-            tasks.push_back(starpu_task_create());
-            refused = fill_task(running, *tasks.back(), {ranges[lane], lane, part}, on);
+            on.tasks.push_back(starpu_task_create());
+            refused = fill_task(running, *on.tasks.back(), {ranges[lane], lane, part}, on);
         }
     if (refused == 0) {
-        running.tasks_left = static_cast<unsigned>(tasks.size());
-        on.tasks.insert(on.tasks.end(), tasks.begin(), tasks.end());
+        running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
         const bool harmless = own_memory(running) || running.data.apart || setup_.options.results_stay != 0;
         running.yields = flow_ && running.data.can_be_dropped() && harmless;
         if (running.yields) flow_->may_be_taken_over(running.block.id);
@@ -91,9 +90,9 @@ void Run::fill(RunningBlock& running, Locked& on) {
     }
     fail(refused,
          fmt::format("the application's fill function refused {}: {}", running.range(), std::strerror(-refused)), on);
-    for (starpu_task* task : tasks) {
-        task->destroy = 0;
-        starpu_task_destroy(task);
+    for (; on.tasks.size() > before; on.tasks.pop_back()) {
+        on.tasks.back()->destroy = 0;
+        starpu_task_destroy(on.tasks.back());
     }
     running.data.forget_tasks();
     discard(running, on);
@@ -137,6 +136,7 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
                          STARPU_TASK_GET_NBUFFERS(&task), running.range()),
              on);
     }
+    if (refused == 0 && own_memory(running)) refused = check_memory(running, task, on);
     if (refused != 0) return refused;
     running.data.note_modes(task);
     for (const starpu_data_handle_t handle : running.data.foreign)
@@ -152,6 +152,22 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
         task.prologue_callback_pop_arg = &running;
     }
     return 0;
+}
+
+/// StarPU would wait for ever for room for a task that needs more than all of its device's memory.
+int Run::check_memory(const RunningBlock& running, const starpu_task& task, Locked& on) {
+    const starpu_ssize_t total = starpu_memory_get_total(running.data.node);
+    const std::size_t bytes = bytes_of(task);
+    if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return 0;
+    constexpr double kMebibyte = 1 << 20;
+    fail(-ENOMEM,
+         fmt::format(
+             "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
+             "blocks are cut, or a smaller granularity",
+             running.range(), static_cast<double>(bytes) / kMebibyte,
+             setup_.worker_of(running.block.processor).processor.name, static_cast<double>(total) / kMebibyte),
+         on);
+    return -ENOMEM;
 }
 
 void Run::task_refused(RunningBlock& running, int error, Locked& on) {

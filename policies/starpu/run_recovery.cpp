@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -199,25 +198,19 @@ void Run::leave_cancelled_data_to(KeptData& kept) {
 /// wait for it since then.
 void Run::tell_begins(Locked& on) {
     std::map<int, double> late_since_s;
-    const auto note_left = [&](const auto& blocks) {
-        for (const auto& [id, its] : blocks) {
+    for (const auto& run : state_.earlier) {
+        const Lock lock(run->mutex_);
+        for (const auto& [id, its] : run->blocks_) {
             if (!its->left || !its->computes()) continue;
             const int p = its->block.processor;
             const double late_s = begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units);
             if (now_s() >= late_s) late_since_s[p] = std::max(0.0, late_s);
         }
-    };
-    for (const auto& run : state_.earlier) {
-        const Lock lock(run->mutex_);
-        note_left(run->blocks_);
     }
     for (const auto& [id, running] : blocks_) {
         const auto late = late_since_s.find(running->block.processor);
-        if (running->tasks_left == 0) continue;
-        if (running->computes())
-            flow_->begins(id, begun_s(*running, on));
-        else
-            flow_->begins(id, late == late_since_s.end() ? -1 : late->second);
+        const double waits_s = late == late_since_s.end() ? -1 : late->second;
+        if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : waits_s);
     }
 }
 
@@ -226,7 +219,7 @@ void Run::look() noexcept {
         wake_at_us_ = 0;
         if (completing_ || !flow_) return;
         tell_begins(on);
-        if (now_s() >= data_hang_at_s(on)) give_up_data(on);
+        if (data_hang(on)) give_up_data(on);
         go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
     });
 }
@@ -241,22 +234,18 @@ bool Run::awaits(unsigned node, Locked&) const {
     return node != STARPU_MAIN_RAM && (state_.kept.leaves(node) || std::ranges::any_of(blocks_, comes_from_there));
 }
 
-/// When nothing is computed and a device stalls whose driver has to send what others wait for; infinite: none does.
-double Run::data_hang_at_s(Locked& on) const {
-    double at_s = std::numeric_limits<double>::infinity();
-    if (!state_.recovery || data_hang_) return at_s;
-    const auto look_at = [&](const auto& blocks) {
-        for (const auto& [id, its] : blocks)
-            if (its->computes() && awaits(its->data.node, on))
-                at_s = std::min(
-                    at_s, begun_s(*its, on) + state_.recovery->stalled_after_s(its->block.processor, its->block.units));
+/// Whether nothing is computed, and a device stalls whose driver has to send what others wait for.
+bool Run::data_hang(Locked& on) const {
+    if (!state_.recovery || data_hang_ || now_s() < flow_->silent_at_s()) return false;
+    const auto hangs = [&](const auto& entry) {
+        const RunningBlock& its = *entry.second;
+        const double stalls_s = state_.recovery->stalled_after_s(its.block.processor, its.block.units);
+        return its.computes() && awaits(its.data.node, on) && now_s() >= begun_s(its, on) + stalls_s;
     };
-    look_at(blocks_);
-    for (const auto& run : state_.earlier) {
-        const Lock lock(run->mutex_);
-        look_at(run->blocks_);
-    }
-    return std::max(at_s, flow_->silent_at_s());
+    return std::ranges::any_of(blocks_, hangs) || std::ranges::any_of(state_.earlier, [&](const auto& run) {
+               const Lock lock(run->mutex_);
+               return std::ranges::any_of(run->blocks_, hangs);
+           });
 }
 
 void Run::give_up_data(Locked& on) {
@@ -278,9 +267,9 @@ void Run::give_up_data(Locked& on) {
 
 void Run::set_alarm(Locked& on) {
     if (!state_.recovery) return;
-    // A task begins without a word.
-    const double at_least_s = now_s() + std::max(1.0, now_s() / 100);
-    const double next_s = std::min({flow_->next_look_s(now_s(), error_ != 0), data_hang_at_s(on), at_least_s});
+    // A task begins without a word, and data hang without one.
+    const double now_s = this->now_s(), at_least_s = now_s + std::max(1.0, now_s / 100);
+    const double next_s = std::min(flow_->next_look_s(now_s, error_ != 0), at_least_s);
     const double at_us = begin_us_ + next_s * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
     on.wake = bell_;

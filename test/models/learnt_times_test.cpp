@@ -30,6 +30,15 @@ TEST_CASE("times of one size become their mean, the latest four of them above al
     CHECK(times.points()[0].in_s == Approx(0.5));  // a transfer that was not seen changes nothing
 }
 
+TEST_CASE("of blocks of more units than a profile can hold nothing is learnt") {
+    LearntTimes times;
+    times.add(block(ProfilePoint::kMostUnits, 1));
+    times.add(block(ProfilePoint::kMostUnits + 1, 1));
+    times.end_process();
+    REQUIRE(times.points().size() == 1);
+    CHECK(times.points()[0].units == ProfilePoint::kMostUnits);
+}
+
 TEST_CASE("one block that contradicts what is known is a spike, two up to the end of the process replace it") {
     LearntTimes times = line(1);
     times.add(block(40, 120));

@@ -56,12 +56,15 @@ void learn(Work& work, apportion_load* load) {
     for (int k = 0; k < 5; ++k) run(work, load);
 }
 
-/// Runs until the device has stalled, which it does only if it gets a block at all.
+/// Runs until the device has stalled, which it does only if it gets a block at all: the slower the others are, the more
+/// it is worth one.
 Json run_until_stalled(Work& work, apportion_load* load, int worker, double stall_s = Work::kUntilReleased) {
-    work.stalls = {.worker = worker};
+    work.stalls = Sabotage{.worker = worker};
     work.stall_s = stall_s;
     for (int k = 0; k < 20; ++k) {
+        work.slowdown_of_others = k + 1;
         const Json report = run(work, load);
+        work.slowdown_of_others = 1;
         if (work.blocks[worker] > 0 || work.stalled > 0) return report;
     }
     FAIL("the device never got a block");
@@ -74,6 +77,33 @@ void wait_for_the_stalled(Work& work) {
     work.wait_for_the_stalled();
     starpu_sleep(0.1f);
 }
+
+/// y = x, on the device alone.
+struct Copy {
+    double *x, *y;
+    static void on_opencl(void* buffers[], void*) {
+        on_opencl_device<double>(buffers, [](const double* from, double* to, unsigned n) { std::copy_n(from, n, to); });
+    }
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        const auto& self = *static_cast<Copy*>(arg);
+        task->handles[0] = apportion_block_vector(block, STARPU_R, self.x + block->first, block->units, 8);
+        task->handles[1] = apportion_block_vector(block, STARPU_W, self.y + block->first, block->units, 8);
+        return 0;
+    }
+    static starpu_codelet& codelet() {
+        static starpu_codelet codelet = [] {
+            starpu_codelet c;
+            starpu_codelet_init(&c);
+            c.opencl_funcs[0] = on_opencl;
+            c.nbuffers = 2;
+            c.modes[0] = STARPU_R;
+            c.modes[1] = STARPU_W;
+            c.name = "copy";
+            return c;
+        }();
+        return codelet;
+    }
+};
 
 }  // namespace
 
@@ -92,7 +122,7 @@ TEST_CASE("a device that stalls is lost, others compute its units, and what it s
         CHECK(report.at("late_blocks")[0].at("computed_by_others") == true);
 
         // The next submission runs without it.
-        work.stalls = {};
+        work.stalls = Sabotage{};
         const Json without = run(work, load.get());
         CHECK(without.at("lost_processors").size() == 1);
         CHECK(work.computed_once());
@@ -129,28 +159,9 @@ TEST_CASE("results that a lost device has in its memory never reach the applicat
     // Another load fills the device: what is left there of the first one would be written home now.
     constexpr std::size_t kLarge = 3 << 20;
     std::vector<double> x(kLarge), y(kLarge);
-    struct Copy {
-        double *x, *y;
-        static void on_opencl(void* buffers[], void*) {
-            on_opencl_device<double>(buffers,
-                                     [](const double* from, double* to, unsigned n) { std::copy_n(from, n, to); });
-        }
-        static int fill(starpu_task* task, apportion_block* block, void* arg) {
-            const auto& self = *static_cast<Copy*>(arg);
-            task->handles[0] = apportion_block_vector(block, STARPU_R, self.x + block->first, block->units, 8);
-            task->handles[1] = apportion_block_vector(block, STARPU_W, self.y + block->first, block->units, 8);
-            return 0;
-        }
-    } copy{x.data(), y.data()};
+    Copy copy{x.data(), y.data()};
     for (std::size_t i = 0; i < kLarge; ++i) x[i] = static_cast<double>(i);
-    starpu_codelet codelet;
-    starpu_codelet_init(&codelet);
-    codelet.opencl_funcs[0] = Copy::on_opencl;
-    codelet.nbuffers = 2;
-    codelet.modes[0] = STARPU_R;
-    codelet.modes[1] = STARPU_W;
-    codelet.name = "copy";
-    apportion::LoadOptions options("copy", kLarge, codelet, Copy::fill, &copy);
+    apportion::LoadOptions options("copy", kLarge, Copy::codelet(), Copy::fill, &copy);
     options.bytes_per_unit = 16;
     for (int k = 0; k < 3; ++k) {
         Load(options).run();
@@ -164,14 +175,35 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     Work work;
     const Load load = create(work);
     learn(work, load.get());
-    work.fails = {.worker = worker};
+    work.fails = Sabotage{.worker = worker};
     Json report;
-    for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) report = run(work, load.get());
+    for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) {
+        work.slowdown_of_others = k + 1;  // until the device gets a block
+        report = run(work, load.get());
+    }
+    work.slowdown_of_others = 1;
     CHECK(report.at("lost_processors").size() == 1);
     CHECK(work.computed_once());
-    work.fails = {};
+    work.fails = Sabotage{};
     const Json after =
         run(work, load.get());  // where others disturb the machine the device may be late, but does not fail
     for (const Json& lost : after.at("lost_processors"))
         CHECK(lost.at("reason").get<std::string>().find("failed") == std::string::npos);
+}
+
+TEST_CASE("a block that needs more than all of a device's memory is refused, and not waited for") {
+    device();
+    constexpr std::size_t kTooLarge = 3 << 20;  // 48 MiB, of 40
+    std::vector<double> x(kTooLarge, 1), y(kTooLarge);
+    Copy copy{x.data(), y.data()};
+    apportion::LoadOptions options("copy", kTooLarge, Copy::codelet(), Copy::fill, &copy);
+    options.granularity = kTooLarge;
+    const Load refused(options);
+    REQUIRE(apportion_load_submit(refused.get()) == 0);
+    CHECK(apportion_load_wait(refused.get()) == -ENOMEM);
+    CHECK(std::string(apportion_error()).find("bytes_per_unit") != std::string::npos);
+    options.bytes_per_unit = 16;
+    options.granularity = 1;
+    Load(options).run();
+    CHECK(x == y);
 }

@@ -66,9 +66,9 @@ void check_that_it_recovers(Work& work, apportion_load* load, const char* words)
 
 /// Computes y, on the device alone.
 void keep_all_on_device(Work& work, apportion_load* load) {
-    work.fails = {.worker = core()};
+    work.fails = Sabotage{.worker = core()};
     REQUIRE(run(work, load) == 0);
-    work.fails = {};
+    work.fails = Sabotage{};
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ TEST_CASE("who waits for results that a hung device has kept does not hide that 
     work.keep = APPORTION_KEEP;
     const Load load = create(work, 70);  // the last one has 60: who takes units from the end has others than before
     keep_all_on_device(work, load.get());
-    work.stalls = {.worker = worker};
+    work.stalls = Sabotage{.worker = worker};
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
     check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
 }
@@ -89,7 +89,7 @@ TEST_CASE("results that a lost device has kept, and the next submission reads, a
     Work work;
     work.keep = APPORTION_KEEP;
     const Load load = create(work, 70);
-    work.stalls = {.worker = worker, .block = 1};
+    work.stalls = Sabotage{.worker = worker, .block = 1};
     work.cores_wait = true;
     REQUIRE(run(work, load.get()) == 0);  // the core has computed its second block again
     work.cores_wait = false;
@@ -113,7 +113,7 @@ TEST_CASE("a hung block that reads kept results ends the load, and the next subm
     }
     REQUIRE(by_device == 1);
     work.computes_z = true;
-    work.stalls = {.worker = worker};
+    work.stalls = Sabotage{.worker = worker};
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
     check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
 }
@@ -123,7 +123,7 @@ TEST_CASE("a hung block is given up although all others had nothing to do from t
     Work work;
     const Load load = create(work, kUnits);
     REQUIRE(run(work, load.get()) == 0);
-    work.stalls = {.worker = worker};
+    work.stalls = Sabotage{.worker = worker};
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.stalled == 1);
     CHECK(work.wrong() == 0);
@@ -138,7 +138,7 @@ TEST_CASE("kept results of blocks whose own results a hung device holds back are
     const Load load = create(work, 70);
     keep_all_on_device(work, load.get());
     work.computes_z = true;
-    work.stalls = {.worker = worker, .block = 1};
+    work.stalls = Sabotage{.worker = worker, .block = 1};
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
     check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
 }
@@ -158,11 +158,11 @@ TEST_CASE("kept results of a block that fails after the run has are there for th
     REQUIRE(load);
     keep_all_on_device(work, load.get());
     work.computes_z = true;
-    work.fails = {.worker = worker};
+    work.fails = Sabotage{.worker = worker};
     refused = core();
     REQUIRE(run(work, load.get()) == -ENOMEM);
     refused = -1;
-    work.fails = {};
+    work.fails = Sabotage{};
     REQUIRE(run(work, load.get()) == 0);
     REQUIRE(apportion_load_release(load.get()) == 0);
     CHECK(work.wrong() == 0);
@@ -196,7 +196,7 @@ TEST_CASE("kept results that one task reads and another overwrites are those of 
         return submitted ? submitted : apportion_load_wait(load.get());
     };
     REQUIRE(again() == 0);
-    work.fails = {.worker = worker};
+    work.fails = Sabotage{.worker = worker};
     SECTION("none has overwritten them: others compute the block from them") {
         work.failing_part = Sabotage::kAll;
         REQUIRE(again() == 0);

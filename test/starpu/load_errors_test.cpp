@@ -39,6 +39,33 @@ TEST_CASE("a load that still runs cannot be submitted again") {
     starpu_data_unregister(gate);
 }
 
+TEST_CASE("a worker that has to compute a load's blocks cannot wait for it", "[once]") {
+    Axpy axpy(1000);
+    struct Waiting {
+        Load load;
+        int submitted = -1, waited = 0, released = 0;
+    } waiting{create(axpy.options())};
+    starpu_codelet nothing;
+    starpu_codelet_init(&nothing);
+    nothing.cpu_funcs[0] = [](void**, void*) {};
+    starpu_task* task = starpu_task_create();
+    task->cl = &nothing;
+    task->synchronous = 1;
+    task->callback_arg = &waiting;
+    task->callback_func = [](void* arg) {
+        auto& its = *static_cast<Waiting*>(arg);
+        its.submitted = apportion_load_submit(its.load.get());
+        its.waited = apportion_load_wait(its.load.get());
+        its.released = apportion_load_release(its.load.get());
+    };
+    REQUIRE(starpu_task_submit(task) == 0);
+    CHECK(waiting.submitted == 0);
+    CHECK(waiting.waited == -EDEADLK);
+    CHECK(waiting.released == -EDEADLK);
+    REQUIRE(apportion_load_wait(waiting.load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
+}
+
 TEST_CASE("a fill function that refuses ends the load with its error and loses nothing else") {
     Axpy axpy(5000);
     axpy.refuse_from = 100;

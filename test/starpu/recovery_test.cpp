@@ -67,7 +67,7 @@ TEST_CASE("units of a worker whose codelet fails are computed by others, exactly
     for (const bool in_place : {false, true})
         for (const bool in_epilogue : {false, true}) {
             Work work;
-            work.fails = {.worker = 1};
+            work.fails = Sabotage{.worker = 1};
             work.fails_in_epilogue = in_epilogue;
             Load load = create(work.options(in_place));
             REQUIRE(run(work, load.get()) == 0);
@@ -86,7 +86,7 @@ TEST_CASE("units of a worker whose codelet fails are computed by others, exactly
 
 TEST_CASE("a worker that fails later keeps what it computed, and is welcome again at the next submission") {
     Work work;
-    work.fails = {.worker = 1, .block = 1};
+    work.fails = Sabotage{.worker = 1, .block = 1};
     auto options = work.options();
     options.initial_block = 40;
     Load load = create(options);
@@ -94,7 +94,7 @@ TEST_CASE("a worker that fails later keeps what it computed, and is welcome agai
     CHECK(work.wrong() == 0);
     CHECK(work.computed_once());
     CHECK(checked_report(load.get()).at("processors")[1].at("units") > 0);
-    work.fails = {};
+    work.fails = Sabotage{};
     REQUIRE(run(work, load.get()) == 0);
     const Json report = checked_report(load.get());
     CHECK(report.at("lost_processors").empty());
@@ -105,7 +105,7 @@ TEST_CASE("a block of several tasks is computed again as a whole when one of the
     for (const int part : {0, 1, 2}) {
         Work work;
         work.parts = 3;
-        work.fails = {.worker = 0};
+        work.fails = Sabotage{.worker = 0};
         work.failing_part = part;
         Load load = create(work.options());
         REQUIRE(run(work, load.get()) == 0);
@@ -128,7 +128,7 @@ TEST_CASE("when a core of a group fails, other processors compute what both had"
     if (std::string(std::getenv("STARPU_SCHED")) == "imbalance") return;  // for identical processors only
     const Groups groups;
     Work work;
-    work.fails = {.worker = 2};
+    work.fails = Sabotage{.worker = 2};
     Load load = create(work.options());
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.wrong() == 0);
@@ -136,7 +136,7 @@ TEST_CASE("when a core of a group fails, other processors compute what both had"
     REQUIRE(report.at("processors").size() == 2);
     CHECK(report.at("processors")[1].at("name") == "CPU 1-2");
     CHECK(only_loss(report).at("processor") == 1);
-    work.fails = {};
+    work.fails = Sabotage{};
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.wrong() == 0);
     CHECK(work.computed_once());
@@ -145,25 +145,25 @@ TEST_CASE("when a core of a group fails, other processors compute what both had"
 TEST_CASE("a block that other tasks changed in place before one failed ends the load with a sentence") {
     Work work;
     work.parts = 2;
-    work.fails = {.worker = 0};
+    work.fails = Sabotage{.worker = 0};
     work.failing_part = 1;
     Load load = create(work.options(true));
     CHECK(run(work, load.get()) == -EIO);
     CHECK(contains(apportion_error(), "changed their data in place"));
-    work.fails = {};
+    work.fails = Sabotage{};
     CHECK(run(work, load.get()) == 0);
     CHECK(work.wrong() == 0);
 }
 
 TEST_CASE("when every worker has failed, the load ends with a sentence that names them") {
     Work work;
-    work.fails.worker = Sabotage::kAll;
+    work.fails = Sabotage{.worker = Sabotage::kAll};
     Load load = create(work.options());
     CHECK(run(work, load.get()) == -ENODEV);
     CHECK(contains(apportion_error(), "no processor is left"));
     CHECK(contains(apportion_error(), "the device is on fire"));
     CHECK(Json::parse(apportion_load_report(load.get())).at("error") == std::string(apportion_error()));
-    work.fails = {};
+    work.fails = Sabotage{};
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.wrong() == 0);
     CHECK(work.computed_once());
@@ -195,7 +195,7 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
     {
         Load load = create_impatient(work.options());
         REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
-        work.stalls = {.worker = 1};
+        work.stalls = Sabotage{.worker = 1};
         work.stall_s = kOverdue_s;
         REQUIRE(run(work, load.get()) == 0);
         CHECK(work.stalled == 0);
@@ -229,7 +229,7 @@ TEST_CASE("others take over a group's block of which one core is late", "[silent
         options.results_stay = 1;
         Load load = create_impatient(options);
         REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
-        work.stalls = {.worker = 2};
+        work.stalls = Sabotage{.worker = 2};
         REQUIRE(run(work, load.get()) == 0);
         CHECK(work.stalled == 1);
         CHECK(work.wrong() == 0);
@@ -247,7 +247,7 @@ TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]"
     {
         Load load = create_impatient(work.options());
         REQUIRE(run(work, load.get()) == 0);
-        work.stalls = {.worker = 1};
+        work.stalls = Sabotage{.worker = 1};
         CHECK(run(work, load.get()) == -ETIMEDOUT);
         work.release();
     }
@@ -261,7 +261,7 @@ TEST_CASE("a stalled worker that changes data in place ends the load with a sent
     Work work;
     Load load = create_impatient(work.options(true));
     REQUIRE(run(work, load.get()) == 0);
-    work.stalls = {.worker = 1};
+    work.stalls = Sabotage{.worker = 1};
     work.stall_s = kOverdue_s;
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.wrong() == 0);
@@ -281,7 +281,7 @@ TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]"
     Load load = create(work.options());
     unsetenv("APPORTION_STALL_FACTOR");
     REQUIRE(run(work, load.get()) == 0);
-    work.stalls = {.worker = 1};
+    work.stalls = Sabotage{.worker = 1};
     work.stall_s = kOverdue_s + 1.5;  // the shortest that any other factor takes for a stall, and more
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.stalled == 0);
@@ -292,7 +292,7 @@ TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]"
 TEST_CASE("a worker's first block is waited for, because nobody knows how long it should take", "[silent]") {
     Work work;
     Load load = create_impatient(work.options());
-    work.stalls = {.worker = 1};
+    work.stalls = Sabotage{.worker = 1};
     work.stall_s = kStalls_s + kOverdue_s;
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.stalled == 0);
@@ -328,7 +328,7 @@ TEST_CASE("when a late block cannot be filled again, the load ends with that err
         REQUIRE(run(work, load.get()) == 0);
         work.filled.clear();
         work.once = true;
-        work.stalls = {.worker = 1};
+        work.stalls = Sabotage{.worker = 1};
         CHECK(run(work, load.get()) == -ENOMEM);
         CHECK(contains(apportion_error(), "refused units"));
         CHECK(work.stalled == 1);

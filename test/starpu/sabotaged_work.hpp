@@ -30,7 +30,8 @@ struct Work {
     std::vector<double> z = std::vector<double>(kUnits);
     std::vector<std::atomic<int>> computed = std::vector<std::atomic<int>>(kUnits);
     std::atomic<int> blocks[STARPU_NMAXWORKERS] = {};
-    Sabotage fails, stalls;
+    // What a test changes while a stalled task of an earlier run still reads it is atomic.
+    std::atomic<Sabotage> fails = Sabotage{}, stalls = Sabotage{};
     int failing_part = 0;  ///< kAll: every one
     bool fails_in_epilogue = false;
     static constexpr double kUntilReleased = 60;  ///< seconds at most, so that a test that fails ends
@@ -39,8 +40,8 @@ struct Work {
     std::atomic<int> refused = 0;        ///< calls of apportion_block_failed that were
     std::atomic<int> stalled = 0;        ///< tasks that stall now
     std::atomic<int> computing = 0;      ///< tasks that compute now
-    double slowdown_of_0 = 1;
-    bool cores_wait = false;  ///< until something stalls
+    std::atomic<double> slowdown_of_0 = 1, slowdown_of_others = 1;
+    std::atomic<bool> cores_wait = false;  ///< until something stalls
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
     bool computes_z = false;
@@ -65,12 +66,12 @@ struct Work {
         const int block = work.blocks[worker];
         if (part.part + 1 == work.parts) ++work.blocks[worker];
         const bool part_fails = work.failing_part == Sabotage::kAll || static_cast<int>(part.part) == work.failing_part;
-        if (work.fails.hits(worker, block) && part_fails) {
+        if (work.fails.load().hits(worker, block) && part_fails) {
             part.failed = true;
             if (!work.fails_in_epilogue) work.refused += apportion_block_failed("the device is on fire") != 0;
             return;
         }
-        const bool stalls = work.stalls.hits(worker, block) && part.part == 0;
+        const bool stalls = work.stalls.load().hits(worker, block) && part.part == 0;
         if (stalls) {
             ++work.stalled;
             for (double slept_s = 0; slept_s < work.stall_s && !work.released; slept_s += kLook_s)
@@ -81,7 +82,8 @@ struct Work {
             starpu_sleep(static_cast<float>(kLook_s));
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         ++work.computing;
-        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * (worker == 0 ? work.slowdown_of_0 : 1)));
+        const double slowdown = worker == 0 ? work.slowdown_of_0 : work.slowdown_of_others;
+        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * slowdown));
         for (unsigned i = 0; i < units; ++i) {
             store(y[i], (in_place ? y[i] : 0) + 3 * x[i] + 1);
             ++work.computed[part.first + i];
@@ -146,7 +148,7 @@ struct Work {
 
     /// Later blocks do not stall; what stalls goes on.
     void release() {
-        stalls = {};
+        stalls = Sabotage{};
         released = true;
     }
     void wait_for_the_stalled() const {
