@@ -92,7 +92,7 @@ class PlbHecImproved final : public Policy {
         if (share <= 0 || (!idle && cut_off(processor, progress))) return 0;
         const Units units = plan_.is_untried(processor)
                                 ? plan_.first_units(processor)
-                                : aligned(processor, block_of(processor, share, now_s, progress), progress);
+                                : aligned(processor, block_of(processor, share, now_s, progress), now_s, progress);
         plan_.gave(processor, units, now_s);
         return units;
     }
@@ -129,7 +129,7 @@ class PlbHecImproved final : public Policy {
 
     void processor_lost(int processor) override {
         plan_.lose(processor);
-        replay_.stop();
+        replay_.lost(processor);
         decision_ = "processor lost";
     }
 
@@ -191,7 +191,7 @@ class PlbHecImproved final : public Policy {
         return plan_.share(processor) <= options_.alignment * static_cast<double>(computes);
     }
 
-    Units aligned(int processor, double block, const Progress& progress) const;
+    Units aligned(int processor, double block, double now_s, const Progress& progress) const;
     bool worth_repeating();
     bool somebody_overdue(double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
@@ -213,14 +213,24 @@ class PlbHecImproved final : public Policy {
 };
 
 /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are fast
-/// at sizes that fit their tiles, vectors and radices. What that cuts off others compute; once nothing else is left, it
-/// becomes a part of the block unless the others end it as early.
-Units PlbHecImproved::aligned(int processor, double block, const Progress& progress) const {
+/// at sizes that fit their tiles, vectors and radices. What that cuts off others compute, and a smaller power serves
+/// where that would take clearly longer; once nothing else is left, it becomes a part of the block unless the others
+/// end it as early.
+Units PlbHecImproved::aligned(int processor, double block, double now_s, const Progress& progress) const {
     if (block <= 0) return 0;
-    const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
-    const double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
-    const Units units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
     const Units remaining = progress.remaining();
+    const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
+    const bool last = plan_.share(processor) - block < granule();
+    const double by_s = plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s);
+    double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
+    Units units = 0;
+    for (;; step /= 2) {
+        units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
+        if (step <= 1 || !last) break;
+        if (plan_.end_s(processor, static_cast<double>(units)) <= by_s &&
+            plan_.others_end(processor, static_cast<double>(remaining - units), by_s))
+            break;
+    }
     const auto rest = static_cast<double>(remaining - units);
     if (rest < step * granule()) return remaining;
     if (plan_.share(processor) > (1 + options_.alignment) * static_cast<double>(units)) return units;

@@ -228,8 +228,8 @@ void PlbHecPlan::refine() {
     round_shares();
 }
 
-/// An untried processor is given nothing if it might outlast even with the smallest block what the others need without
-/// any untried ones.
+/// An untried processor is given nothing if it might outlast with the smallest block what the others need without any
+/// untried ones, by more than all untried ones gain if they are what they are thought to be.
 void PlbHecPlan::leave_out_untried(double now_s) {
     std::vector<int> untried;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
@@ -245,9 +245,10 @@ void PlbHecPlan::leave_out_untried(double now_s) {
         return;
     }
     bool some = false;
+    const double gain_s = plan_.finish_s - with_all.finish_s;
     for (const int p : untried) {
         const double block_s = models_.curve(p)->seconds(static_cast<double>(first_units(p)));
-        if (now_s + kTwice * block_s > plan_.finish_s) continue;
+        if (now_s + kTwice * block_s > plan_.finish_s + gain_s) continue;
         problem_.processors[index(p)].maximum_units = all[index(p)].maximum_units;
         some = true;
     }

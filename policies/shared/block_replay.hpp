@@ -43,8 +43,12 @@ class BlockReplay {
     /// The longest that a block of that size took on the processor in the best run; 0: there was none.
     double longest_s(int processor, Units units) const;
 
-    /// A processor has changed or is lost.
+    /// A processor has changed.
     void stop() { active_ = false; }
+    /// A processor is lost, for which there may be blocks.
+    void lost(int processor) {
+        if (!lanes_[static_cast<std::size_t>(processor)].planned.empty()) stop();
+    }
     bool active() const { return active_; }
 
   private:

@@ -145,6 +145,20 @@ TEST_CASE("a slower run in which a processor was new does not settle what is rep
     CHECK(replay.best_s() == 10);
 }
 
+TEST_CASE("a repetition goes on without a processor that has nothing to do in it") {
+    LoadDescription load = two_processors();
+    load.processors.push_back({"c"});
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    replay.conclude(load, false);
+    replay.begin(load, true);
+    replay.lost(2);
+    CHECK(replay.active());
+    replay.lost(1);
+    CHECK_FALSE(replay.active());
+}
+
 TEST_CASE("one slow repetition is a spike, two in a row are a change") {
     const LoadDescription load = two_processors();
     BlockReplay replay;
