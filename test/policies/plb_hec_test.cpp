@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 
-#include "policies/plb_hec/plb_hec_models.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -28,17 +27,6 @@ double greedy_best_s(const FakePlatform& platform, Units units) {
         best_s = std::min(best_s, run(platform, *greedy, platform.load(units, 1, size)).makespan_s);
     }
     return best_s;
-}
-
-FinishedBlock finished(int processor, Units units, double seconds, double start_s = 0) {
-    return {0, processor, 0, units, start_s, 0, start_s, start_s + seconds, seconds};
-}
-
-LoadDescription load_of(const std::vector<Processor>& processors) {
-    LoadDescription load;
-    load.units = 1000;
-    load.processors = processors;
-    return load;
 }
 
 }  // namespace
@@ -278,46 +266,6 @@ TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
     }
 }
 
-TEST_CASE("processors of one kind share a model while they agree") {
-    PlbHecModels models;
-    models.begin(load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}}));
-    models.add(finished(0, 10, 1.0));
-    REQUIRE(models.curve(1));  // thought alike until measured
-    models.add(finished(1, 10, 1.02));
-    CHECK(models.add(finished(2, 10, 4.0)) == SampleVerdict::spike);
-    CHECK_FALSE(models.measured(2));
-    CHECK(models.curve(2) == models.curve(0));
-    CHECK(models.add(finished(2, 10, 4.0)) == SampleVerdict::changed);
-    CHECK(models.measured(2));
-    CHECK(models.curve(0) == models.curve(1));
-    CHECK(models.curve(2) != models.curve(0));
-    CHECK(models.curve(0)->seconds(20) == Approx(2).epsilon(0.05));
-    CHECK(models.curve(2)->seconds(20) == Approx(8));
-}
-
-TEST_CASE("a first block that was slow by chance does not part a core from its kind") {
-    PlbHecModels models;
-    models.begin(load_of({{"core 0", 0}, {"core 1", 0}}));
-    models.add(finished(0, 10, 1.0));
-    CHECK(models.add(finished(1, 10, 400.0)) == SampleVerdict::spike);
-    CHECK(models.add(finished(1, 10, 1.1)) == SampleVerdict::used);
-    CHECK(models.curve(0) == models.curve(1));
-    CHECK(models.measured(1));
-
-    // Nor does what an earlier process learnt of that block alone.
-    LoadDescription load = load_of({{"core 0", 0}, {"core 1", 0}});
-    load.learnt.resize(2);
-    load.learnt[0].points = {{.units = 10, .seconds = 1}, {.units = 100, .seconds = 10}};
-    load.learnt[1].points = {{.units = 10, .seconds = 400}};
-    PlbHecModels later;
-    CHECK(later.begin(load));
-    CHECK(later.curve(0) == later.curve(1));
-    CHECK_FALSE(later.measured(1));
-    CHECK(later.add(finished(1, 10, 400.0)) == SampleVerdict::changed);
-    CHECK(later.curve(0) != later.curve(1));
-    CHECK(later.curve_of_kind(1) == later.curve(0));
-}
-
 TEST_CASE("a core that earlier processes saw to be slow is not thought fast by a block of another size") {
     FakePlatform platform = plain_platform({1000, 1000, 50}, 1e-4);
     for (FakeWorker& worker : platform.workers) worker.kind = 0;
@@ -330,59 +278,6 @@ TEST_CASE("a core that earlier processes saw to be slow is not thought fast by a
     for (std::size_t p = 0; p < 2; ++p) load.learnt[p].points = {{100, 0.1001}, {5000, 5.0001}};
     load.learnt[2].points = {{100, 2.0001}};
     CHECK(run(platform, *knows, load).makespan_s <= 1.05 * nothing_s);
-}
-
-TEST_CASE("one slow block is a spike, two in a row are a change") {
-    PlbHecModels models;
-    models.begin(load_of({{"core 0", 0}}));
-    for (Units units : {10, 20, 40, 80})
-        CHECK(models.add(finished(0, units, 0.1 * double(units))) == SampleVerdict::used);
-    CHECK(models.add(finished(0, 30, 6.0)) == SampleVerdict::spike);
-    CHECK(models.discarded() == 1);
-    CHECK(models.curve(0)->seconds(30) == Approx(3));
-    CHECK(models.add(finished(0, 35, 3.5)) == SampleVerdict::used);
-    CHECK(models.add(finished(0, 30, 6.0)) == SampleVerdict::spike);
-    CHECK(models.add(finished(0, 50, 10.0)) == SampleVerdict::changed);
-    CHECK(models.curve(0)->seconds(40) == Approx(8));
-    CHECK(models.discarded() == 1);
-}
-
-TEST_CASE("a slow block that the next run confirms is no spike of that run") {
-    PlbHecModels models;
-    const LoadDescription load = load_of({{"core 0", 0}});
-    models.begin(load);
-    for (Units units : {10, 20, 40, 80}) models.add(finished(0, units, 0.1 * double(units)));
-    CHECK(models.add(finished(0, 30, 6.0)) == SampleVerdict::spike);
-    models.begin(load);
-    CHECK(models.add(finished(0, 50, 10.0)) == SampleVerdict::changed);
-    CHECK(models.discarded() == 0);
-}
-
-TEST_CASE("a first block that was slow is set aside once the others agree without it") {
-    PlbHecModels models;
-    models.begin(load_of({{"core 0", 0}}));
-    models.add(finished(0, 10, 10.0));
-    for (Units units : {20, 80, 200}) models.add(finished(0, units, 1 + 0.1 * double(units)));
-    CHECK(models.discarded() == 1);
-    CHECK(models.curve(0)->seconds(100) == Approx(11));
-    CHECK(models.curve(0)->samples() == 3);
-}
-
-TEST_CASE("what a node tells with a later grant replaces what it told of smaller ones") {
-    PlbHecModels models;
-    models.begin(load_of({{.name = "node 0", .own_memory = true}}));
-    models.add(finished(0, 64, 1));  // it learnt meanwhile, and needs 0.3 s by now
-    FinishedBlock second = finished(0, 200, 0.5, 2);
-    second.half_busy_s = 0.35;
-    models.add(second);
-    REQUIRE(models.sizes_differ(0));
-    CHECK(models.curve(0)->seconds(200) == Approx(0.5));
-    CHECK(models.curve(0)->seconds(100) == Approx(0.35));
-    CHECK(models.curve(0)->seconds(1000) == Approx(1.7));
-    FinishedBlock third = finished(0, 40, 0.26, 3);  // what it told of larger ones stays
-    third.half_busy_s = 0.23;
-    models.add(third);
-    CHECK(models.curve(0)->seconds(200) == Approx(0.5));
 }
 
 TEST_CASE("plb-hec plans once for all processors that are asked at one moment") {

@@ -50,8 +50,7 @@ Load learnt_load(Work& work) {
             UNSCOPED_INFO(report.dump());
             const Json& processors = report.at("processors");
             blocks.resize(processors.size());
-            for (std::size_t p = 0; p < blocks.size(); ++p)
-                blocks[p] += processors[p].at("blocks").get<std::int64_t>();
+            for (std::size_t p = 0; p < blocks.size(); ++p) blocks[p] += processors[p].at("blocks").get<std::int64_t>();
             while (work.computing > 0) starpu_sleep(static_cast<float>(kLook_s));
         }
         work.slowdown_of_0 = 1;
