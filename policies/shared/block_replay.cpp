@@ -16,8 +16,7 @@ void BlockReplay::forget() {
 }
 
 void BlockReplay::conclude(const LoadDescription& load, bool taught) {
-    constexpr double kSlower = 1.1;  // than the average: a spike or a change
-    constexpr int kSlowRuns = 2;     // in a row: a change
+    constexpr int kSlowRuns = 2;  // in a row: a change
     constexpr int kMostAveraged = 8;
     double units = 0;  // blocks that were lost count, too: together they may be more than a number of units can be
     for (const Lane& lane : lanes_) units += static_cast<double>(lane.computed);
@@ -32,7 +31,7 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
         for (Lane& lane : lanes_) lane.best = lane.ran;
         best_s_ = end_s_;
         best_runs_ = 1;
-    } else if (end_s_ > kSlower * best_s_) {
+    } else if (end_s_ > kClearlyLonger * best_s_) {
         if (++slow_runs_ == kSlowRuns) forget();
     } else {
         slow_runs_ = 0;

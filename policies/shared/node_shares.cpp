@@ -9,8 +9,7 @@ namespace apportion {
 
 namespace {
 
-constexpr double kClearly = 1.1;  // as the runs in which data move (redistribution.cpp)
-constexpr double kTwice = 2;      // what is not known well may take twice as long as is known, or half
+constexpr double kTwice = 2;  // what is not known well may take twice as long as is known, or half
 
 /// In whole granules, but for the load's last units.
 std::vector<Units> whole(std::span<const double> shares, const LoadDescription& load) {
@@ -46,7 +45,7 @@ NodeShares::NodeShares(const LoadDescription& load, std::vector<Units> first, bo
 /// one before it.
 bool NodeShares::learns(double run_s) {
     if (settled_) return false;
-    if (learning_runs_s_.empty() || kClearly * run_s < learning_runs_s_.back()) {
+    if (learning_runs_s_.empty() || kClearlyLonger * run_s < learning_runs_s_.back()) {
         learning_runs_s_.push_back(run_s);
         return true;
     }

@@ -11,7 +11,6 @@ namespace apportion {
 namespace {
 
 constexpr double kNearBest = 0.01;  // makespans that much above the best count as equally good
-constexpr double kSlower = 1.1;     // than the average: a spike or a change
 constexpr int kSlowRuns = 2;        // in a row: a change
 constexpr int kMostAveraged = 8;
 constexpr double kWorse = 1.02;     // than the best known distribution: taken back
@@ -110,10 +109,10 @@ bool Rebalancer::learn(const LoadDescription& load, std::span<const double> shar
         }
     }
     if (settling_s_ > 0) {
-        settling_s_ = kSlower * run_s < settling_s_ ? run_s : 0;
+        settling_s_ = kClearlyLonger * run_s < settling_s_ ? run_s : 0;
         if (settling_s_ > 0) return false;
     }
-    if (current_.runs > 0 && run_s > kSlower * current_.run_s()) {
+    if (current_.runs > 0 && run_s > kClearlyLonger * current_.run_s()) {
         if (++slow_runs_ < kSlowRuns) return false;
         current_.runs = 0;
         best_ = {};

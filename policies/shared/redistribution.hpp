@@ -20,6 +20,9 @@ using SecondsOfShare = std::function<double(std::size_t processor, double units)
 /// What another distribution must promise, of a run's duration: less is noise.
 inline constexpr double kLeastGain = 0.04;
 
+/// A run that takes so many times as long as others do: a spike, or a change.
+inline constexpr double kClearlyLonger = 1.1;
+
 /// Seconds to move a load's data, where they stay, when the units per processor change. Links work side by side: the
 /// longest of what each has to carry. Data belong to blocks: a processor with another share has others, and theirs are
 /// brought anew.
