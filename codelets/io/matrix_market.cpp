@@ -186,9 +186,18 @@ double& element(Matrix& by_rows, std::size_t row, std::size_t column) {
     return *static_cast<double*>(by_rows.at(column, row));
 }
 
+/// One that does not fit in memory is a mistake at the line with the sizes.
+Matrix announced_matrix(const Lines& lines, const Header& header) {
+    try {
+        return Matrix(ElementType::float64, header.columns, header.rows);
+    } catch (const std::runtime_error& error) {
+        lines.fail(error.what());
+    }
+}
+
 /// Array files go through the matrix column by column, symmetric ones from the diagonal down.
 Matrix read_array(Lines& lines, const Header& header) {
-    Matrix matrix(ElementType::float64, header.columns, header.rows);
+    Matrix matrix = announced_matrix(lines, header);
     std::size_t read = 0;
     for (std::size_t j = 0; j < header.columns; ++j) {
         const std::size_t first = header.symmetry == Symmetry::general     ? 0

@@ -227,6 +227,15 @@ NpyHeader check_rows(const std::string& path, NpyHeader header, NpyElements elem
     return header;
 }
 
+/// For the file's data.
+Matrix matrix_of(const std::string& path, ElementType type, std::size_t rows, std::size_t columns) {
+    try {
+        return Matrix(type, rows, columns);
+    } catch (const std::runtime_error& error) {
+        fail(path, error.what());
+    }
+}
+
 /// Reads a strip of rows at a time and scatters it, so that both sides are touched in cache-sized pieces.
 template <class T>
 void read_scattered(const std::string& path, std::FILE* file, Matrix& matrix) {
@@ -302,7 +311,7 @@ NpyHeader read_npy_rows_header(const std::string& path, NpyElements elements) {
 Matrix read_npy(const std::string& path) {
     const File file = open_file(path);
     const NpyHeader header = check_matrix(path, read_header(path, file.get()));
-    Matrix matrix(header.type, header.rows, header.columns);
+    Matrix matrix = matrix_of(path, header.type, header.rows, header.columns);
     read_data(path, file.get(), matrix, header.fortran_order);
     return matrix;
 }
@@ -310,7 +319,7 @@ Matrix read_npy(const std::string& path) {
 Matrix read_npy_rows(const std::string& path, NpyElements elements) {
     const File file = open_file(path);
     const NpyHeader header = check_rows(path, read_header(path, file.get()), elements);
-    Matrix matrix(header.type, header.columns, header.rows);
+    Matrix matrix = matrix_of(path, header.type, header.columns, header.rows);
     read_data(path, file.get(), matrix, !header.fortran_order || header.shape.size() == 1);
     return matrix;
 }

@@ -144,6 +144,7 @@ TEST_CASE("files that are not exactly a matrix are refused with line and reason"
     refused("%%MatrixMarket matrix coordinate real symmetric\n9 8 1\n", 2, "cannot be symmetric");
     refused("%%MatrixMarket matrix coordinate real skew-symmetric\n9 9 1\n1 1 1\n", 3, "below the diagonal");
     refused("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", 5, "ends behind 3 elements");
+    refused("%%MatrixMarket matrix array real general\n2147483583 2147483583\n1\n", 2, "not fit any address space");
     refused("%%MatrixMarket matrix array real general\n1 1\n1 2\n", 3, "'2' is more than");
     refused("%%MatrixMarket matrix array real general\n1 1\n1\n2\n", 4, "goes on behind");
     CHECK_THROWS_WITH(read_matrix_market("/nowhere/a.mtx"), ContainsSubstring("cannot be opened"));

@@ -251,6 +251,15 @@ TEST_CASE("complex arrays are read where they are wanted, and only there") {
     CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("has 4 dimensions") != std::string::npos);
 }
 
+TEST_CASE("of a matrix that is too large for this program its file is named") {
+    const Folder folder;
+    const std::string path = folder.file("long.npy");
+    write(path, npy(1, dictionary("<f4", "False", "(2147483648, 1)"), ""));
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) + (std::size_t{1} << 31) * sizeof(float));
+    CHECK(complaint(path).starts_with(path + ": a matrix of 2147483648 x 1 is too large"));
+    CHECK_THROWS_WITH(read_npy_rows(path, NpyElements::real), ContainsSubstring(path + ": a matrix of 1 x 2147483648"));
+}
+
 TEST_CASE("a wide matrix takes no more memory than its elements twice") {
     const Folder folder;
     const std::string path = folder.file("wide.npy");
