@@ -18,6 +18,7 @@
 #include <set>
 #include <thread>
 
+#include "codelets/common/child_process.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/shown.hpp"
 #include "policies/starpu/machine.hpp"
@@ -41,7 +42,6 @@ namespace apportion {
 
 namespace {
 
-constexpr int kInterrupted = 130;  ///< exit status, as a shell has it for SIGINT
 constexpr double kNoLimit_s = std::numeric_limits<double>::infinity();
 
 struct ProfileOptions {
@@ -60,14 +60,14 @@ struct ProfileOptions {
     MeasureOptions measure;
 };
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0;  ///< by this signal
 
 /// Takes Ctrl-C and an end by the batch system or with the terminal as the wish to stop behind the current repetition.
 class Interruptible {
   public:
     Interruptible() {
         for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-            before_[i] = std::signal(kSignals[i], [](int) { interrupted = 1; });
+            before_[i] = std::signal(kSignals[i], [](int signal) { interrupted = signal; });
             if (before_[i] == SIG_IGN) std::signal(kSignals[i], SIG_IGN);  // nohup
         }
     }
@@ -147,14 +147,14 @@ int balance(const ProfileOptions& options, ProfileSubject& subject, ProfileRecor
     const Balance found =
         balance_profile(subject, units, options.balance, options.measure, course.watcher(), std::move(known));
     course.finish(options.out, options.measure.samples, found.complete);
-    if (found.shares.empty()) return kInterrupted;
+    if (found.shares.empty()) return Interrupted(interrupted).status();
     std::vector<std::string> shares;
     for (std::size_t p = 0; p < found.shares.size(); ++p)
         shares.push_back(fmt::format("{} {}", shown(subject.processors()[p]), found.shares[p]));
     fmt::print("{}: {}; times differ by {:.1f} %, after {} distribution{}\n",
                found.difference <= options.balance ? "balanced" : "not balanced", fmt::join(shares, ", "),
                100 * found.difference, found.distributions, found.distributions == 1 ? "" : "s");
-    return found.complete ? 0 : kInterrupted;
+    return found.complete ? 0 : Interrupted(interrupted).status();
 }
 
 /// As `balance` or the sizes left it.
@@ -197,7 +197,7 @@ int measure(ProfileOptions options) {
     const bool complete = measure_profile(*subject, sizes, options.measure, course.watcher());
     course.finish(options.out, options.measure.samples, complete);
     if (complete) write_instance(options, *subject, record, units);
-    return complete ? 0 : kInterrupted;
+    return complete ? 0 : Interrupted(interrupted).status();
 }
 
 int record_square(const ProfileOptions& options) {
