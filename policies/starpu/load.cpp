@@ -209,11 +209,12 @@ std::string apportion_load::report_file() const {
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
+    write_report();
     std::shared_ptr<apportion::Run> run;
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);
-        if (run_ && run_->on())
+        if (!finished_)
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
@@ -228,7 +229,6 @@ void apportion_load::submit() {
                     fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
                                 "that has ended",
                                 setup_.name, who));
-        finish(lock);
         retired = take_retired();
         make_run();
         run = run_;
@@ -287,20 +287,16 @@ int apportion_load::wait() {
     }
     if (!run) return 0;
     run->wait();
-    std::string report;
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);
-        const bool first = !finished_;
         if (run_ == run) {
             finish(lock);
             retired = take_retired();
-            if (first) report = report_;
         }
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    if (const std::string path = report_file(); !path.empty() && !report.empty())
-        apportion::append_report(path, report);
+    write_report();
     if (run->error() != 0) apportion::set_error(run->sentence());
     return run->error();
 }
@@ -313,6 +309,19 @@ void apportion_load::finish(const Lock&) {
     if (policy_) learning_.add(run_->record(), description_.processors);
     report_ = apportion::report_json(run_->record(), policy_ ? policy_->report() : apportion::PolicyReport{},
                                      apportion::trace_option());
+    written_ = false;
+}
+
+/// Of the last run, if that is complete, to the file; once.
+void apportion_load::write_report() {
+    std::string report;
+    {
+        const Lock lock(mutex_);
+        if (run_ && !run_->on()) finish(lock);
+        if (!std::exchange(written_, true)) report = report_;
+    }
+    if (const std::string path = report_file(); !path.empty() && !report.empty())
+        apportion::append_report(path, report);
 }
 
 /// Or, where all are waited for, for data on their way from devices that hung as well.

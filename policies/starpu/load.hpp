@@ -49,6 +49,7 @@ struct apportion_load {
     apportion::RunRecord new_record() const;
     void make_run();
     void finish(const apportion::Lock& lock);
+    void write_report();
     void wait_for_cancelled(bool only_in_main_memory);
     std::vector<starpu_data_handle_t> take_retired();
 
@@ -72,7 +73,8 @@ struct apportion_load {
     int runs_ = 0;
     std::shared_ptr<apportion::Run> run_;                    ///< the last one; null: none yet
     std::vector<std::shared_ptr<apportion::Run>> not_over_;  ///< that one and those that left cancelled blocks
-    bool finished_ = true;                                   ///< the last run is complete and its report is made
+    bool finished_ = true;                                   ///< the last run is complete and its report is made,
+    bool written_ = true;                                    ///< and told to the file
     double seconds_ = 0;
     std::string report_ = "{}";
 };

@@ -120,6 +120,31 @@ TEST_CASE("a report that cannot be written is refused before the load runs", "[o
     REQUIRE(axpy.wrong() == 0);
 }
 
+TEST_CASE("every run's report is appended, also where nobody waits for it", "[once]") {
+    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
+    setenv("APPORTION_REPORT", file.c_str(), 1);
+    const auto lines = [&] {
+        std::ifstream stream(file);
+        return std::count(std::istreambuf_iterator<char>(stream), {}, '\n');
+    };
+    const auto submit_and_ask = [](apportion_load* load) {
+        REQUIRE(apportion_load_submit(load) == 0);
+        while (std::string(apportion_load_report(load)) == "{}") starpu_sleep(1e-3f);
+    };
+    Axpy axpy(100);
+    submit_and_ask(create(axpy.options()).get());  // and destroy
+    CHECK(lines() == 1);
+    Load load = create(axpy.options());
+    submit_and_ask(load.get());
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    CHECK(lines() == 2);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    CHECK(lines() == 3);
+    unsetenv("APPORTION_REPORT");
+    std::filesystem::remove(file);
+}
+
 TEST_CASE("a report for which the disk has no room leaves no half line") {
     const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
     std::ofstream(file) << "{}\n";
