@@ -8,9 +8,11 @@
 #include <climits>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <set>
 #include <utility>
 
+#include "models/io/shown.hpp"
 #include "policies/config.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/error.hpp"
@@ -91,10 +93,15 @@ apportion_load::apportion_load(const apportion_load_options* options) {
 }
 
 apportion_load::~apportion_load() {
+    const auto tell = [](const std::string& problem) {
+        std::cerr << fmt::format("apportion_load_destroy without apportion_load_wait: {}\n", apportion::shown(problem));
+    };
     try {
+        const bool waited = finished_;
         if (run_ && description_.open) run_->close();
-        wait();
-    } catch (const std::exception&) {  // the report could not be written: destruction reports no errors
+        if (wait() != 0 && !waited) tell(run_->sentence());
+    } catch (const std::exception& error) {  // the report could not be written
+        tell(error.what());
     }
     wait_for_cancelled(false);
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);

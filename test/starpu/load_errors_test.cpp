@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "policies/starpu/apportion.h"
@@ -118,6 +120,32 @@ TEST_CASE("a report that cannot be written is refused before the load runs", "[o
     axpy.y.assign(axpy.y.size(), 0.0);
     REQUIRE(run(load.get()) == 0);
     REQUIRE(axpy.wrong() == 0);
+}
+
+TEST_CASE("a load that is destroyed without a wait says what the wait would have said", "[once]") {
+    Axpy axpy(100);
+    std::ostringstream said;
+    std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());
+    const auto destroyed = [&](bool waits) {
+        said.str("");
+        {
+            const Load load = create(axpy.options());
+            REQUIRE(apportion_load_submit(load.get()) == 0);
+            if (waits) REQUIRE(apportion_load_wait(load.get()) < 0);
+        }
+        return said.str();
+    };
+    setenv("APPORTION_REPORT", "/dev/full", 1);
+    CHECK(destroyed(false) ==
+          "apportion_load_destroy without apportion_load_wait: APPORTION_REPORT=/dev/full: the report cannot be "
+          "written (No space left on device); name a regular file that can be appended to\n");
+    CHECK(destroyed(true).empty());
+    unsetenv("APPORTION_REPORT");
+    CHECK(destroyed(false).empty());
+    axpy.refuse_from = 0;
+    CHECK_THAT(destroyed(false), ContainsSubstring("load 'axpy': the application's fill function refused units"));
+    CHECK(destroyed(true).empty());
+    std::cerr.rdbuf(before);
 }
 
 TEST_CASE("every run's report is appended, also where nobody waits for it", "[once]") {
