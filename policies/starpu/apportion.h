@@ -225,8 +225,9 @@ void apportion_load_destroy(struct apportion_load* load);
  *  compute the units. A codelet that knows of the failure only later, because it is asynchronous
  *  (STARPU_CUDA_ASYNC) or simulated, calls it from its task's epilogue callback (task->epilogue_callback_func,
  *  which `fill` may set). Data in mode STARPU_W may have any content then; data that are changed in place
- *  (STARPU_RW, STARPU_REDUX) must be as they were. `why` is for the report and may be NULL. -EPERM: the calling
- *  thread runs no block. */
+ *  (STARPU_RW, STARPU_REDUX) must be as they were. A C++ exception must not leave the codelet's function, which StarPU
+ *  calls from C: it ends the program. Catch it there and call this. `why` is for the report and may be NULL. -EPERM:
+ *  the calling thread runs no block. */
 int apportion_block_failed(const char* why);
 
 /** The report of the last finished run as a JSON object (docs/report.md); "{}" before the first. Valid until the
