@@ -303,7 +303,11 @@ int apportion_load::wait() {
         }
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    write_report();
+    try {
+        write_report();
+    } catch (const std::exception&) {
+        if (run->error() == 0) throw;  // else that is what matters
+    }
     if (run->error() != 0) apportion::set_error(run->sentence());
     return run->error();
 }

@@ -116,6 +116,9 @@ TEST_CASE("a report that cannot be written is refused before the load runs", "[o
     }
     setenv("APPORTION_REPORT", "/dev/full", 1);
     REQUIRE(run(load.get()) == -ENOSPC);
+    axpy.refuse_from = 0;
+    REQUIRE(run(load.get()) == -EPERM);  // the more important one of two
+    axpy.refuse_from = -1;
     unsetenv("APPORTION_REPORT");
     axpy.y.assign(axpy.y.size(), 0.0);
     REQUIRE(run(load.get()) == 0);
