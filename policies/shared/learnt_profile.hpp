@@ -34,7 +34,8 @@ bool any_learnt(const std::vector<ProcessorProfile>& learnt);
 /// Requires any_learnt(). The note says what is missing where it is too much.
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load);
 
-/// What `load` has learnt, from that file, becomes its recorded times, unless it is nothing.
+/// What `load` has learnt, from that file, becomes its recorded times, unless it is nothing; its links become as slow
+/// as transfers were seen beside those of others.
 void take_learnt(LoadDescription& load, const std::string& file);
 
 }  // namespace apportion

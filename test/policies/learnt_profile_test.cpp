@@ -184,6 +184,22 @@ TEST_CASE("recorded times made of learnt ones never fall and have no holes") {
     CHECK(times.processors.at(1).points.size() == 4);  // within its own range
 }
 
+TEST_CASE("what was learnt is planned with links as slow as transfers were seen, and no faster than calibrated") {
+    FakePlatform platform = plain_platform({100, 100});
+    LoadDescription load = unknown(platform, 1000);
+    load.links = {{1e-3, 1e-4}, {1e-3, 1e-4}};
+    load.learnt.resize(2);
+    for (std::size_t p = 0; p < 2; ++p) load.learnt[p].name = load.processors[p].name;
+    load.learnt[0].points = {{.units = 100, .seconds = 1, .in_s = 0.1, .out_s = 0.05},
+                             {.units = 200, .seconds = 2, .in_s = 0.2, .out_s = 0.1},
+                             {.units = 400, .seconds = 4}};  // hidden
+    load.learnt[1].points = {{.units = 100, .seconds = 1, .in_s = 1e-3, .out_s = 1e-3}, {.units = 400, .seconds = 4}};
+    take_learnt(load, "file");
+    CHECK(load.links[0].seconds_per_unit == Approx(1.5e-3));
+    CHECK(load.links[0].latency_s == Approx(1e-3));
+    CHECK(load.links[1].seconds_per_unit == Approx(1e-4));
+}
+
 TEST_CASE("what one run of plb-hec teaches is enough for the policies that plan, and auto gets better by it") {
     for (const char* machines : {"A", "AB", "ABC", "ABCD"})
         for (const Units order : {4096, 16384, 65536}) {
