@@ -9,8 +9,6 @@
 namespace apportion {
 
 namespace {
-constexpr std::size_t kBlocksInFlight = 1;
-constexpr std::size_t kBlocksInFlightOwnMemory = 2;  // one computes while the data of the other travel
 constexpr int kHalvings = 20;
 constexpr double kPolicyThinksAgain_s = 1;  // it may keep units for who is late
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
@@ -20,18 +18,16 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<cons
     : load_(load), policy_(policy), recovery_(recovery), free_(load.processors.size()), lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
     policy_.begin(load_);
+    for (int p = 0; p < processors(); ++p)  // one computes while the data of the other travel
+        if (load.processors[static_cast<std::size_t>(p)].own_memory) lane(p).depth = 2;
     std::vector<OwnedUnits> owned;
     for (const Block& block : previous) owned.push_back({block.processor, block.first, block.units});
     if (owned.empty()) owned = policy_.repeated();
     Units covered = 0;
     for (const OwnedUnits& range : owned) covered += range.units;
-    if (load.open) {
-        // Nothing is there yet.
-    } else if (covered == load.units) {
-        for (const OwnedUnits& range : owned) free_.add({range.first, range.units}, range.processor);
-    } else if (load.units > 0) {
-        free_.add({0, load.units}, FreeUnits::kNobody);
-    }
+    if (covered != load.units) owned = {{FreeUnits::kNobody, 0, load.units}};
+    for (const OwnedUnits& range : owned)
+        if (range.units > 0 && !load.open) free_.add({range.first, range.units}, range.processor);
 }
 
 // --- Handing out ---
@@ -52,11 +48,6 @@ Units BlockFlow::room(int processor) const {
     for (const BlockInFlight& block : lane(processor).blocks) used += block.units;
     if (used == 0) return std::max(limit, load_.granularity);
     return limit > used ? (limit - used) / load_.granularity * load_.granularity : 0;
-}
-
-std::size_t BlockFlow::depth(int processor) const {
-    const bool own_memory = load_.processors[static_cast<std::size_t>(processor)].own_memory;
-    return own_memory ? kBlocksInFlightOwnMemory : kBlocksInFlight;
 }
 
 void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
@@ -89,7 +80,7 @@ std::vector<Block> BlockFlow::ask_all(double now_s) {
     // One block each before a second one: the first to be asked must not take what others could start with.
     std::vector<Block> out;
     ask_idle(now_s, out);
-    for (int p = 0; p < processors() && remaining() > 0; ++p) ask(p, depth(p), now_s, out);
+    for (int p = 0; p < processors() && remaining() > 0; ++p) ask(p, lane(p).depth, now_s, out);
     compute_again(now_s, out);
     return out;
 }
@@ -134,7 +125,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
         piece_computed(flight.piece_of, block.units);
     }
     std::vector<Block> out;
-    ask(flight.processor, depth(flight.processor), now_s, out);
+    ask(flight.processor, its.depth, now_s, out);
     if (remaining() > 0) ask_idle(now_s, out);
     compute_again(now_s, out);
     return out;
@@ -180,8 +171,8 @@ void BlockFlow::fence(int processor) {
 }
 
 bool BlockFlow::done() const {
-    const auto is_left = [](const auto& entry) { return entry.second.may_be_left && entry.second.piece_of == kInVain; };
-    return remaining() == 0 && std::ranges::all_of(flights_, is_left);
+    const auto in_vain = [](const auto& entry) { return entry.second.piece_of == kInVain; };
+    return remaining() == 0 && std::ranges::all_of(flights_, in_vain);
 }
 
 bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
@@ -198,22 +189,11 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     if (!std::ranges::is_partitioned(blocks, begun)) std::stable_partition(blocks.begin(), blocks.end(), begun);
 }
 
-/// The block that the processor computes, as far as is known, or null.
-const BlockInFlight* BlockFlow::running(int processor) const {
-    const auto& blocks = lane(processor).blocks;
-    return !blocks.empty() && blocks.front().begun_s >= 0 ? &blocks.front() : nullptr;
-}
-
-/// Since when its running block has the processor for itself.
-double BlockFlow::begun_s(int processor) const {
-    return std::max(running(processor)->begun_s, lane(processor).last_end_s);
-}
-
 double BlockFlow::silent_at_s() const {
     double at_s = -kNever_s;
     for (int p = 0; p < processors(); ++p)
-        if (const BlockInFlight* block = running(p))
-            at_s = std::max(at_s, begun_s(p) + recovery_->stalled_after_s(p, block->units));
+        if (const Lane& its = lane(p); its.runs())
+            at_s = std::max(at_s, its.begun_s() + recovery_->stalled_after_s(p, its.running().units));
     return at_s;
 }
 
@@ -226,21 +206,9 @@ void BlockFlow::lose(int processor) {
     fence(processor);
 }
 
-void BlockFlow::give_up_stalled(double now_s, bool ended) {
-    if (now_s < silent_at_s() || !(ended || std::ranges::any_of(lanes_, &Lane::idle))) return;
-    for (int p = 0; p < processors(); ++p) {
-        const BlockInFlight* block = running(p);
-        // How slow a processor is that has finished no block is not known: its block is waited for, unless others may
-        // compute it.
-        if (!block || !(ended || recovery_->measured(p) || flights_.at(block->id).yields)) continue;
-        decisions_.lost.push_back(p);
-        lose(p);
-    }
-}
-
 bool BlockFlow::is_late(int processor, double now_s) const {
-    const BlockInFlight* block = running(processor);
-    return block && now_s >= begun_s(processor) + recovery_->late_after_s(processor, block->units);
+    const Lane& its = lane(processor);
+    return its.runs() && now_s >= its.begun_s() + recovery_->late_after_s(processor, its.running().units);
 }
 
 bool BlockFlow::can_be_lost(int processor) const {
@@ -248,10 +216,10 @@ bool BlockFlow::can_be_lost(int processor) const {
 }
 
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
-    if (!recovery_ || remaining() > 0) return;
+    if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
     for (int p = 0; p < processors(); ++p) {
         if (!is_late(p, now_s) || !can_be_lost(p)) continue;
-        const double late_s = now_s - begun_s(p) - recovery_->should_run_s(p, running(p)->units);
+        const double late_s = now_s - lane(p).begun_s() - recovery_->should_run_s(p, lane(p).running().units);
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, late_s, now_s, out);
     }
 }
@@ -262,7 +230,7 @@ double BlockFlow::ends_within(int processor, double seconds, double now_s) const
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
-    if (running(processor)) busy_s = std::max(0.0, busy_s - (now_s - begun_s(processor)));
+    if (lane(processor).runs()) busy_s = std::max(0.0, busy_s - (now_s - lane(processor).begun_s()));
     return seconds >= busy_s ? static_cast<double>(pace.within(seconds - busy_s)) : 0;
 }
 
@@ -271,7 +239,7 @@ double BlockFlow::ends_within(int processor, double seconds, double now_s) const
 void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out) {
     Flight& flight = flights_.at(late.id);
     const Units spare = late.units - flight.taken, granularity = load_.granularity;
-    if (flight.piece_of != kNone || spare == 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
+    if (flight.piece_of != kNone || spare == 0) return;
     const auto all_end = [&](double seconds) {
         double units = 0;
         for (int p = 0; p < processors(); ++p) units += ends_within(p, seconds, now_s);
@@ -298,7 +266,15 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s
 std::vector<Block> BlockFlow::look(double now_s, bool ended) {
     std::vector<Block> out;
     if (!recovery_) return out;
-    give_up_stalled(now_s, ended);
+    if (now_s >= silent_at_s() && (ended || std::ranges::any_of(lanes_, &Lane::idle)))
+        for (int p = 0; p < processors(); ++p) {
+            // How slow a processor is that has finished no block is not known: its block is waited for, unless others
+            // may compute it.
+            if (!lane(p).runs()) continue;
+            if (!ended && !recovery_->measured(p) && !flights_.at(lane(p).running().id).yields) continue;
+            decisions_.lost.push_back(p);
+            lose(p);
+        }
     if (ended) return out;
     ask_idle(now_s, out);  // the policy may keep units for a late processor: now it can tell
     compute_again(now_s, out);
@@ -315,12 +291,10 @@ double BlockFlow::next_look_s(double now_s, bool ended) const {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };
     look_at(silent_at_s());
-    for (int p = 0; p < processors(); ++p) {
-        const BlockInFlight* block = running(p);
-        if (!block || ended || !can_be_lost(p) || flights_.at(block->id).taken == block->units) continue;
-        look_at(begun_s(p) + std::max(recovery_->late_after_s(p, block->units),
-                                      recovery_->should_run_s(p, block->units) + smallest_s));
-    }
+    for (int p = 0; p < processors() && !ended; ++p)
+        if (const Lane& its = lane(p); its.runs() && can_be_lost(p))
+            look_at(its.begun_s() + std::max(recovery_->late_after_s(p, its.running().units),
+                                             recovery_->should_run_s(p, its.running().units) + smallest_s));
     return next_s;
 }
 

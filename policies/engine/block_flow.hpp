@@ -9,6 +9,7 @@
 // its block is late, and then perhaps once more in a piece of it: of the two, one counts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
@@ -50,8 +51,6 @@ class BlockFlow final : public Progress {
     /// runs on.
     void begins(std::int64_t id, double begun_s);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
-    /// A piece whose end need not be waited for when it does not count.
-    void may_be_left(std::int64_t id) { flights_.at(id).may_be_left = true; }
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
@@ -81,7 +80,7 @@ class BlockFlow final : public Progress {
     /// What was decided since this was asked last.
     Decisions take_decisions() { return std::exchange(decisions_, {}); }
 
-    /// All units (that are there) are handed out, and all blocks finished, given up, or not to be waited for.
+    /// All units (that are there) are handed out, and all blocks finished, given up, or pieces that do not count.
     bool done() const;
 
     Units remaining() const override { return free_.count(); }
@@ -95,15 +94,21 @@ class BlockFlow final : public Progress {
   private:
     struct Lane {
         std::vector<BlockInFlight> blocks;
+        std::size_t depth = 1;  ///< blocks in flight, at most
         double last_end_s = 0;
         bool fenced = false;
 
         bool idle() const { return blocks.empty() && !fenced; }
+        /// What it computes, as far as is known: it has begun.
+        bool runs() const { return !blocks.empty() && blocks.front().begun_s >= 0; }
+        const BlockInFlight& running() const { return blocks.front(); }
+        /// Since when that one has the processor for itself.
+        double begun_s() const { return std::max(running().begun_s, last_end_s); }
     };
     struct Flight {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the late block that it is a piece of, which waits for it
-        bool yields = false, may_be_left = false;
+        bool yields = false;
         // Of a late block, whose units are computed again from the first on:
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
@@ -113,7 +118,6 @@ class BlockFlow final : public Progress {
     Lane& lane(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
     const Lane& lane(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
     int processors() const { return static_cast<int>(lanes_.size()); }
-    std::size_t depth(int processor) const;
     Block hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s);
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);
@@ -123,12 +127,9 @@ class BlockFlow final : public Progress {
     void drop_pieces(Flight& late);
 
     // The rule of recovery.hpp.
-    const BlockInFlight* running(int processor) const;
-    double begun_s(int processor) const;
     void lose(int processor);
     bool is_late(int processor, double now_s) const;
     bool can_be_lost(int processor) const;
-    void give_up_stalled(double now_s, bool ended);
     void compute_again(double now_s, std::vector<Block>& out);
     double ends_within(int processor, double seconds, double now_s) const;
     void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);

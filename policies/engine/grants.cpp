@@ -39,10 +39,7 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
         record.block = block;
         record.given_s = now_s;
         records_.push_back(record);
-        if (block.processor != kHome) {
-            flow_.may_be_taken_over(block.id);
-            if (block.again_of >= 0) flow_.may_be_left(block.id);
-        }
+        if (block.processor != kHome) flow_.may_be_taken_over(block.id);
         orders.push_back({GrantOrder::Kind::compute, block.processor, block.id, {block.first, block.units}});
     }
     if (flow_.remaining() > 0 && !flow_.anybody_left() && error_.empty()) {
@@ -173,6 +170,8 @@ bool Grants::all_answer() const {
     return all_answer_;
 }
 
-bool Grants::done() const { return flow_.done() && fetching_ == 0 && deferred_.empty(); }
+bool Grants::done() const {
+    return flow_.done() && flow_.in_flight(kHome).empty() && fetching_ == 0 && deferred_.empty();
+}
 
 }  // namespace apportion

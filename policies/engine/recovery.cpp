@@ -33,8 +33,6 @@ Units Pace::within(double seconds) const {
     return static_cast<Units>(std::min(most, kMost));
 }
 
-Recovery::Recovery(double factor, std::size_t processors) : factor_(factor), processors_(processors) {}
-
 void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
     for (std::size_t p = 0; p < std::min(profiles.size(), processors_.size()); ++p) {
         if (processors_[p].measured) continue;
@@ -52,10 +50,6 @@ void Recovery::finished(int processor, Units units, double kernel_s, double tota
     its.measured = true;
     its.kernel.add(units, kernel_s);
     its.whole.add(units, total_s);
-}
-
-double Recovery::should_run_s(int processor, Units units) const {
-    return known(processor) ? its(processor).kernel.at_most_s(units) : 0;
 }
 
 double Recovery::stalled_after_s(int processor, Units units) const {

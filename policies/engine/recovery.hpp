@@ -45,8 +45,7 @@ class Pace {
 
   private:
     struct Sample {
-        double units = 0;
-        double seconds = 0;
+        double units = 0, seconds = 0;
     };
     bool of_each_size_;
     std::deque<Sample> samples_;
@@ -55,7 +54,7 @@ class Pace {
 class Recovery {
   public:
     /// factor >= 1, of APPORTION_STALL_FACTOR.
-    Recovery(double factor, std::size_t processors);
+    Recovery(double factor, std::size_t processors) : factor_(factor), processors_(processors) {}
 
     /// A block ran that long, and took that long with its transfer.
     void finished(int processor, Units units, double kernel_s, double total_s);
@@ -71,7 +70,9 @@ class Recovery {
     bool measured(int processor) const { return its(processor).measured; }
 
     /// Seconds that the task of such a block should run at most, by its last blocks; 0: nothing is known.
-    double should_run_s(int processor, Units units) const;
+    double should_run_s(int processor, Units units) const {
+        return known(processor) ? its(processor).kernel.at_most_s(units) : 0;
+    }
     double late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
     /// Of who has finished no block (what is recorded may be of another problem) by who needs least for it.
     double stalled_after_s(int processor, Units units) const;

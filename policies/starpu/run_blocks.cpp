@@ -85,7 +85,6 @@ void Run::fill(RunningBlock& running, Locked& on) {
         const bool harmless = own_memory(running) || running.data.apart || setup_.options.results_stay != 0;
         running.yields = flow_ && running.data.can_be_dropped() && harmless;
         if (running.yields) flow_->may_be_taken_over(running.block.id);
-        if (running.yields && running.data.again && own_memory(running)) flow_->may_be_left(running.block.id);
         return;
     }
     fail(refused,

@@ -248,22 +248,8 @@ TEST_CASE("when the block ends first, its pieces count no more, whether they are
     const Decisions decisions = s.flow->take_decisions();
     CHECK(decisions.dropped == Ids{pieces[0].id, pieces[1].id});
     CHECK(decisions.given_up.empty());
-    CHECK_FALSE(s.flow->done());  // a piece still runs
-    s.finish(pieces[1], 3.9);
-    CHECK(s.flow->take_decisions().counted.empty());
     CHECK(s.flow->done());
-}
-
-TEST_CASE("a piece in a device's memory is not waited for when its block ends first") {
-    Situation s(3);
-    const auto pieces = s.pieces_of_first();
-    for (const Block& piece : pieces) s.flow->may_be_left(piece.id);
-    s.finish(pieces[0], 3.5);
-    s.finish(s.blocks[0], 3.6);
-    const Decisions decisions = s.flow->take_decisions();
-    CHECK(decisions.dropped == Ids{pieces[0].id, pieces[1].id});
-    CHECK(s.flow->done());
-    CHECK_FALSE(s.flow->in_flight(pieces[1].processor).empty());
+    CHECK_FALSE(s.flow->in_flight(pieces[1].processor).empty());  // who needs its memory waits for it
     s.finish(pieces[1], 9);
     CHECK(s.flow->take_decisions().counted.empty());
     CHECK_FALSE(s.flow->fenced(pieces[1].processor));
