@@ -31,16 +31,6 @@ constexpr bool kSimulated = false;
 
 }  // namespace
 
-/// Keeps its run alive while that is on.
-class Run::Bell final : public Watched {
-  public:
-    explicit Bell(std::shared_ptr<Run> run) : run_(std::move(run)) {}
-    void look() noexcept override { run_->look(); }
-
-  private:
-    std::shared_ptr<Run> run_;
-};
-
 Run::Run(const LoadSetup& setup, const LoadDescription& description, const State& state, RunRecord record)
     : setup_(setup),
       description_(description),
@@ -87,7 +77,7 @@ void Run::wait_for_data_left_behind() {
 void Run::begin() {
     {
         const Lock lock(mutex_);  // units may be handed over already
-        bell_ = std::make_shared<Bell>(shared_from_this());
+        bell_ = std::make_shared<Bell>([run = shared_from_this()] { run->look(); });
     }
     for (const apportion_use& use : setup_.uses)
         starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
@@ -258,7 +248,7 @@ void Run::check_complete(Locked& on) {
 
 void Run::complete() {
     for (const apportion_use& use : setup_.uses) starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
-    std::shared_ptr<Watched> bell;  // ends without the lock
+    std::shared_ptr<Bell> bell;  // ends without the lock
     const Lock lock(mutex_);
     if (flow_) {
         record_.policy_stalls = flow_->stalls();

@@ -116,12 +116,11 @@ class Run final : public std::enable_shared_from_this<Run> {
     struct Locked {
         std::vector<starpu_task*> tasks;
         std::vector<std::unique_ptr<Return>> returns;
-        std::weak_ptr<Watched> wake;  ///< the run's bell, at ...
-        double wake_at_us = 0;        ///< 0: not
+        std::weak_ptr<Bell> wake;  ///< the run's, at ...
+        double wake_at_us = 0;     ///< 0: not
         std::vector<apportion_done> done;
         bool completed = false;
     };
-    class Bell;
     /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
     struct TaskOf {
         UnitRange range;
@@ -218,7 +217,7 @@ class Run final : public std::enable_shared_from_this<Run> {
 
     mutable Mutex mutex_;
     Condition changed_;
-    std::shared_ptr<Watched> bell_;       ///< while the run is on; it keeps the run alive
+    std::shared_ptr<Bell> bell_;          ///< while the run is on; it keeps the run alive
     bool on_ = true;                      ///< not complete
     bool completing_ = false;             ///< the last block is done
     bool receiving_ = description_.open;  ///< units may still come

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Wakes runs at moments they name: one thread per process for all of them, and none while nothing runs. In the
-// simulated flavour it sleeps in virtual time.
+// Wakes runs at moments they name: one thread per process for all of them, and none once the last moment is past. In
+// the simulated flavour it sleeps in virtual time.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 namespace apportion {
 
-/// What can be woken.
-class Watched {
-  public:
-    virtual ~Watched() = default;
-    virtual void look() noexcept = 0;
-};
+/// Throws nothing.
+using Bell = std::function<void()>;
 
-/// Has it look once at about `at_us` by StarPU's clock, unless it is gone then. False: there is no thread for that.
-bool wake_at(const std::weak_ptr<Watched>& whom, double at_us) noexcept;
+/// Rings it once at about `at_us` by StarPU's clock, unless it is gone then. False: there is no thread for that.
+bool wake_at(const std::weak_ptr<Bell>& bell, double at_us) noexcept;
 
 /// How long the program was stopped in all, as far as the watch saw it. What is late by a clock without this time is
 /// not late because somebody stopped the program.

@@ -14,34 +14,25 @@
 
 #include "test/catch.hpp"
 
-namespace {
-
-class Bell final : public apportion::Watched {
-  public:
-    void look() noexcept override { rung = true; }
-    std::atomic<bool> rung = false;
-};
-
-}  // namespace
-
 TEST_CASE("the watch wakes whoever names a moment, also while its thread is about to end") {
     using namespace std::chrono_literals;
     constexpr auto kHangs = 20s;
     // The thread ends when nothing was to be watched for some time, which these pauses reach and pass.
     for (auto pause = 0ms; pause <= 1400ms; pause += 100ms) {
         std::this_thread::sleep_for(pause);
-        const auto bell = std::make_shared<Bell>();
+        std::atomic<bool> rung = false;
+        const auto bell = std::make_shared<apportion::Bell>([&] { rung = true; });
         REQUIRE(apportion::wake_at(bell, starpu_timing_now() + 1e4));
         const auto hangs = std::chrono::steady_clock::now() + kHangs;
-        while (!bell->rung && std::chrono::steady_clock::now() < hangs) std::this_thread::sleep_for(1ms);
+        while (!rung && std::chrono::steady_clock::now() < hangs) std::this_thread::sleep_for(1ms);
         INFO("after " << pause.count() << " ms");
-        CHECK(bell->rung);
+        CHECK(rung);
     }
 }
 
 TEST_CASE("this program is stopped for a while", "[.stopped]") {
     using namespace std::chrono_literals;
-    const auto bell = std::make_shared<Bell>();
+    const auto bell = std::make_shared<apportion::Bell>([] {});
     REQUIRE(apportion::wake_at(bell, starpu_timing_now() + 1e9));
     const auto hangs = std::chrono::steady_clock::now() + 60s;
     while (apportion::stood_still_us() == 0 && std::chrono::steady_clock::now() < hangs)
