@@ -90,6 +90,7 @@ void BlockData::take_results_home() {
 }
 
 void BlockData::forget_results() {
+    if (!own_memory && !apart) return;
     for (const BlockHandle& h : handles)
         if (h.written && !h.earlier()) starpu_data_invalidate_submit(h.handle);
 }

@@ -47,6 +47,7 @@ struct BlockData {
     Units units = 0;
     std::size_t lanes = 1;            ///< workers whose tasks divide the units, each with handles of its own
     unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use, or the last ones did
+    bool own_memory = false;          ///< ... is a device's own
     std::vector<BlockHandle> handles;
     bool in_place = false;                      ///< a task changes data that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
@@ -74,8 +75,8 @@ struct BlockData {
 
     /// Copies results that were written apart to where they belong.
     void take_results_home();
-    /// Device copies of results of this run are forgotten as soon as no task uses them: StarPU does not write them
-    /// home.
+    /// Results of this run on a device, or apart, are forgotten as soon as no task uses them: StarPU does not write
+    /// them home.
     void forget_results();
 };
 

@@ -112,12 +112,16 @@ Json trace_json(const RunRecord& run) {
 
 Json lost_json(const RunRecord& run) {
     Json list = Json::array();
-    for (const LostProcessor& lost : run.lost)
+    for (const LostProcessor& lost : run.lost) {
+        Units given_back = 0;
+        for (const BlockRecord& b : run.blocks)
+            given_back += b.processor == lost.processor && b.given_back ? b.units : 0;
         list.push_back({{"processor", lost.processor},
                         {"name", run.processors[lost.processor].name},
                         {"at_seconds", lost.at_s},
                         {"reason", lost.reason},
-                        {"units_given_back", lost.units_given_back}});
+                        {"units_given_back", given_back}});
+    }
     return list;
 }
 

@@ -34,7 +34,6 @@ struct LostProcessor {
     int processor = 0;  ///< index in RunRecord::processors
     double at_s = 0;
     std::string reason;
-    Units units_given_back = 0;
 };
 
 struct ProcessorRecord {

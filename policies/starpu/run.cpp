@@ -61,7 +61,7 @@ void Run::wait() {
 
 bool Run::data_on_the_way() const {
     return state_.kept.evacuating() ||
-           std::ranges::any_of(blocks_, [&](const auto& entry) { return is_waited_for(*entry.second); });
+           std::ranges::any_of(blocks_, [](const auto& entry) { return is_waited_for(*entry.second); });
 }
 
 bool Run::left_data_behind() const {
@@ -96,7 +96,7 @@ void Run::make_calls(Locked& on) {
             locked([&](Locked& next) { task_refused(*running, refused, next); });
         } else if (any_cancelled_) {  // only now StarPU knows whose results to forget
             locked([&](Locked& next) {
-                if (RunningBlock* still = find(id, next); still && still->cancelled()) forget_cancelled(*still, next);
+                if (RunningBlock* still = find(id, next); still && still->cancelled()) still->data.forget_results();
             });
         }
     }

@@ -184,26 +184,20 @@ class Run final : public std::enable_shared_from_this<Run> {
     void give_up(RunningBlock& running, bool lost, Locked& on);
     std::string why_not_dropped(const RunningBlock& running, Locked& on) const;
     void cancel(RunningBlock& running, Locked& on);
-    void forget_cancelled(RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
-    bool own_memory(const RunningBlock& running) const {
-        return running.block.processor >= 0 && setup_.worker_of(running.block.processor).processor.own_memory;
-    }
+    const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }
     /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there.
-    bool is_waited_for(const RunningBlock& running) const {
+    static bool is_waited_for(const RunningBlock& running) {
         const bool in_vain =
             running.counts == RunningBlock::Counts::no && running.tasks_left == 1 && running.computes();
-        return !running.cancelled() && !(in_vain && running.yields && own_memory(running));
+        return !running.cancelled() && !(in_vain && running.yields && running.data.own_memory);
     }
-    bool in_main_memory(const RunningBlock& running) const { return !own_memory(running) && !running.data.apart; }
+    static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.apart; }
     void look() noexcept;
     void tell_begins(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
-    bool data_hang(Locked& on) const;
-    void give_up_data(Locked& on);
+    void end_if_data_hang(Locked& on);
     void set_alarm(Locked& on);
-    void add_given_back(const RunningBlock& running, Locked& on);
-    std::string who_was_lost(Locked& on) const;
 
     // Called by StarPU:
     static void use_acquired(void* run);

@@ -34,7 +34,8 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.again = block.again_of >= 0;
         if (running.data.again) running.counts = RunningBlock::Counts::undecided;
         running.data.stays = !running.data.again && !description_.open;
-        running.data.apart = running.data.again && !setup_.worker_of(block.processor).processor.own_memory;
+        running.data.own_memory = block.processor >= 0 && setup_.worker_of(block.processor).processor.own_memory;
+        running.data.apart = running.data.again && !running.data.own_memory;
         record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
         if (running.data.again) {
             const auto late = static_cast<std::size_t>(block.again_of);
@@ -59,6 +60,7 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         running.kept_input = true;
         running.kept_on = kept->node;
         kept->node = running.data.node;
+        kept->own_memory = running.data.own_memory;
         running.data = std::move(*kept);
         running.data.use_again();
     }
@@ -82,7 +84,7 @@ void Run::fill(RunningBlock& running, Locked& on) {
         }
     if (refused == 0) {
         running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
-        const bool harmless = own_memory(running) || running.data.apart || setup_.options.results_stay != 0;
+        const bool harmless = running.data.own_memory || running.data.apart || setup_.options.results_stay != 0;
         running.yields = flow_ && running.data.can_be_dropped() && harmless;
         if (running.yields) flow_->may_be_taken_over(running.block.id);
         return;
@@ -135,7 +137,7 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
                          STARPU_TASK_GET_NBUFFERS(&task), running.range()),
              on);
     }
-    if (refused == 0 && own_memory(running)) refused = check_memory(running, task, on);
+    if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
     if (refused != 0) return refused;
     running.data.note_modes(task);
     for (const starpu_data_handle_t handle : running.data.foreign)
@@ -163,8 +165,8 @@ int Run::check_memory(const RunningBlock& running, const starpu_task& task, Lock
          fmt::format(
              "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
              "blocks are cut, or a smaller granularity",
-             running.range(), static_cast<double>(bytes) / kMebibyte,
-             setup_.worker_of(running.block.processor).processor.name, static_cast<double>(total) / kMebibyte),
+             running.range(), static_cast<double>(bytes) / kMebibyte, name_of(running.block.processor),
+             static_cast<double>(total) / kMebibyte),
          on);
     return -ENOMEM;
 }
@@ -329,7 +331,7 @@ void Run::returned(const Return& what, Locked& on) {
         running->data.take_results_home();
         BlockRecord& record = record_of(what.block, on);
         record.home_s = now_s();
-        if (state_.policy && own_memory(*running))
+        if (state_.policy && running->data.own_memory)
             state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
         block_done(*running, on);
     }
@@ -357,7 +359,7 @@ void Run::block_done(RunningBlock& running, Locked& on) {
 /// It does not count, and nothing of it is with StarPU.
 void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    if (own_memory(running) || running.data.apart) running.data.forget_results();
+    running.data.forget_results();
     if (running.kept_input && !running.timed) running.data.node = running.kept_on;  // nobody has asked for them
     state_.kept.keep_earlier(std::move(running.data));
     blocks_.erase(running.block.id);

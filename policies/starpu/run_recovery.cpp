@@ -29,17 +29,14 @@ void Run::current_block_failed(const char* why) {
 }
 
 void Run::block_failed(RunningBlock& running, Locked& on) {
-    BlockRecord& record = record_of(running.block.id, on);
-    record.given_back = true;
     const std::string what = fmt::format("{} failed: {}", running.range(), running.failure);
-    if (!flow_)
+    if (flow_)
+        lose(running.block.processor, what, on);
+    else
         fail(-EIO,
              fmt::format("{} ({}); only under Apportion's policies others take over, not under {}", what,
-                         record_.processors[static_cast<std::size_t>(std::max(0, record.processor))].name,
-                         record_.policy),
+                         name_of(std::max(0, record_of(running.block.id, on).processor)), record_.policy),
              on);
-    else
-        lose(running.block.processor, what, on);
     if (running.changed)
         fail(-EIO,
              what + "; other tasks of the block have changed their data in place, so that it cannot be computed again",
@@ -53,39 +50,22 @@ void Run::block_failed(RunningBlock& running, Locked& on) {
 /// Its units are for others, and nothing of it counts.
 void Run::give_back(RunningBlock& running, Locked& on) {
     const bool goes_on = flow_ && error_ == 0;
-    if (goes_on) {
-        add_given_back(running, on);
-        flow_->give_back(running.block.id);
-    }
+    if (goes_on) flow_->give_back(running.block.id);
     discard(running, on);
     if (!goes_on) return;
-    if (flow_->remaining() > 0 && !flow_->anybody_left()) {
-        fail(-ENODEV,
-             fmt::format("no processor is left to compute the remaining {} units; {}", flow_->remaining(),
-                         who_was_lost(on)),
-             on);
-        return;
-    }
-    go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
+    std::string who;
+    for (const LostProcessor& lost : record_.lost) who += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
+    const Units left = flow_->remaining();
+    if (left > 0 && !flow_->anybody_left())
+        fail(-ENODEV, fmt::format("no processor is left to compute the remaining {} units{}", left, who), on);
+    else
+        go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {
     flow_->fence(processor);
     if (std::ranges::find(record_.lost, processor, &LostProcessor::processor) == record_.lost.end())
         record_.lost.push_back({processor, now_s(), reason});
-}
-
-void Run::add_given_back(const RunningBlock& running, Locked&) {
-    const auto lost = std::ranges::find(record_.lost, running.block.processor, &LostProcessor::processor);
-    if (lost != record_.lost.end()) lost->units_given_back += running.block.units;
-}
-
-std::string Run::who_was_lost(Locked&) const {
-    std::string text;
-    for (const LostProcessor& lost : record_.lost)
-        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ",
-                            record_.processors[static_cast<std::size_t>(lost.processor)].name, lost.reason);
-    return text;
 }
 
 // --- Late blocks ---
@@ -105,7 +85,6 @@ void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
     RunningBlock* piece = find(block, on);
     if (!piece) return;  // gone, as after an error
     piece->counts = counts ? RunningBlock::Counts::yes : RunningBlock::Counts::no;
-    if (!counts) record_of(block, on).given_back = true;
     if (piece->tasks_left > 0) return;  // it is in flight, or fails
     if (counts) send_home(*piece, on);
     settle(*piece, on);
@@ -118,14 +97,12 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
     const std::string what =
         fmt::format("{} not finished after {:.3g} s", running.range(), now_s() - begun_s(running, on));
     if (lost) lose(processor, what, on);
-    record_of(running.block.id, on).given_back = true;
-    add_given_back(running, on);
     // What was never filled is nowhere, but perhaps its data of an earlier run.
     if (!running.yields && (running.tasks_left > 0 || running.kept_input || !running.failed.empty()))
         fail(-ETIMEDOUT,
              fmt::format("{} has {}, and no other processor can compute them, because the codelet {}; a larger "
                          "APPORTION_STALL_FACTOR waits longer",
-                         setup_.worker_of(processor).processor.name, what, why_not_dropped(running, on)),
+                         name_of(processor), what, why_not_dropped(running, on)),
              on);
     if (running.tasks_left > 0)
         cancel(running, on);
@@ -142,24 +119,21 @@ std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
 
 // --- Cancelled blocks, while StarPU has tasks of them ---
 
-/// Its tasks are not waited for, and those that have not begun do nothing.
+/// Its tasks are not waited for, those that have not begun do nothing, and what it stores on its device never goes
+/// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
+    record_of(running.block.id, on).given_back = true;
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
     running.measures = begun && setup_.options.parts == 1 && running.lanes.size() == 1 && !running.left;
     any_cancelled_ = true;
-    forget_cancelled(running, on);
+    running.data.forget_results();
 }
 
-/// What it stores on its device never goes home.
-void Run::forget_cancelled(RunningBlock& running, Locked&) const {
-    if (own_memory(running)) running.data.forget_results();
-}
-
-void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
+void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked&) {
     if (--running.tasks_left > 0) return;
     if (running.measures && running.failed.empty() && busy_s > 0)
         measured_.push_back({running.block.processor, running.block.units, busy_s});
-    forget_cancelled(running, on);
+    running.data.forget_results();
     cancelled_data_.push_back(std::move(running.data));
     blocks_.erase(running.block.id);
     changed_.notify_all();
@@ -173,16 +147,16 @@ bool Run::left_cancelled() const {
 std::string Run::dangerous_after_error() const {
     const Lock lock(mutex_);
     for (const auto& [id, block] : blocks_)
-        if (error_ != 0 && block->cancelled() && (in_main_memory(*block) || block->data.earlier_results()))
-            return fmt::format("{} has still not finished {} of an earlier submission",
-                               setup_.worker_of(block->block.processor).processor.name, block->range());
+        if (error_ != 0 && block->cancelled() && (in_main_memory(block->data) || block->data.earlier_results()))
+            return fmt::format("{} has still not finished {} of an earlier submission", name_of(block->block.processor),
+                               block->range());
     return {};
 }
 
 void Run::wait_for_cancelled(bool only_in_main_memory) {
     Lock lock(mutex_);
     const auto is_waited_for = [&](const auto& entry) {
-        return entry.second->cancelled() && (!only_in_main_memory || in_main_memory(*entry.second));
+        return entry.second->cancelled() && (!only_in_main_memory || in_main_memory(entry.second->data));
     };
     changed_.wait(lock, [&] { return std::ranges::none_of(blocks_, is_waited_for); });
 }
@@ -194,22 +168,19 @@ void Run::leave_cancelled_data_to(KeptData& kept) {
 
 // --- Looking ---
 
-/// What the flow needs to know to tell which blocks are late. Those behind a piece that was left, and that is late now,
-/// wait for it since then.
+/// What the flow needs to know to tell which blocks are late. For those behind a piece that was left their own time
+/// begins when that is late.
 void Run::tell_begins(Locked& on) {
-    std::map<int, double> late_since_s;
+    std::map<int, double> behind_s;
     for (const auto& run : state_.earlier) {
         const Lock lock(run->mutex_);
-        for (const auto& [id, its] : run->blocks_) {
-            if (!its->left || !its->computes()) continue;
-            const int p = its->block.processor;
-            const double late_s = begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units);
-            if (now_s() >= late_s) late_since_s[p] = std::max(0.0, late_s);
-        }
+        for (const auto& [id, its] : run->blocks_)
+            if (const int p = its->block.processor; its->left && its->computes())
+                behind_s[p] = std::max(0.0, begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units));
     }
     for (const auto& [id, running] : blocks_) {
-        const auto late = late_since_s.find(running->block.processor);
-        const double waits_s = late == late_since_s.end() ? -1 : late->second;
+        const auto behind = behind_s.find(running->block.processor);
+        const double waits_s = behind == behind_s.end() ? -1 : behind->second;
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : waits_s);
     }
 }
@@ -219,7 +190,7 @@ void Run::look() noexcept {
         wake_at_us_ = 0;
         if (completing_ || !flow_) return;
         tell_begins(on);
-        if (data_hang(on)) give_up_data(on);
+        end_if_data_hang(on);
         go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
     });
 }
@@ -231,38 +202,34 @@ bool Run::awaits(unsigned node, Locked&) const {
         return (block.waits_for_kept() && block.kept_on == node) ||
                (block.returns_left > 0 && flow_->remaining() == 0 && block.data.node == node);
     };
-    return node != STARPU_MAIN_RAM && (state_.kept.leaves(node) || std::ranges::any_of(blocks_, comes_from_there));
+    return state_.kept.leaves(node) || std::ranges::any_of(blocks_, comes_from_there);
 }
 
-/// Whether nothing is computed, and a device stalls whose driver has to send what others wait for.
-bool Run::data_hang(Locked& on) const {
-    if (!state_.recovery || data_hang_ || now_s() < flow_->silent_at_s()) return false;
-    const auto hangs = [&](const auto& entry) {
-        const RunningBlock& its = *entry.second;
-        const double stalls_s = state_.recovery->stalled_after_s(its.block.processor, its.block.units);
-        return its.computes() && awaits(its.data.node, on) && now_s() >= begun_s(its, on) + stalls_s;
+/// Where nothing is computed, and a device stalls whose driver has to send what others wait for.
+void Run::end_if_data_hang(Locked& on) {
+    if (!state_.recovery || data_hang_ || now_s() < flow_->silent_at_s()) return;
+    int hung = -1;
+    const auto look_at = [&](const Run& run) {
+        for (const auto& [id, its] : run.blocks_) {
+            const double stalls_s = state_.recovery->stalled_after_s(its->block.processor, its->block.units);
+            const bool stalls = its->computes() && now_s() >= begun_s(*its, on) + stalls_s;
+            if (stalls && its->data.own_memory && awaits(its->data.node, on)) hung = its->block.processor;
+        }
     };
-    return std::ranges::any_of(blocks_, hangs) || std::ranges::any_of(state_.earlier, [&](const auto& run) {
-               const Lock lock(run->mutex_);
-               return std::ranges::any_of(run->blocks_, hangs);
-           });
-}
-
-void Run::give_up_data(Locked& on) {
-    std::string names;
-    for (const Worker& worker : setup_.workers)
-        if (awaits(worker.node, on)) names += (names.empty() ? "" : " or ") + worker.processor.name;
+    look_at(*this);
+    for (const auto& run : state_.earlier) {
+        const Lock lock(run->mutex_);
+        look_at(*run);
+    }
+    if (hung < 0) return;
     data_hang_ = true;
     fail(-ETIMEDOUT,
          fmt::format("{} hangs, and results that others wait for are in its memory; a larger APPORTION_STALL_FACTOR "
                      "waits longer",
-                     names),
+                     name_of(hung)),
          on);
-    for (const auto& [id, running] : blocks_) {
-        if (!running->waits_for_kept()) continue;
-        record_of(id, on).given_back = true;
-        cancel(*running, on);
-    }
+    for (const auto& [id, running] : blocks_)
+        if (running->waits_for_kept()) cancel(*running, on);
 }
 
 void Run::set_alarm(Locked& on) {

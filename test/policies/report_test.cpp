@@ -23,7 +23,8 @@ TEST_CASE("names that are no UTF-8 are replaced in the report, not the report by
         "gr\xf6\xdf"
         "e";
     run.processors.push_back({"CPU \x1b[31m0", "CPU", 0, 10});
-    run.lost.push_back({0, 1.0, "Ger\xe4t verloren", 5});
+    run.lost.push_back({0, 1.0, "Ger\xe4t verloren"});
+    run.blocks = {{.processor = 0, .units = 5, .given_back = true}, {.processor = 0, .first = 5, .units = 2}};
     run.error = "\xff";
     const std::string text = report_json(run, {}, true);
     const auto report = nlohmann::json::parse(text);
@@ -31,6 +32,7 @@ TEST_CASE("names that are no UTF-8 are replaced in the report, not the report by
           "gr\uFFFD\uFFFD"
           "e");
     CHECK(report.at("lost_processors").at(0).at("reason") == "Ger\uFFFDt verloren");
+    CHECK(report.at("lost_processors").at(0).at("units_given_back") == 5);
     CHECK(report.at("processors").at(0).at("name") == "CPU \x1b[31m0");
     CHECK(text.find('\x1b') == std::string::npos);
     CHECK(text.find('\n') == std::string::npos);
