@@ -58,7 +58,7 @@ struct Lane {
 class Simulation {
   public:
     Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load,
-               const std::vector<Block>& previous)
+               const std::vector<OwnedUnits>& previous)
         : platform_(platform),
           policy_(policy),
           counted_(policy, result_.asked),
@@ -329,21 +329,21 @@ double FakeRun::end_of(int processor) const {
 
 namespace {
 
-std::vector<Block> by_first_unit(const FakeRun& run) {
-    std::vector<Block> blocks;
-    for (const FakeBlock& block : run.blocks) blocks.push_back({block.id, block.processor, block.first, block.units});
-    std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.first < b.first; });
+std::vector<OwnedUnits> by_first_unit(const FakeRun& run) {
+    std::vector<OwnedUnits> blocks;
+    for (const FakeBlock& block : run.blocks) blocks.push_back({block.processor, block.first, block.units});
+    std::ranges::sort(blocks, {}, &OwnedUnits::first);
     return blocks;
 }
 
 }  // namespace
 
 FakeRun run(const FakePlatform& platform, Policy& policy, const LoadDescription& load, const FakeRun* previous) {
-    return Simulation(platform, policy, load, previous ? by_first_unit(*previous) : std::vector<Block>{}).run();
+    return Simulation(platform, policy, load, previous ? by_first_unit(*previous) : std::vector<OwnedUnits>{}).run();
 }
 
 Units moved_units(const FakeRun& before, const FakeRun& after) {
-    const std::vector<Block> a = by_first_unit(before), b = by_first_unit(after);
+    const std::vector<OwnedUnits> a = by_first_unit(before), b = by_first_unit(after);
     Units moved = 0;
     for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
         const Units first = std::max(a[i].first, b[j].first);

@@ -14,14 +14,12 @@ constexpr double kPolicyThinksAgain_s = 1;  // it may keep units for who is late
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
 
-BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous, Recovery* recovery)
+BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<OwnedUnits> owned, Recovery* recovery)
     : load_(load), policy_(policy), recovery_(recovery), free_(load.processors.size()), lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
     policy_.begin(load_);
     for (int p = 0; p < processors(); ++p)  // one computes while the data of the other travel
         if (load.processors[static_cast<std::size_t>(p)].own_memory) lane(p).depth = 2;
-    std::vector<OwnedUnits> owned;
-    for (const Block& block : previous) owned.push_back({block.processor, block.first, block.units});
     if (owned.empty()) owned = policy_.repeated();
     Units covered = 0;
     for (const OwnedUnits& range : owned) covered += range.units;
@@ -38,8 +36,6 @@ Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of,
     flights_[block.id] = {processor, piece_of};
     return block;
 }
-
-std::span<const BlockInFlight> BlockFlow::in_flight(int processor) const { return lane(processor).blocks; }
 
 Units BlockFlow::room(int processor) const {
     const Units limit = load_.processors[static_cast<std::size_t>(processor)].memory_units;
@@ -175,8 +171,6 @@ bool BlockFlow::done() const {
     return remaining() == 0 && std::ranges::all_of(flights_, in_vain);
 }
 
-bool BlockFlow::anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
-
 // --- Recovery: the rule of recovery.hpp ---
 
 void BlockFlow::begins(std::int64_t id, double begun_s) {
@@ -185,8 +179,7 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     block->begun_s = begun_s;
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
     auto& blocks = lane(flights_.at(id).processor).blocks;
-    const auto begun = [](const BlockInFlight& its) { return its.begun_s >= 0; };
-    if (!std::ranges::is_partitioned(blocks, begun)) std::stable_partition(blocks.begin(), blocks.end(), begun);
+    if (begun_s >= 0 && blocks.front().begun_s < 0) std::swap(blocks.front(), *block);
 }
 
 double BlockFlow::silent_at_s() const {
@@ -224,38 +217,38 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     }
 }
 
-/// How much of something else the processor ends in so many seconds; nothing, if it may be late itself.
+/// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
 double BlockFlow::ends_within(int processor, double seconds, double now_s) const {
     if (lane(processor).fenced || is_late(processor, now_s)) return 0;
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
     if (lane(processor).runs()) busy_s = std::max(0.0, busy_s - (now_s - lane(processor).begun_s()));
-    return seconds >= busy_s ? static_cast<double>(pace.within(seconds - busy_s)) : 0;
+    return seconds >= busy_s ? static_cast<double>(pace.within(seconds - busy_s) / load_.granularity) : 0;
 }
 
 /// Pieces of a block that is late by so much to those that have nothing to do, in proportion to what they end in that
 /// time, or in a half of it, a quarter, ... if all that are not late end the whole block then.
 void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out) {
     Flight& flight = flights_.at(late.id);
-    const Units spare = late.units - flight.taken, granularity = load_.granularity;
+    const double spare =
+        std::ceil(static_cast<double>(late.units - flight.taken) / static_cast<double>(load_.granularity));
     if (flight.piece_of != kNone || spare == 0) return;
     const auto all_end = [&](double seconds) {
-        double units = 0;
-        for (int p = 0; p < processors(); ++p) units += ends_within(p, seconds, now_s);
-        return units;
+        double granules = 0;
+        for (int p = 0; p < processors(); ++p) granules += ends_within(p, seconds, now_s);
+        return granules;
     };
     double seconds = late_s;
-    for (int halvings = 0; halvings < kHalvings && all_end(seconds / 2) >= static_cast<double>(spare); ++halvings)
-        seconds /= 2;
-    const double part = static_cast<double>(spare) / std::max(all_end(seconds), static_cast<double>(spare));
+    for (int halvings = 0; halvings < kHalvings && all_end(seconds / 2) >= spare; ++halvings) seconds /= 2;
+    const double part = spare / std::max(all_end(seconds), spare);
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
-        const double within = ends_within(p, seconds, now_s),
-                     granules = std::ceil(within * part / static_cast<double>(granularity));
+        const auto granules = static_cast<Units>(std::ceil(ends_within(p, seconds, now_s) * part));
         const Units left = late.units - flight.taken;
-        Units units = std::min({left, static_cast<Units>(within), static_cast<Units>(granules) * granularity, room(p)});
-        if (units < left) units = units / granularity * granularity;  // the load may end in no whole granule
+        Units units = std::min({left, granules * load_.granularity, room(p)});
+        if (units < left)
+            units = units / load_.granularity * load_.granularity;  // the load may end in no whole granule
         if (units == 0) continue;
         flight.pieces.push_back(next_id_);
         out.push_back(hand_out(p, {late.first + flight.taken, units}, late.id, now_s));
@@ -281,17 +274,17 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
     return out;
 }
 
-double BlockFlow::next_look_s(double now_s, bool ended) const {
-    if (!recovery_ || !(ended || std::ranges::any_of(lanes_, &Lane::idle))) return kNever_s;
+double BlockFlow::next_look_s(double now_s) const {
+    if (!recovery_ || std::ranges::none_of(lanes_, &Lane::idle)) return kNever_s;
     double smallest_s = kNever_s;  // piece, of those that could compute it
     for (int p = 0; p < processors(); ++p)
         if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
-    double next_s = !ended && remaining() > 0 ? now_s + kPolicyThinksAgain_s : kNever_s;
+    double next_s = remaining() > 0 ? now_s + kPolicyThinksAgain_s : kNever_s;
     const auto look_at = [&](double at_s) {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };
     look_at(silent_at_s());
-    for (int p = 0; p < processors() && !ended; ++p)
+    for (int p = 0; p < processors(); ++p)
         if (const Lane& its = lane(p); its.runs() && can_be_lost(p))
             look_at(its.begun_s() + std::max(recovery_->late_after_s(p, its.running().units),
                                              recovery_->should_run_s(p, its.running().units) + smallest_s));

@@ -40,11 +40,11 @@ struct Decisions {
 
 class BlockFlow final : public Progress {
   public:
-    /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `previous`
+    /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `owned`
     /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
     /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every
     /// block is waited for. An open load begins without units.
-    BlockFlow(const LoadDescription& load, Policy& policy, std::span<const Block> previous = {},
+    BlockFlow(const LoadDescription& load, Policy& policy, std::vector<OwnedUnits> owned = {},
               Recovery* recovery = nullptr);
 
     /// The task of a block in flight runs since then (negative: none does), and its results can be dropped although it
@@ -73,7 +73,7 @@ class BlockFlow final : public Progress {
     /// nothing is computed again, and blocks that stall are given up.
     std::vector<Block> look(double now_s, bool ended = false);
     /// When to look next, if nothing happens and no block begins before; infinite: no need.
-    double next_look_s(double now_s, bool ended = false) const;
+    double next_look_s(double now_s) const;
     /// From when on nothing is computed but blocks that stall, if nothing happens before.
     double silent_at_s() const;
 
@@ -84,11 +84,11 @@ class BlockFlow final : public Progress {
     bool done() const;
 
     Units remaining() const override { return free_.count(); }
-    std::span<const BlockInFlight> in_flight(int processor) const override;
+    std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
 
     bool fenced(int processor) const { return lane(processor).fenced; }
-    bool anybody_left() const;
+    bool anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
     int stalls() const { return stalls_; }  ///< times a policy gave no block while none was in flight
 
   private:

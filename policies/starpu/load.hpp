@@ -61,7 +61,7 @@ struct apportion_load {
     // Kept from run to run. While a run is on, it has these.
     std::unique_ptr<apportion::Policy> policy_;
     std::unique_ptr<apportion::Recovery> recovery_;
-    std::vector<apportion::Block> previous_blocks_;
+    std::vector<apportion::OwnedUnits> previous_blocks_;
     apportion::KeptData kept_;
 
     // Under the lock:

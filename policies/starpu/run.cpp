@@ -252,12 +252,12 @@ void Run::complete() {
     const Lock lock(mutex_);
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
-        std::vector<Block>& previous = state_.previous_blocks;
+        std::vector<OwnedUnits>& previous = state_.previous_blocks;
         previous.clear();
         if (error_ == 0 && !state_.kept.empty())
             for (const BlockRecord& b : record_.blocks)
-                if (!b.given_back) previous.push_back({0, b.processor, b.first, b.units});
-        std::ranges::sort(previous, {}, &Block::first);
+                if (!b.given_back) previous.push_back({b.processor, b.first, b.units});
+        std::ranges::sort(previous, {}, &OwnedUnits::first);
     }
     if (watch_failed_) {
         if (!record_.note.empty()) record_.note += "; ";

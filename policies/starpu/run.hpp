@@ -56,7 +56,7 @@ class Run final : public std::enable_shared_from_this<Run> {
         Policy* policy = nullptr;      ///< null under StarPU's schedulers
         Recovery* recovery = nullptr;  ///< null: every block is waited for
         KeptData& kept;
-        std::vector<Block>& previous_blocks;
+        std::vector<OwnedUnits>& previous_blocks;
         std::vector<std::shared_ptr<Run>> earlier;  ///< runs that left cancelled blocks; until this one is complete
     };
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace apportion {
 
@@ -20,16 +21,13 @@ namespace {
 
 /// SimGrid's condition variables lose their mutex in a timed wait, so a sleeping actor cannot be woken: each moment has
 /// an actor of its own, which are cheap there. Nothing waits for it.
-struct Alarm {
-    std::weak_ptr<Bell> bell;
-    double at_us = 0;
-};
+using Alarm = std::pair<std::weak_ptr<Bell>, double>;
 
 void* sleep_until_moment(void* own_alarm) {
     const std::unique_ptr<Alarm> alarm(static_cast<Alarm*>(own_alarm));
     constexpr double kShortest_s = 2e-5;  // SimGrid takes much shorter sleeps for none, and its clock would stand still
-    starpu_sleep(static_cast<float>(std::max(kShortest_s, (alarm->at_us - starpu_timing_now()) * 1e-6)));
-    if (const auto bell = alarm->bell.lock()) (*bell)();
+    starpu_sleep(static_cast<float>(std::max(kShortest_s, (alarm->second - starpu_timing_now()) * 1e-6)));
+    if (const auto bell = alarm->first.lock()) (*bell)();
     return nullptr;
 }
 
@@ -57,49 +55,45 @@ struct Watch {
     bool running = false;
     std::atomic<double> stood_still_us = 0;
 };
+Watch& watch = *new Watch;  // its thread may outlive static objects
 
-Watch& watch() {
-    static Watch& watch = *new Watch;  // its thread may outlive static objects
-    return watch;
-}
-
-void ring_until_none_is_left(Watch& its) noexcept {
+void ring_until_none_is_left() noexcept {
     // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
     constexpr double kPart_us = 2e5;
-    std::unique_lock lock(its.mutex);
-    while (!its.alarms.empty()) {
+    std::unique_lock lock(watch.mutex);
+    while (!watch.alarms.empty()) {
         const double now_us = starpu_timing_now();
-        const double part_us = std::clamp(its.alarms.begin()->first - now_us, 0.0, kPart_us);
-        const auto woken = its.changed.wait_for(lock, std::chrono::duration<double, std::micro>(part_us));
+        const double part_us = std::clamp(watch.alarms.begin()->first - now_us, 0.0, kPart_us);
+        const auto woken = watch.changed.wait_for(lock, std::chrono::duration<double, std::micro>(part_us));
         if (woken == std::cv_status::no_timeout) continue;
         const double late_us = starpu_timing_now() - now_us - part_us;
-        if (late_us > kPart_us) its.stood_still_us += late_us;  // less is a busy machine
-        while (!its.alarms.empty() && its.alarms.begin()->first <= starpu_timing_now()) {
-            const auto alarm = its.alarms.extract(its.alarms.begin());
+        if (late_us > kPart_us) watch.stood_still_us += late_us;  // less is a busy machine
+        while (!watch.alarms.empty() && watch.alarms.begin()->first <= starpu_timing_now()) {
+            const auto alarm = watch.alarms.extract(watch.alarms.begin());
             lock.unlock();
             if (const auto bell = alarm.mapped().lock()) (*bell)();
             lock.lock();
         }
     }
-    its.running = false;
+    watch.running = false;
 }
 
 }  // namespace
 
 bool wake_at(const std::weak_ptr<Bell>& bell, double at_us) noexcept {
     try {
-        const std::lock_guard lock(watch().mutex);
-        watch().alarms.emplace(at_us, bell);
-        if (!watch().running) std::thread(ring_until_none_is_left, std::ref(watch())).detach();
-        watch().running = true;
-        watch().changed.notify_one();
+        const std::lock_guard lock(watch.mutex);
+        watch.alarms.emplace(at_us, bell);
+        if (!watch.running) std::thread(ring_until_none_is_left).detach();
+        watch.running = true;
+        watch.changed.notify_one();
         return true;
     } catch (const std::exception&) {  // no memory, or no more threads
         return false;
     }
 }
 
-double stood_still_us() noexcept { return watch().stood_still_us; }
+double stood_still_us() noexcept { return watch.stood_still_us; }
 
 #endif
 

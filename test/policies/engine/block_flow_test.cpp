@@ -164,7 +164,9 @@ TEST_CASE("a load that runs again gives each processor the units it had, block b
     Scripted policy(size_of);
     BlockFlow first(load_of(120, 2), policy);
     auto before = run(first);
-    BlockFlow second(load_of(120, 2), policy, before);
+    std::vector<OwnedUnits> owned;
+    for (const Block& block : before) owned.push_back({block.processor, block.first, block.units});
+    BlockFlow second(load_of(120, 2), policy, owned);
     auto after = run(second);
     auto in_order = [](const Block& a, const Block& b) { return a.first < b.first; };
     std::sort(before.begin(), before.end(), in_order);
@@ -178,7 +180,7 @@ TEST_CASE("a load that runs again gives each processor the units it had, block b
 }
 
 TEST_CASE("a processor that has done its former units takes the others' last ones, whole granules still") {
-    std::vector<Block> previous{{0, 0, 0, 80}, {0, 1, 80, 23}};
+    const std::vector<OwnedUnits> previous{{0, 0, 80}, {1, 80, 23}};
     Scripted policy([](int p, const Progress&) { return p == 1 ? 8 : 0; });
     BlockFlow flow(load_of(103, 2, 8), policy, previous);
     const auto blocks = run(flow);
@@ -190,7 +192,7 @@ TEST_CASE("a processor that has done its former units takes the others' last one
 }
 
 TEST_CASE("shares that move a little from run to run stay in one piece, in the order of the processors") {
-    const std::vector<Block> previous{{0, 0, 0, 120}, {0, 1, 120, 120}, {0, 2, 240, 120}, {0, 3, 360, 120}};
+    const std::vector<OwnedUnits> previous{{0, 0, 120}, {1, 120, 120}, {2, 240, 120}, {3, 360, 120}};
     for (const std::vector<Units>& shares :
          {std::vector<Units>{112, 128, 112, 128}, {128, 112, 128, 112}, {128, 128, 120, 104}}) {
         Scripted policy([&](int p, const Progress&) { return shares[static_cast<std::size_t>(p)]; });

@@ -46,7 +46,7 @@ struct Situation {
         load.granularity = granularity;
         recovery = std::make_unique<Recovery>(factor, load.processors.size());
         flow =
-            std::make_unique<BlockFlow>(load, policy, std::span<const Block>{}, factor > 0 ? recovery.get() : nullptr);
+            std::make_unique<BlockFlow>(load, policy, std::vector<OwnedUnits>{}, factor > 0 ? recovery.get() : nullptr);
         for (const Block& block : flow->ask_all(0)) {
             flow->begins(block.id, 0);
             for (const Block& next : flow->finished(block.id, 0, 1, 1, 1)) blocks.push_back(next);

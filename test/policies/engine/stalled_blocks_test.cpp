@@ -35,7 +35,7 @@ TEST_CASE("after an error nobody computes anything again, and who stalls is give
     s.finish(s.blocks[1], 2);
     CHECK(s.flow->look(3, true).empty());
     CHECK(s.flow->take_decisions().given_up.empty());
-    const double stalls_s = s.flow->next_look_s(3, true);
+    const double stalls_s = s.flow->next_look_s(3);
     CHECK(stalls_s > 3);
     CHECK(s.flow->look(stalls_s, true).empty());
     CHECK(s.flow->take_decisions().given_up == Ids{s.blocks[0].id, s.blocks[2].id});
