@@ -176,10 +176,11 @@ bool BlockFlow::done() const {
 void BlockFlow::begins(std::int64_t id, double begun_s) {
     BlockInFlight* const block = find(id);
     if (!block) return;
-    block->begun_s = begun_s;
+    Lane& its = lane(flights_.at(id).processor);
+    if (begun_s >= 0) its.behind_s = -1;
+    block->begun_s = std::max(begun_s, its.behind_s);
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
-    auto& blocks = lane(flights_.at(id).processor).blocks;
-    if (begun_s >= 0 && blocks.front().begun_s < 0) std::swap(blocks.front(), *block);
+    if (block->begun_s >= 0 && its.blocks.front().begun_s < 0) std::swap(its.blocks.front(), *block);
 }
 
 double BlockFlow::silent_at_s() const {

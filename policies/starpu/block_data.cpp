@@ -72,9 +72,12 @@ bool BlockData::changed_by(const starpu_task& task) const {
     return false;
 }
 
-bool BlockData::can_be_dropped() const {
-    const bool writes = std::any_of(handles.begin(), handles.end(), [](const BlockHandle& h) { return h.written; });
-    return writes && !in_place && foreign.empty() && !earlier_results();
+const char* BlockData::why_not_dropped(bool late_stores_are_equal) const {
+    if (in_place) return "changes data in place";
+    if (!foreign.empty()) return "writes handles of the application";
+    if (earlier_results()) return "has results of an earlier run on the device";
+    const bool writes = std::ranges::any_of(handles, &BlockHandle::written);
+    return writes && (own_memory || apart || late_stores_are_equal) ? nullptr : "stores its results where others would";
 }
 
 void BlockData::take_results_home() {

@@ -69,9 +69,9 @@ struct BlockData {
     /// Whether the task, when it ran, changed data that cannot be computed again.
     bool changed_by(const starpu_task& task) const;
 
-    /// Whether stores of the block's tasks on a device with its own memory can be kept from the application's memory,
-    /// and the block be computed elsewhere.
-    bool can_be_dropped() const;
+    /// Why the block must not be computed elsewhere while its tasks may still store, as what the codelet does; null: it
+    /// may, because these stores can be kept from the application's memory, or are equal there.
+    const char* why_not_dropped(bool late_stores_are_equal) const;
 
     /// Copies results that were written apart to where they belong.
     void take_results_home();

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <set>
 
 #include "policies/config.hpp"
@@ -127,6 +128,7 @@ void Run::start(Locked& on) {
         return;
     }
     std::set<int> busy;
+    std::map<int, double> behind_s;
     for (const auto& run : state_.earlier) {
         const Lock lock(run->mutex_);
         for (const Measured& late : std::exchange(run->measured_, {})) {
@@ -134,13 +136,17 @@ void Run::start(Locked& on) {
             state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
         }
         for (const auto& [id, block] : run->blocks_)
-            if (!block->left) busy.insert(block->block.processor);
+            if (const int p = block->block.processor; !block->left)
+                busy.insert(p);
+            else
+                behind_s[p] = begun_s(*block, on) + state_.recovery->late_after_s(p, block->block.units);
     }
     flow_ = decided(
         [&] {
             return std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
         },
         on);
+    for (const auto& [p, late_s] : behind_s) flow_->begins_behind(p, late_s);
     for (const int p : busy) {
         if (busy.size() == setup_.workers.size()) break;
         const char* const why = "it still computes units of an earlier submission that were given up";

@@ -182,7 +182,6 @@ class Run final : public std::enable_shared_from_this<Run> {
     void go_on(const std::vector<Block>& next, Locked& on);
     void piece_decided(std::int64_t block, bool counts, Locked& on);
     void give_up(RunningBlock& running, bool lost, Locked& on);
-    std::string why_not_dropped(const RunningBlock& running, Locked& on) const;
     void cancel(RunningBlock& running, Locked& on);
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
     const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }

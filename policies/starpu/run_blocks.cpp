@@ -84,8 +84,7 @@ void Run::fill(RunningBlock& running, Locked& on) {
         }
     if (refused == 0) {
         running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
-        const bool harmless = running.data.own_memory || running.data.apart || setup_.options.results_stay != 0;
-        running.yields = flow_ && running.data.can_be_dropped() && harmless;
+        running.yields = flow_ && !running.data.why_not_dropped(setup_.options.results_stay != 0);
         if (running.yields) flow_->may_be_taken_over(running.block.id);
         return;
     }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <utility>
 
 #include "policies/starpu/error.hpp"
@@ -102,19 +101,12 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
         fail(-ETIMEDOUT,
              fmt::format("{} has {}, and no other processor can compute them, because the codelet {}; a larger "
                          "APPORTION_STALL_FACTOR waits longer",
-                         name_of(processor), what, why_not_dropped(running, on)),
+                         name_of(processor), what, running.data.why_not_dropped(setup_.options.results_stay != 0)),
              on);
     if (running.tasks_left > 0)
         cancel(running, on);
     else if (running.returns_left == 0)
         discard(running, on);
-}
-
-std::string Run::why_not_dropped(const RunningBlock& running, Locked&) const {
-    if (running.data.in_place) return "changes data in place";
-    if (!running.data.foreign.empty()) return "writes handles of the application";
-    if (running.data.earlier_results()) return "has results of an earlier run on the device";
-    return "stores its results where others would";
 }
 
 // --- Cancelled blocks, while StarPU has tasks of them ---
@@ -168,21 +160,10 @@ void Run::leave_cancelled_data_to(KeptData& kept) {
 
 // --- Looking ---
 
-/// What the flow needs to know to tell which blocks are late. For those behind a piece that was left their own time
-/// begins when that is late.
+/// What the flow needs to know to tell which blocks are late.
 void Run::tell_begins(Locked& on) {
-    std::map<int, double> behind_s;
-    for (const auto& run : state_.earlier) {
-        const Lock lock(run->mutex_);
-        for (const auto& [id, its] : run->blocks_)
-            if (const int p = its->block.processor; its->left && its->computes())
-                behind_s[p] = std::max(0.0, begun_s(*its, on) + state_.recovery->late_after_s(p, its->block.units));
-    }
-    for (const auto& [id, running] : blocks_) {
-        const auto behind = behind_s.find(running->block.processor);
-        const double waits_s = behind == behind_s.end() ? -1 : behind->second;
-        if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : waits_s);
-    }
+    for (const auto& [id, running] : blocks_)
+        if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
 }
 
 void Run::look() noexcept {

@@ -52,7 +52,6 @@ struct Watch {
     std::mutex mutex;
     std::condition_variable changed;
     std::multimap<double, std::weak_ptr<Bell> > alarms;
-    bool running = false;
     std::atomic<double> stood_still_us = 0;
 };
 Watch& watch = *new Watch;  // its thread may outlive static objects
@@ -69,13 +68,13 @@ void ring_until_none_is_left() noexcept {
         const double late_us = starpu_timing_now() - now_us - part_us;
         if (late_us > kPart_us) watch.stood_still_us += late_us;  // less is a busy machine
         while (!watch.alarms.empty() && watch.alarms.begin()->first <= starpu_timing_now()) {
-            const auto alarm = watch.alarms.extract(watch.alarms.begin());
+            const auto alarm = watch.alarms.begin();  // stays there meanwhile: no other thread begins
             lock.unlock();
-            if (const auto bell = alarm.mapped().lock()) (*bell)();
+            if (const auto bell = alarm->second.lock()) (*bell)();
             lock.lock();
+            watch.alarms.erase(alarm);
         }
     }
-    watch.running = false;
 }
 
 }  // namespace
@@ -83,9 +82,8 @@ void ring_until_none_is_left() noexcept {
 bool wake_at(const std::weak_ptr<Bell>& bell, double at_us) noexcept {
     try {
         const std::lock_guard lock(watch.mutex);
+        if (watch.alarms.empty()) std::thread(ring_until_none_is_left).detach();
         watch.alarms.emplace(at_us, bell);
-        if (!watch.running) std::thread(ring_until_none_is_left).detach();
-        watch.running = true;
         watch.changed.notify_one();
         return true;
     } catch (const std::exception&) {  // no memory, or no more threads

@@ -92,6 +92,20 @@ TEST_CASE("a device's block is late also where it runs before one that was given
     CHECK(pieces[0].again_of == third[0].id);
 }
 
+TEST_CASE("what waits behind a piece that an earlier run left begins when that is late, or when it does begin") {
+    for (const bool begins : {false, true}) {
+        Situation s(2);
+        s.flow->begins_behind(0, 5);
+        s.flow->begins(s.blocks[0].id, -1);
+        s.finish(s.blocks[1], 2);
+        CHECK(s.flow->look(6.9).empty());
+        if (begins) s.flow->begins(s.blocks[0].id, 6);
+        CHECK(s.flow->look(7).empty() == begins);
+        s.flow->begins(s.blocks[0].id, -1);  // between two tasks
+        CHECK(s.flow->look(1000).empty());
+    }
+}
+
 TEST_CASE("when the program stood still, nobody is late for that") {
     Situation s(2);
     s.finish(s.blocks[1], 2);
