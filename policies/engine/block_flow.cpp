@@ -209,13 +209,16 @@ bool BlockFlow::can_be_lost(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
+/// First of the block that is late by most: for all that is known it ends last.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
-    for (int p = 0; p < processors(); ++p) {
-        if (!is_late(p, now_s) || !can_be_lost(p)) continue;
-        const double late_s = now_s - lane(p).begun_s() - recovery_->should_run_s(p, lane(p).running().units);
+    std::vector<std::pair<double, int>> late;
+    for (int p = 0; p < processors(); ++p)
+        if (is_late(p, now_s) && can_be_lost(p))
+            late.emplace_back(now_s - lane(p).begun_s() - recovery_->should_run_s(p, lane(p).running().units), p);
+    std::ranges::stable_sort(late, std::greater{}, &std::pair<double, int>::first);
+    for (const auto& [late_s, p] : late)
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, late_s, now_s, out);
-    }
 }
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.

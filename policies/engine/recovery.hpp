@@ -6,7 +6,7 @@
 //     time where nothing is known. It is late when it has run twice as long, and thought to end when it has run late
 //     for as long again.
 //  2. When nothing is left to hand out, whoever has nothing to do computes units of late blocks again, as many as it
-//     ends before that.
+//     ends before that, and those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run: it is still busy. Of what does not count nothing in a device's memory is waited for.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,

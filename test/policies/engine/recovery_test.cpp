@@ -237,6 +237,17 @@ TEST_CASE("a piece goes to who is done with it first, even if that has to end so
     }
 }
 
+TEST_CASE("of two late blocks the one that is late by more is computed again first") {
+    for (const std::size_t longer : {0U, 1U}) {
+        Situation s(3);
+        s.flow->begins(s.blocks[1 - longer].id, 1.5);
+        s.finish(s.blocks[2], 2);
+        const auto pieces = s.flow->look(4);
+        REQUIRE(pieces.size() == 1);
+        CHECK(pieces[0].again_of == s.blocks[longer].id);
+    }
+}
+
 TEST_CASE("when the pieces are done first, the block is taken over, and its processor is lost") {
     Situation s(3);
     const auto pieces = s.pieces_of_first();
