@@ -180,7 +180,8 @@ void apportion_shutdown(void);
 struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
 /** Starts the load, again if it ran before; returns while it runs. -EBUSY: it is still running, or a worker still
- *  runs a block of a run that ended with an error, and may store results late or hold earlier ones. */
+ *  runs a block of a run that ended with an error, and may store results late or hold earlier ones. Where nobody has
+ *  waited for the run before, its report is written now: if that fails, so does the call, once, and starts nothing. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are

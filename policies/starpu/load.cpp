@@ -216,11 +216,11 @@ std::string apportion_load::report_file() const {
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
-    write_report();
     std::shared_ptr<apportion::Run> run;
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);
+        write_report(lock);
         if (!finished_)
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
@@ -304,7 +304,8 @@ int apportion_load::wait() {
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
     try {
-        write_report();
+        const Lock lock(mutex_);
+        write_report(lock);
     } catch (const std::exception&) {
         if (run->error() == 0) throw;  // else that is what matters
     }
@@ -324,15 +325,10 @@ void apportion_load::finish(const Lock&) {
 }
 
 /// Of the last run, if that is complete, to the file; once.
-void apportion_load::write_report() {
-    std::string report;
-    {
-        const Lock lock(mutex_);
-        if (run_ && !run_->on()) finish(lock);
-        if (!std::exchange(written_, true)) report = report_;
-    }
-    if (const std::string path = report_file(); !path.empty() && !report.empty())
-        apportion::append_report(path, report);
+void apportion_load::write_report(const Lock& lock) {
+    if (run_ && !run_->on()) finish(lock);
+    const bool written = std::exchange(written_, true);
+    if (const std::string path = report_file(); !path.empty() && !written) apportion::append_report(path, report_);
 }
 
 /// Or, where all are waited for, for data on their way from devices that hung as well.

@@ -49,7 +49,7 @@ struct apportion_load {
     apportion::RunRecord new_record() const;
     void make_run();
     void finish(const apportion::Lock& lock);
-    void write_report();
+    void write_report(const apportion::Lock& lock);
     void wait_for_cancelled(bool only_in_main_memory);
     std::vector<starpu_data_handle_t> take_retired();
 

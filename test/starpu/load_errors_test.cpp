@@ -119,6 +119,12 @@ TEST_CASE("a report that cannot be written is refused before the load runs", "[o
     axpy.refuse_from = 0;
     REQUIRE(run(load.get()) == -EPERM);  // the more important one of two
     axpy.refuse_from = -1;
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    int status = -EBUSY;
+    while (status == -EBUSY) status = apportion_load_submit(load.get());
+    REQUIRE(status == -ENOSPC);  // of the run that is over by then, once
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    REQUIRE(run(load.get()) == -ENOSPC);
     unsetenv("APPORTION_REPORT");
     axpy.y.assign(axpy.y.size(), 0.0);
     REQUIRE(run(load.get()) == 0);
