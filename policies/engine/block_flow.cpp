@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace apportion {
 
@@ -209,15 +210,20 @@ bool BlockFlow::can_be_lost(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
-/// First of the block that is late by most: for all that is known it ends last.
+/// First those of who would end last if its running block ended now + late_s, and others took it as long for each unit.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
-    std::vector<std::pair<double, int>> late;
-    for (int p = 0; p < processors(); ++p)
-        if (is_late(p, now_s) && can_be_lost(p))
-            late.emplace_back(now_s - lane(p).begun_s() - recovery_->should_run_s(p, lane(p).running().units), p);
-    std::ranges::stable_sort(late, std::greater{}, &std::pair<double, int>::first);
-    for (const auto& [late_s, p] : late)
+    std::vector<std::tuple<double, int, double>> order;
+    for (int p = 0; p < processors(); ++p) {
+        if (!is_late(p, now_s) || !can_be_lost(p)) continue;
+        const double ran_s = now_s - lane(p).begun_s();
+        const double late_s = ran_s - recovery_->should_run_s(p, lane(p).running().units);
+        double units = 0;
+        for (const BlockInFlight& block : lane(p).blocks) units += static_cast<double>(block.units);
+        order.emplace_back(ran_s - (ran_s + late_s) * units / static_cast<double>(lane(p).running().units), p, late_s);
+    }
+    std::ranges::sort(order);
+    for (const auto& [before_s, p, late_s] : order)
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, late_s, now_s, out);
 }
 

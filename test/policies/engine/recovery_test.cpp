@@ -248,6 +248,23 @@ TEST_CASE("of two late blocks the one that is late by more is computed again fir
     }
 }
 
+TEST_CASE("late blocks of a device with another behind them come before those of who ends its only one earlier") {
+    LoadDescription load;
+    load.processors.resize(3);
+    load.processors[1].own_memory = true;
+    load.units = 40;
+    Fixed policy;
+    Recovery recovery(kFactor, 3);
+    BlockFlow flow(load, policy, {}, &recovery);
+    const auto blocks = begin_first_blocks(flow);
+    REQUIRE(blocks.size() == 4);
+    flow.begins(blocks[1].id, 0.1);
+    flow.begins(blocks[3].id, -1);
+    const auto pieces = flow.finished(blocks[2].id, 0, 0.8, 0.8, 1);
+    REQUIRE(pieces.size() == 1);
+    CHECK(pieces[0].again_of == blocks[1].id);
+}
+
 TEST_CASE("when the pieces are done first, the block is taken over, and its processor is lost") {
     Situation s(3);
     const auto pieces = s.pieces_of_first();
