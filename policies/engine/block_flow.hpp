@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -50,10 +51,10 @@ class BlockFlow final : public Progress {
     /// The task of a block in flight runs since then (negative: none does), and its results can be dropped although it
     /// runs on.
     void begins(std::int64_t id, double begun_s);
+    void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
     /// The processor still computes something for nobody, which is late from then on: that is when what it is given
     /// next begins at the latest.
     void begins_behind(int processor, double late_s) { lane(processor).behind_s = std::max(0.0, late_s); }
-    void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.

@@ -224,7 +224,15 @@ void Run::bring_application_data_home(Locked& on) {
 }
 
 void Run::check_complete(Locked& on) {
-    if (!bell_ || completing_ || uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
+    if (!bell_ || completing_) return;
+    if (error_ == 0 && flow_ && flow_->remaining() > 0 && !flow_->anybody_left()) {
+        std::string sentence =
+            fmt::format("no processor is left to compute the remaining {} units", flow_->remaining());
+        for (const LostProcessor& lost : record_.lost)
+            sentence += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
+        fail(-ENODEV, sentence, on);
+    }
+    if (uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
     // While units are left, the end of any task may be when the policy hands them out.
     const bool all_wanted = error_ == 0 && flow_ && !flow_->done();

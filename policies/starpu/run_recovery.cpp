@@ -51,14 +51,7 @@ void Run::give_back(RunningBlock& running, Locked& on) {
     const bool goes_on = flow_ && error_ == 0;
     if (goes_on) flow_->give_back(running.block.id);
     discard(running, on);
-    if (!goes_on) return;
-    std::string who;
-    for (const LostProcessor& lost : record_.lost) who += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
-    const Units left = flow_->remaining();
-    if (left > 0 && !flow_->anybody_left())
-        fail(-ENODEV, fmt::format("no processor is left to compute the remaining {} units{}", left, who), on);
-    else
-        go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
+    if (goes_on) go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {
