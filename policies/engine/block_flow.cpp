@@ -228,13 +228,13 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
 }
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
-double BlockFlow::ends_within(int processor, double seconds, double now_s) const {
+Units BlockFlow::ends_within(int processor, double seconds, double now_s) const {
     if (lane(processor).fenced || is_late(processor, now_s)) return 0;
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
     if (lane(processor).runs()) busy_s = std::max(0.0, busy_s - (now_s - lane(processor).begun_s()));
-    return seconds >= busy_s ? static_cast<double>(pace.within(seconds - busy_s) / load_.granularity) : 0;
+    return seconds >= busy_s ? pace.within(seconds - busy_s) / load_.granularity : 0;
 }
 
 /// Pieces of a block that is late by so much to those that have nothing to do, in proportion to what they end in that
@@ -246,7 +246,7 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s
     if (flight.piece_of != kNone || spare == 0) return;
     const auto all_end = [&](double seconds) {
         double granules = 0;
-        for (int p = 0; p < processors(); ++p) granules += ends_within(p, seconds, now_s);
+        for (int p = 0; p < processors(); ++p) granules += static_cast<double>(ends_within(p, seconds, now_s));
         return granules;
     };
     double seconds = late_s;
@@ -254,7 +254,7 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s
     const double part = spare / std::max(all_end(seconds), spare);
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
-        const auto granules = static_cast<Units>(std::ceil(ends_within(p, seconds, now_s) * part));
+        const auto granules = static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part));
         const Units left = late.units - flight.taken;
         Units units = std::min({left, granules * load_.granularity, room(p)});
         if (units < left)

@@ -135,7 +135,7 @@ class BlockFlow final : public Progress {
     bool is_late(int processor, double now_s) const;
     bool can_be_lost(int processor) const;
     void compute_again(double now_s, std::vector<Block>& out);
-    double ends_within(int processor, double seconds, double now_s) const;
+    Units ends_within(int processor, double seconds, double now_s) const;
     void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);
 
     LoadDescription load_;
