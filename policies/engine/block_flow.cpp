@@ -115,6 +115,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
         id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
         end_s, busy_s,           half_busy_s};
     its.last_end_s = std::max(its.last_end_s, end_s);
+    its.behind_s = -1;
     if (flight.piece_of == kNone) {
         drop_pieces(flight);
         policy_.block_finished(record);

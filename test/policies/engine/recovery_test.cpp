@@ -106,6 +106,27 @@ TEST_CASE("what waits behind a piece that an earlier run left begins when that i
     }
 }
 
+TEST_CASE(
+    "what waits behind a piece that an earlier run left is the first block alone, whether or not it was seen to "
+    "begin") {
+    LoadDescription load;
+    load.processors.resize(2);
+    load.units = 30;
+    Fixed policy;
+    Recovery recovery(kFactor, 2);
+    for (const int p : {0, 1}) recovery.finished(p, 10, 1, 1);
+    BlockFlow flow(load, policy, {}, &recovery);
+    flow.begins_behind(0, 2);
+    const auto blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 2);
+    const auto last = flow.finished(blocks[0].id, 0.5, 1.5, 1, 1.5);
+    REQUIRE(last.size() == 1);
+    flow.may_be_taken_over(last[0].id);
+    flow.begins(last[0].id, -1);  // its data travel
+    CHECK(flow.finished(blocks[1].id, 0, 1, 1, 1.5).empty());
+    CHECK(flow.look(100).empty());
+}
+
 TEST_CASE("when the program stood still, nobody is late for that") {
     Situation s(2);
     s.finish(s.blocks[1], 2);
