@@ -53,7 +53,7 @@ class Auto final : public Policy {
         return policy_->next_block(processor, now_s, progress);
     }
     void block_finished(const FinishedBlock& block) override { policy_->block_finished(block); }
-    std::vector<OwnedUnits> repeated() const override { return policy_->repeated(); }
+    std::vector<OwnedUnits> owned() const override { return policy_->owned(); }
     void late_block_ended(int processor, Units units, double busy_s) override {
         if (policy_) policy_->late_block_ended(processor, units, busy_s);
     }

@@ -23,8 +23,7 @@
 
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_plan.hpp"
-#include "policies/shared/block_costs.hpp"
-#include "policies/shared/block_replay.hpp"
+#include "policies/plb_hec/plb_hec_repetition.hpp"
 #include "policies/shared/redistribution.hpp"
 #include "policies/shared/solver_report.hpp"
 
@@ -61,15 +60,12 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         plan_.begin(load);
         known_before_ = all_known_ = models_.begin(load);
-        replay_.conclude(load, taught_);
-        taught_ = false;
-        replay_.begin(load, worth_repeating());
+        repetition_.begin(load, report_);
         decision_ = known_before_ ? "models of the previous run" : "first fit";
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
-        if (replay_.active() && somebody_overdue(now_s, progress)) replay_.stop();
-        if (const auto repeated = replay_.next(processor, progress)) return *repeated;
+        if (const auto repeated = repetition_.next(processor, now_s, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) {
             if (!idle) return 0;
@@ -100,27 +96,27 @@ class PlbHecImproved final : public Policy {
     void block_finished(const FinishedBlock& block) override {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
-        taught_ = taught_ || !models_.measured(block.processor);
+        if (!models_.measured(block.processor)) repetition_.taught();
         plan_.block_ended(block.processor, block.end_s);
-        replay_.finished(block);
-        const bool as_before =
-            replay_.active() && kTwice * replay_.longest_s(block.processor, block.units) > block.busy_s;
-        if (models_.add(block) == SampleVerdict::changed && !as_before) {
-            replay_.stop();
+        repetition_.finished(block);
+        if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
+            repetition_.stop();
             ++report_.rebalances;
             decision_ = "rebalance";
             plan_.outdate();
         }
-        taught_ = taught_ || differed != models_.sizes_differ(block.processor);
-        if (!known || differed != models_.sizes_differ(block.processor)) plan_.outdate(block.processor);
+        const bool size_taught = differed != models_.sizes_differ(block.processor);
+        if (size_taught) repetition_.taught();
+        if (!known || size_taught) plan_.outdate(block.processor);
     }
 
     void block_returned(int processor, Units units, double seconds) override {
         models_.add_return(processor, units, seconds);
+        repetition_.returned(processor, seconds);
         plan_.outdate(processor);
     }
 
-    std::vector<OwnedUnits> repeated() const override { return replay_.repeated(); }
+    std::vector<OwnedUnits> owned() const override { return repetition_.repeated(); }
 
     void late_block_ended(int processor, Units units, double busy_s) override {
         models_.add({.processor = processor, .units = units, .busy_s = busy_s});
@@ -129,7 +125,7 @@ class PlbHecImproved final : public Policy {
 
     void processor_lost(int processor) override {
         plan_.lose(processor);
-        replay_.lost(processor);
+        repetition_.lost(processor);
         decision_ = "processor lost";
     }
 
@@ -167,12 +163,6 @@ class PlbHecImproved final : public Policy {
         return true;
     }
 
-    /// Whether its share is at least twice the only size that it ran.
-    bool fixed_costs_would_show(int processor) const {
-        const FittedCurve* curve = models_.curve(processor);
-        return curve && !curve->sizes_differ() && plan_.share(processor) >= kTwice * curve->largest_measured();
-    }
-
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
@@ -192,8 +182,6 @@ class PlbHecImproved final : public Policy {
     }
 
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
-    bool worth_repeating();
-    bool somebody_overdue(double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
     double second_block(int processor, double share, double now_s) const;
     double no_longer_than_so_far(int processor, double block, double now_s) const;
@@ -203,11 +191,10 @@ class PlbHecImproved final : public Policy {
     PlbHecOptions options_;
     LoadDescription load_;
     PlbHecModels models_;
-    BlockReplay replay_;
     PlbHecPlan plan_{models_};
+    PlbHecRepetition repetition_{models_, plan_};
     PolicyReport report_;
     bool all_known_ = false;          ///< who computes, at least
-    bool taught_ = false;             ///< a processor ran a first block, or a first one of another size
     bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
@@ -238,40 +225,6 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
         if (p != processor && !cut_off(p, progress)) return units;
     return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units
                                                                                                      : remaining;
-}
-
-/// Whether a load that runs again does so with the blocks of its best run, because no other plan promises clearly more,
-/// or the last one did not keep its promise. Where a processor ran blocks of one size alone, no plan knows enough.
-bool PlbHecImproved::worth_repeating() {
-    if (replay_.best_s() <= 0) return false;
-    if (!replay_.settled()) {
-        plan_.make_for_all();
-        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
-            if (fixed_costs_would_show(p)) return false;
-        const double gain_s = replay_.best_s() - plan_.finish_s();
-        const double moving_s = moving_seconds(load_, replay_.best_units(), plan_.shares());
-        if (gain_s > kLeastGain * replay_.best_s() && gain_s * runs_to_come(load_) > moving_s) return false;
-    }
-    report_.note = "blocks of the best run repeated";
-    report_.distributions.push_back({0, "distribution kept", replay_.best_units(), replay_.best_s()});
-    return true;
-}
-
-/// Whether a block runs much longer than the models say, and than in the best run: what was kept for its processor is
-/// for others then.
-bool PlbHecImproved::somebody_overdue(double now_s, const Progress& progress) const {
-    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
-        const int processor = static_cast<int>(p);
-        const auto blocks = progress.in_flight(processor);
-        const FittedCurve* curve = models_.curve(processor);
-        if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
-        const double ran_s = now_s - std::max(blocks.front().begun_s, plan_.last_end_s(processor));
-        const Units units = blocks.front().units;
-        const double expected_s =
-            std::max(curve->seconds(static_cast<double>(units)), replay_.longest_s(processor, units));
-        if (ran_s >= kTwice * expected_s) return true;
-    }
-    return false;
 }
 
 /// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait

@@ -180,9 +180,10 @@ class Policy {
         (void)processor, (void)units, (void)seconds;
     }
 
-    /// After begin: the blocks of an earlier run that this one repeats, by ascending units, all of the load; or
-    /// nothing. Each processor is given its own units again, as units may differ in what they cost.
-    virtual std::vector<OwnedUnits> repeated() const { return {}; }
+    /// After begin: whose units are whose in this run, by ascending units, all of the load; or nothing, for those of
+    /// the run before where data stay. A run that is repeated has the same blocks, as units may differ in what they
+    /// cost.
+    virtual std::vector<OwnedUnits> owned() const { return {}; }
 
     /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.
     /// Called before begin.

@@ -28,7 +28,7 @@ class Counted final : public Policy {
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
     void processor_lost(int processor) override { policy_.processor_lost(processor); }
-    std::vector<OwnedUnits> repeated() const override { return policy_.repeated(); }
+    std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
 
   private:
     Policy& policy_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace apportion {
 
@@ -21,7 +22,7 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
     policy_.begin(load_);
     for (int p = 0; p < processors(); ++p)  // one computes while the data of the other travel
         if (load.processors[static_cast<std::size_t>(p)].own_memory) lane(p).depth = 2;
-    if (owned.empty()) owned = policy_.repeated();
+    if (std::vector<OwnedUnits> its = policy_.owned(); !its.empty()) owned = std::move(its);
     Units covered = 0;
     for (const OwnedUnits& range : owned) covered += range.units;
     if (covered != load.units) owned = {{FreeUnits::kNobody, 0, load.units}};

@@ -42,9 +42,9 @@ struct Decisions {
 class BlockFlow final : public Progress {
   public:
     /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `owned`
-    /// lists the blocks of an earlier run: a processor takes units that it had then before it takes others, from the
-    /// lowest on, so that equal sizes give equal blocks and data can stay where they are. Without `recovery` every
-    /// block is waited for. An open load begins without units.
+    /// lists the blocks of an earlier run, for policies that do not say whose units are whose: a processor takes its
+    /// own before others, from the lowest on, so that equal sizes give equal blocks and data can stay where they are.
+    /// Without `recovery` every block is waited for. An open load begins without units.
     BlockFlow(const LoadDescription& load, Policy& policy, std::vector<OwnedUnits> owned = {},
               Recovery* recovery = nullptr);
 

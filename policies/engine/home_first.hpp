@@ -33,7 +33,7 @@ class HomeFirst final : public Policy {
     void late_block_ended(int processor, Units units, double busy_s) override {
         policy_.late_block_ended(processor, units, busy_s);
     }
-    std::vector<OwnedUnits> repeated() const override { return policy_.repeated(); }
+    std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
     void units_added(Units units) override { policy_.units_added(units); }
     PolicyReport report() const override { return policy_.report(); }
 

@@ -120,9 +120,9 @@ void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
     entry.last_start_s = block.start_s;
 }
 
-SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
+SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
     Entry& entry = at(block.processor);
-    add_transfer(entry, block);
+    if (travelled) add_transfer(entry, block);
     const BlockTime sample{static_cast<double>(block.units), block.busy_s};
     if (!(sample.units > 0) || !(sample.seconds > 0)) return SampleVerdict::used;
 

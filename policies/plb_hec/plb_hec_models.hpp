@@ -31,7 +31,8 @@ class PlbHecModels {
     /// whether all have a curve then.
     bool begin(const LoadDescription& load);
 
-    SampleVerdict add(const FinishedBlock& block);
+    /// `travelled`: its data were not there before.
+    SampleVerdict add(const FinishedBlock& block, bool travelled = true);
     void add_return(int processor, Units units, double seconds);
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace apportion {
 
@@ -33,9 +34,26 @@ double PipelineTime::kernel_seconds(double units) const {
     return slowdown_ * (kernel_ ? kernel_->seconds(units) : guessed_fixed_s_ + guessed_slope_s_ * units);
 }
 
+/// Where results were seen to come home, they do so in every run.
+double PipelineTime::out_seconds(double units, double travels) const {
+    return out_.seconds(out_.samples() > 0 ? units : travels);
+}
+
+double PipelineTime::seconds_of(std::span<const Units> blocks) const {
+    const auto units = static_cast<double>(std::accumulate(blocks.begin(), blocks.end(), Units{0}));
+    const double part = units <= memory_ ? 1 - stays_ : 1;
+    double there_s = 0, end_s = 0, out_s = 0;
+    for (const Units block : blocks) {
+        const auto x = static_cast<double>(block);
+        if (own_memory_) there_s += in_.seconds(part * x), out_s = out_seconds(x, part * x);
+        end_s = std::max(end_s, there_s) + kernel_seconds(x);
+    }
+    return end_s + out_s;
+}
+
 double PipelineTime::total(double units, const Blocks& blocks) const {
-    const double x = units / blocks.count;
-    const double in_s = in_.seconds(x), out_s = out_.seconds(x), kernel_s = kernel_seconds(x);
+    const double x = units / blocks.count, travels = x * (units <= memory_ ? 1 - stays_ : 1);
+    const double in_s = in_.seconds(travels), out_s = out_seconds(x, travels), kernel_s = kernel_seconds(x);
     if (!own_memory_) return blocks.count * kernel_s;
     if (!blocks.overlapped) return blocks.count * (in_s + kernel_s) + out_s;
     return (follows_ ? 0 : in_s) + blocks.count * std::max({kernel_s, in_s, out_s}) + out_s;

@@ -9,6 +9,8 @@
 // Whether one block that fills the memory beats two half as large is decided by which E is smaller.
 #pragma once
 
+#include <span>
+
 #include "models/fitted_curve.hpp"
 #include "models/transfer.hpp"
 #include "policies/planners/continuous/equal_finish.hpp"
@@ -35,6 +37,8 @@ class PipelineTime final : public ShareTime {
     double second_derivative(double units) const override;
 
     Blocks blocks(double units) const;
+    /// Of these blocks, one behind the other.
+    double seconds_of(std::span<const Units> blocks) const;
     double kernel_seconds(double units) const;
 
     /// When a block in flight should end; one that is late, when it has been so for as long again. `free_s` is when the
@@ -43,6 +47,9 @@ class PipelineTime final : public ShareTime {
 
     /// A block is in flight, so that the transfer into the next one is hidden.
     void follow(bool follows) { follows_ = follows, asked_units_ = -1; }
+
+    /// Of the data of a share that fits its memory that part is there already.
+    void stay(double part) { stays_ = part, asked_units_ = -1; }
 
     /// A block in flight takes longer than it should: so, for the time being, do all.
     void slow_down(double factor) { slowdown_ *= factor, asked_units_ = -1; }
@@ -53,6 +60,7 @@ class PipelineTime final : public ShareTime {
 
   private:
     double total(double units, const Blocks& blocks) const;
+    double out_seconds(double units, double travels) const;
     Blocks best_blocks(double units) const;
 
     const FittedCurve* kernel_ = nullptr;
@@ -61,6 +69,7 @@ class PipelineTime final : public ShareTime {
     bool own_memory_ = false;
     double memory_ = 0;
     bool follows_ = false;
+    double stays_ = 0;
     double slowdown_ = 1;
     bool is_fixed_ = false;
     Blocks fixed_;

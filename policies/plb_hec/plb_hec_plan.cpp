@@ -214,9 +214,14 @@ void PlbHecPlan::gave(int processor, Units units, double now_s) {
     time.follow(true);
 }
 
-void PlbHecPlan::make_for_all() {
+void PlbHecPlan::pose_for_all() {
     pose(0, NothingInFlight(load_.units));
+    for (PipelineTime& time : times_) time.stay(load_.staying);
     outdate();
+}
+
+void PlbHecPlan::make_for_all() {
+    pose_for_all();
     plan_ = equal_finish(problem_);
     round_shares();
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a block costs beside its kernel, as it is known before any block ran. Plans, virtual runs and the guard of a
-// plan count it alike.
+// What a block costs beside its kernel, as it is known before any block ran, and links as they were seen. Plans,
+// virtual runs and the guard of a plan count it alike.
 #pragma once
 
+#include <algorithm>
+
+#include "models/transfer.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
@@ -19,6 +22,13 @@ inline double one_way_s(const LoadDescription::Link& link, Units units) {
 inline double one_way_s(const LoadDescription& load, std::size_t processor, Units units) {
     if (processor >= load.links.size() || !load.processors[processor].own_memory) return 0;
     return one_way_s(load.links[processor], units);
+}
+
+/// As slow as transfers were seen beside those of others, which may share the link; at least as it was calibrated.
+inline LoadDescription::Link seen_link(LoadDescription::Link link, const TransferLine& in, const TransferLine& out) {
+    link.latency_s = std::max(link.latency_s, in.latency_s() + out.latency_s());
+    link.seconds_per_unit = std::max(link.seconds_per_unit, in.seconds_per_unit() + out.seconds_per_unit());
+    return link;
 }
 
 }  // namespace apportion

@@ -31,10 +31,11 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
         for (Lane& lane : lanes_) lane.best = lane.ran;
         best_s_ = end_s_;
         best_runs_ = 1;
-    } else if (end_s_ > kClearlyLonger * best_s_) {
+    } else if (best_s_ > 0 && end_s_ > kClearlyLonger * best_s_) {
         if (++slow_runs_ == kSlowRuns) forget();
     } else {
         slow_runs_ = 0;
+        if (kClearlyLonger * end_s_ < best_s_) best_runs_ = 0;  // in the run before it data moved
         best_runs_ = std::min(best_runs_ + 1, kMostAveraged);
         best_s_ += (end_s_ - best_s_) / best_runs_;
     }
@@ -49,6 +50,18 @@ std::vector<double> BlockReplay::best_units() const {
     return units;
 }
 
+std::vector<double> BlockReplay::ends_s() const {
+    std::vector<double> ends_s;
+    for (std::size_t p = 0; active_ && p < lanes_.size(); ++p) ends_s.push_back(lanes_[p].end_s);
+    return ends_s;
+}
+
+std::vector<Units> BlockReplay::best_blocks(int processor) const {
+    std::vector<Units> blocks;
+    for (const auto& [first, block] : lanes_[static_cast<std::size_t>(processor)].best) blocks.push_back(block.units);
+    return blocks;
+}
+
 void BlockReplay::begin(const LoadDescription& load, bool repeat) {
     active_ = repeated_ = repeat;
     settled_ = settled_ || repeat;
@@ -60,16 +73,48 @@ void BlockReplay::begin(const LoadDescription& load, bool repeat) {
             for (const auto& [first, block] : lane.best) lane.planned.push_back(block.units);
         lane.ran.clear();
         lane.asked = lane.computed = 0;
+        lane.end_s = 0;
+        lane.ends_s.clear();
     }
 }
 
-std::vector<OwnedUnits> BlockReplay::repeated() const {
+void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shares, std::span<const Units> largest,
+                        const std::vector<bool>& anew) {
+    std::deque<OwnedUnits> free;
+    for (const OwnedUnits& block : blocks_of_best()) {
+        if (!anew[static_cast<std::size_t>(block.processor)]) continue;
+        if (!free.empty() && free.back().first + free.back().units == block.first)
+            free.back().units += block.units;
+        else
+            free.push_back(block);
+    }
+    for (const bool devices : {true, false})
+        for (std::size_t p = 0; p < lanes_.size(); ++p) {
+            if (!anew[p] || load.processors[p].own_memory != devices) continue;
+            lanes_[p].best.clear();
+            for (Units left = shares[p]; left > 0 && !free.empty();) {
+                const Units units = std::min({left, largest[p], free.front().units});
+                lanes_[p].best[free.front().first] = {units, 0};
+                left -= units;
+                free.front().first += units;
+                free.front().units -= units;
+                if (free.front().units == 0) free.pop_front();
+            }
+        }
+    best_s_ = 0;
+    best_runs_ = slow_runs_ = 0;
+    begin(load, true);
+}
+
+std::vector<OwnedUnits> BlockReplay::blocks_of_best() const {
     std::vector<OwnedUnits> blocks;
-    for (std::size_t p = 0; active_ && p < lanes_.size(); ++p)
+    for (std::size_t p = 0; p < lanes_.size(); ++p)
         for (const auto& [first, block] : lanes_[p].best) blocks.push_back({static_cast<int>(p), first, block.units});
     std::ranges::sort(blocks, {}, &OwnedUnits::first);
     return blocks;
 }
+
+std::vector<OwnedUnits> BlockReplay::repeated() const { return active_ ? blocks_of_best() : std::vector<OwnedUnits>(); }
 
 /// Blocks may have become smaller than was asked for; what is missing comes next.
 void BlockReplay::plan_missing(const Progress& progress) {
@@ -104,7 +149,16 @@ void BlockReplay::finished(const FinishedBlock& block) {
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
     lane.ran[block.first] = {block.units, block.busy_s};
     lane.computed += block.units;
+    lane.end_s = std::max(lane.end_s, block.end_s);
+    lane.ends_s.push_back(block.end_s);
     end_s_ = std::max(end_s_, block.end_s);
+}
+
+void BlockReplay::returned(int processor, double seconds) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    if (lane.ends_s.empty()) return;
+    lane.end_s = std::max(lane.end_s, lane.ends_s.front() + seconds);
+    lane.ends_s.pop_front();
 }
 
 double BlockReplay::longest_s(int processor, Units units) const {

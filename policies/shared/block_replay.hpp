@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -23,13 +24,21 @@ class BlockReplay {
 
     /// Seconds of the best run; 0: none is known.
     double best_s() const { return best_s_; }
-    /// Units per processor in the best run.
+    /// Units per processor in the best run, and those of its blocks.
     std::vector<double> best_units() const;
+    std::vector<Units> best_blocks(int processor) const;
     /// Whether the last plan made the load no faster, or promised too little to be tried: another one hardly will.
     bool settled() const { return settled_; }
 
+    /// When each processor was done in the run that ended; empty: that run had no fixed blocks, or did not keep them.
+    std::vector<double> ends_s() const;
+
     /// A run begins; `repeat`: with the blocks of the best one.
     void begin(const LoadDescription& load, bool repeat);
+    /// A run begins with other shares, and so do all that repeat it. Who gets nothing `anew` keeps its blocks; what
+    /// others get is in as few pieces as may be, devices' first, each of at most `largest` units.
+    void begin(const LoadDescription& load, std::span<const Units> shares, std::span<const Units> largest,
+               const std::vector<bool>& anew);
 
     /// The blocks that are repeated, by ascending units; empty: this run is no repetition.
     std::vector<OwnedUnits> repeated() const;
@@ -39,6 +48,8 @@ class BlockReplay {
     std::optional<Units> next(int processor, const Progress& progress);
 
     void finished(const FinishedBlock& block);
+    /// The results of the processor's next finished block are home, so many seconds after its end.
+    void returned(int processor, double seconds);
 
     /// The longest that a block of that size took on the processor in the best run; 0: there was none.
     double longest_s(int processor, Units units) const;
@@ -61,10 +72,13 @@ class BlockReplay {
         std::map<Units, Block> best;  ///< of the best run
         std::deque<Units> planned;    ///< blocks to repeat
         Units computed = 0;
-        Units asked = 0;  ///< units of the blocks repeated so far
+        Units asked = 0;              ///< units of the blocks repeated so far
+        double end_s = 0;             ///< the last results are home
+        std::deque<double> ends_s{};  ///< of blocks whose results are not
     };
     void plan_missing(const Progress& progress);
     void forget();
+    std::vector<OwnedUnits> blocks_of_best() const;
 
     std::vector<Lane> lanes_;
     double end_s_ = 0;   ///< of this run

@@ -9,6 +9,7 @@
 
 #include "models/learnt_times.hpp"
 #include "models/transfer.hpp"
+#include "policies/shared/block_costs.hpp"
 
 namespace apportion {
 
@@ -123,17 +124,14 @@ void extend(Points& points, Units most) {
     points.push_back({units, times * largest.seconds});
 }
 
-/// As slow as transfers were seen beside those of others, which may share the link; at least as it was calibrated.
-LoadDescription::Link seen_link(const Points& points, LoadDescription::Link link) {
+LoadDescription::Link link_of(const Points& points, const LoadDescription::Link& calibrated) {
     TransferLine in, out;
     for (const ProfilePoint& point : points) {
         const auto units = static_cast<double>(point.units);
         if (point.in_s > 0) in.add(units, point.in_s);
         if (point.out_s > 0) out.add(units, point.out_s);
     }
-    link.latency_s = std::max(link.latency_s, in.latency_s() + out.latency_s());
-    link.seconds_per_unit = std::max(link.seconds_per_unit, in.seconds_per_unit() + out.seconds_per_unit());
-    return link;
+    return seen_link(calibrated, in, out);
 }
 
 }  // namespace
@@ -183,7 +181,7 @@ void take_learnt(LoadDescription& load, const std::string& file) {
     if (!any_learnt(load.learnt)) return;
     load.recorded = recorded_from_learnt(load.learnt, load);
     load.recorded.source = file;
-    for (std::size_t p = 0; p < load.links.size(); ++p) load.links[p] = seen_link(load.learnt[p].points, load.links[p]);
+    for (std::size_t p = 0; p < load.links.size(); ++p) load.links[p] = link_of(load.learnt[p].points, load.links[p]);
 }
 
 }  // namespace apportion

@@ -2,31 +2,28 @@
 #include "policies/shared/redistribution.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <queue>
 
 namespace apportion {
 
 namespace {
 
 constexpr double kNearBest = 0.01;  // makespans that much above the best count as equally good
+constexpr double kWhole = 1e-9;     // of a granule: 3.9999999999 is 4
 constexpr int kSlowRuns = 2;        // in a row: a change
 constexpr int kMostAveraged = 8;
 constexpr double kWorse = 1.02;     // than the best known distribution: taken back
 constexpr double kMostGain = 0.32;  // asked for after distributions that were taken back
 
-double longest(std::span<const double> shares, const SecondsOfShare& seconds) {
-    double longest_s = 0;
-    for (std::size_t p = 0; p < shares.size(); ++p)
-        if (shares[p] > 0) longest_s = std::max(longest_s, seconds(p, shares[p]));
-    return longest_s;
-}
-
 /// The largest share up to `most` that is done in time.
 double units_within(std::size_t processor, double most, double within_s, const SecondsOfShare& seconds) {
     if (most <= 0 || seconds(processor, most) <= within_s) return most;
-    constexpr int kHalvings = 30;
+    constexpr int kHalvings = 20;
     double low = 0, high = most;
     for (int i = 0; i < kHalvings; ++i) {
         const double middle = (low + high) / 2;
@@ -34,6 +31,136 @@ double units_within(std::size_t processor, double most, double within_s, const S
     }
     return low;
 }
+
+/// The argument between two at which a function of one minimum is least, by golden sections: of all that were tried.
+double least_between(double low, double high, const std::function<double(double)>& cost) {
+    constexpr double kPart = 0.6180339887;
+    constexpr int kSections = 10;  // to a hundredth of the range
+    double best = low, least = cost(low);
+    const auto tried = [&](double at) {
+        const double its = cost(at);
+        if (its < least) least = its, best = at;
+        return its;
+    };
+    double left = high - kPart * (high - low), right = low + kPart * (high - low);
+    double left_cost = tried(left), right_cost = tried(right);
+    for (int i = 0; i < kSections; ++i) {
+        if (left_cost <= right_cost) {
+            high = right, right = left, right_cost = left_cost;
+            left_cost = tried(left = high - kPart * (high - low));
+        } else {
+            low = left, left = right, left_cost = right_cost;
+            right_cost = tried(right = low + kPart * (high - low));
+        }
+    }
+    return best;
+}
+
+/// Whole granules from real shares: those that are given anew are rounded down, and each granule left goes to who ends
+/// it first.
+std::vector<double> in_granules(std::vector<double> shares, const std::vector<bool>& anew, double granule,
+                                const SecondsOfShare& seconds) {
+    using EndOfMore = std::pair<double, std::size_t>;
+    std::priority_queue<EndOfMore, std::vector<EndOfMore>, std::greater<>> ends;
+    double left = 0;
+    for (std::size_t p = 0; p < shares.size(); ++p) {
+        if (!anew[p]) continue;
+        const double whole = std::floor(shares[p] / granule * (1 + kWhole)) * granule;
+        left += shares[p] - whole;
+        shares[p] = whole;
+        ends.emplace(seconds(p, whole + granule), p);
+    }
+    for (; left > kWhole * granule && !ends.empty(); left -= granule) {
+        const std::size_t p = ends.top().second;
+        ends.pop();
+        shares[p] += granule;
+        ends.emplace(seconds(p, shares[p] + granule), p);
+    }
+    return shares;
+}
+
+/// The shares that a load has, and which others are possible where runs are to take so long, and moving data once as
+/// well.
+class SharesInTime {
+  public:
+    /// now_s: what runs take now, per processor.
+    SharesInTime(const LoadDescription& load, std::span<const double> current, std::vector<double> now_s,
+                 double moving_ratio, const SecondsOfShare& seconds)
+        : load_(load), current_(current), now_s_(std::move(now_s)), moving_ratio_(moving_ratio), seconds_(seconds) {}
+
+    double now_s() const { return *std::ranges::max_element(now_s_); }
+
+    /// Seconds that data have to move at least, for runs that take no longer than that; nothing: none are so short.
+    std::optional<double> least_move_s(double run_s) const {
+        const std::vector<double> in_run = most_in_run(run_s);
+        if (sum(in_run) < units()) return std::nullopt;
+        const std::vector<double> nothing(current_.size(), -1);
+        double most_s = moving_ratio_ * moving_seconds(load_, nothing, in_run), few_s = 0;
+        if (sum(moved_in_time(in_run, run_s, few_s)) >= units()) return 0;
+        constexpr int kHalvings = 16;
+        for (int i = 0; i < kHalvings; ++i) {
+            const double middle_s = (few_s + most_s) / 2;
+            (sum(moved_in_time(in_run, run_s, middle_s)) >= units() ? most_s : few_s) = middle_s;
+        }
+        return most_s;
+    }
+
+    /// Those with which runs take no longer than that, and the fewest data move.
+    Redistribution shares(double run_s, double move_s) const {
+        const std::vector<double> most = moved_in_time(most_in_run(run_s), run_s, move_s);
+        Redistribution result{true, least_movement(current_, most), 0, {}};
+        for (std::size_t p = 0; p < current_.size(); ++p)
+            result.anew.push_back(current_[p] != result.shares[p] || (current_[p] > 0 && !stays(p, run_s)));
+        result.shares = in_granules(result.shares, result.anew, static_cast<double>(load_.granularity), seconds_);
+        for (std::size_t p = 0; p < current_.size(); ++p)
+            if (result.shares[p] > 0)
+                result.run_s = std::max(result.run_s, result.anew[p] ? seconds_(p, result.shares[p]) : now_s_[p]);
+        return result;
+    }
+
+    double move_s(const Redistribution& to) const {
+        std::vector<double> from(current_.begin(), current_.end());
+        for (std::size_t p = 0; p < from.size(); ++p)
+            if (to.anew[p]) from[p] = -1;
+        return moving_ratio_ * moving_seconds(load_, from, to.shares);
+    }
+
+  private:
+    static double sum(const std::vector<double>& shares) { return std::accumulate(shares.begin(), shares.end(), 0.0); }
+    double units() const { return static_cast<double>(load_.units); }
+    /// Whether it may go on with the blocks that it has.
+    bool stays(std::size_t p, double run_s) const { return now_s_[p] <= run_s; }
+
+    std::vector<double> most_in_run(double run_s) const {
+        std::vector<double> most;
+        for (std::size_t p = 0; p < current_.size(); ++p)
+            most.push_back(whole(units_within(p, units(), run_s, seconds_)));
+        return most;
+    }
+
+    double whole(double share) const {
+        const auto granule = static_cast<double>(load_.granularity);
+        return share < units() ? std::floor(share / granule * (1 + kWhole)) * granule : share;
+    }
+
+    /// Who keeps what it has, has nothing to move.
+    std::vector<double> moved_in_time(std::vector<double> most, double run_s, double move_s) const {
+        for (std::size_t p = 0; p < most.size(); ++p) {
+            const bool links = load_.data_stay && p < load_.links.size();
+            const double per_unit_s = links ? load_.staying * load_.links[p].seconds_per_unit : 0;
+            const double left_s = move_s / moving_ratio_ - (links ? load_.links[p].latency_s : 0);
+            if (left_s < per_unit_s * most[p]) most[p] = left_s < 0 ? 0 : whole(left_s / per_unit_s);
+            if (stays(p, run_s)) most[p] = std::max(current_[p], most[p]);
+        }
+        return most;
+    }
+
+    const LoadDescription& load_;
+    std::span<const double> current_;
+    std::vector<double> now_s_;
+    double moving_ratio_;
+    const SecondsOfShare& seconds_;
+};
 
 }  // namespace
 
@@ -51,17 +178,16 @@ int runs_to_come(const LoadDescription& load) {
     return std::max(1, load.runs_expected > 0 ? load.runs_expected - load.run + 1 : load.run - 1);
 }
 
-std::vector<double> least_movement(std::span<const double> current, double within_s, const SecondsOfShare& seconds) {
-    // Clamp shares that end too late; give the excess to processors with slack, in proportion.
+std::vector<double> least_movement(std::span<const double> current, std::span<const double> most) {
+    // Clamp shares that are too large; give the excess to processors with slack, in proportion.
     std::vector<double> shares, free(current.size(), 0);
     double given_up = 0, all_free = 0;
     for (std::size_t p = 0; p < current.size(); ++p) {
-        shares.push_back(units_within(p, current[p], within_s, seconds));
+        shares.push_back(std::min(current[p], most[p]));
         given_up += current[p] - shares[p];
     }
     for (std::size_t p = 0; p < current.size() && given_up > 0; ++p) {
-        if (shares[p] < current[p]) continue;
-        free[p] = units_within(p, shares[p] + given_up, within_s, seconds) - shares[p];
+        free[p] = std::min(most[p] - shares[p], given_up);
         all_free += free[p];
     }
     for (std::size_t p = 0; p < current.size() && all_free > 0; ++p) shares[p] += given_up * free[p] / all_free;
@@ -69,7 +195,6 @@ std::vector<double> least_movement(std::span<const double> current, double withi
 }
 
 std::vector<Units> whole_shares(std::span<const double> shares, Units granularity) {
-    constexpr double kWhole = 1e-9;  // of a granule: 3.9999999999 is 4
     const double sum = std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(granularity);
     Units left = static_cast<Units>(std::ceil(sum - kWhole * sum));
     std::vector<Units> whole;
@@ -90,7 +215,7 @@ double Rebalancer::Known::run_s() const {
     return mean_s.empty() ? std::numeric_limits<double>::infinity() : *std::max_element(mean_s.begin(), mean_s.end());
 }
 
-/// False: nothing to be learnt from that run.
+/// False: nothing, or too little more, to be learnt from that run.
 bool Rebalancer::learn(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s) {
     const auto same = [&](const Known& known) {
         return std::equal(shares.begin(), shares.end(), known.shares.begin(), known.shares.end());
@@ -120,61 +245,68 @@ bool Rebalancer::learn(const LoadDescription& load, std::span<const double> shar
     }
     slow_runs_ = 0;
     if (current_.runs == 0) current_.mean_s.assign(times_s.size(), 0);
-    current_.runs = std::min(current_.runs + 1, kMostAveraged);
+    ++current_.runs;
     for (std::size_t p = 0; p < times_s.size(); ++p)
-        current_.mean_s[p] += (times_s[p] - current_.mean_s[p]) / current_.runs;
-    return true;
+        current_.mean_s[p] += (times_s[p] - current_.mean_s[p]) / std::min(current_.runs, kMostAveraged);
+    return std::has_single_bit(static_cast<unsigned>(current_.runs));  // to decide costs time
 }
 
 Redistribution Rebalancer::decide(const LoadDescription& load, std::span<const double> shares,
-                                  std::span<const double> times_s, const SecondsOfShare& seconds) {
-    Redistribution kept;
-    kept.shares.assign(shares.begin(), shares.end());
+                                  std::span<const double> times_s, const SecondsOfShare& seconds,
+                                  std::span<const double> now_s) {
+    Redistribution decision{false, {shares.begin(), shares.end()}, 0, {}};
     if (times_s.empty()) {
-        current_ = {kept.shares, {}, 0};
-        return better_than_current(load, seconds);
+        current_ = {decision.shares, {}, 0};
+        decision = better_than_current(load, seconds, now_s);
+    } else {
+        decision.run_s = current_.run_s();
+        if (!learn(load, shares, times_s)) return decision;
+        decision.run_s = current_.run_s();
+        if (best_.shares == current_.shares || current_.run_s() <= best_.run_s()) {
+            best_ = current_;
+        } else if (current_.run_s() > kWorse * best_.run_s()) {
+            least_gain_ = std::min(2 * least_gain_, kMostGain);
+            const double gain_s = current_.run_s() - best_.run_s();
+            if (gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, shares, best_.shares)) {
+                decision = {true, best_.shares, best_.run_s(), {}};
+                for (std::size_t p = 0; p < shares.size(); ++p) decision.anew.push_back(shares[p] != best_.shares[p]);
+                return decision;
+            }
+        }
+        decision = better_than_current(load, seconds, now_s);
     }
-    kept.run_s = current_.run_s();
-    if (!learn(load, shares, times_s)) return kept;
-    kept.run_s = current_.run_s();
-    if (best_.shares == current_.shares || current_.run_s() <= best_.run_s()) {
-        best_ = current_;
-    } else if (current_.run_s() > kWorse * best_.run_s()) {
-        least_gain_ = std::min(2 * least_gain_, kMostGain);
-        const double gain_s = current_.run_s() - best_.run_s();
-        if (gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, shares, best_.shares))
-            return {true, best_.shares, best_.run_s()};
-    }
-    return better_than_current(load, seconds);
+    if (decision.worthwhile && decision.shares == current_.shares) current_ = best_ = {};  // in other blocks
+    return decision;
 }
 
-Redistribution Rebalancer::better_than_current(const LoadDescription& load, const SecondsOfShare& seconds) const {
+Redistribution Rebalancer::better_than_current(const LoadDescription& load, const SecondsOfShare& seconds,
+                                               std::span<const double> now_s) const {
     const std::vector<double>& current = current_.shares;
-    std::vector<double> scale(current.size(), 1);
-    for (std::size_t p = 0; p < current_.mean_s.size(); ++p)
-        if (current[p] > 0 && current_.mean_s[p] > 0) scale[p] = current_.mean_s[p] / seconds(p, current[p]);
-    const SecondsOfShare scaled = [&](std::size_t p, double units) { return scale[p] * seconds(p, units); };
-    const auto units = static_cast<double>(load.units);
-    const auto enough = [&](double within_s) {
-        double sum = 0;
-        for (std::size_t p = 0; p < current.size() && sum < units; ++p) sum += units_within(p, units, within_s, scaled);
-        return sum >= units;
-    };
-
-    const double current_s = longest(current, scaled);
-    double best_s = (1 - least_gain_) * current_s, late_s = 0;
-    Redistribution result{false, current, current_s};
-    if (!enough(best_s)) return result;
-    while (best_s - late_s > kNearBest / 4 * best_s) {
-        const double middle_s = (late_s + best_s) / 2;
-        (enough(middle_s) ? best_s : late_s) = middle_s;
+    std::vector<double> scale(current.size(), 1), as_now_s(current.size(), 0);
+    for (std::size_t p = 0; p < current.size(); ++p) {
+        if (current[p] <= 0) continue;
+        as_now_s[p] = now_s.empty() ? seconds(p, current[p]) : now_s[p];
+        if (current_.mean_s.empty() || current_.mean_s[p] <= 0) continue;
+        scale[p] = current_.mean_s[p] / as_now_s[p];
+        as_now_s[p] = current_.mean_s[p];
     }
-    std::vector<double> shares = least_movement(current, (1 + kNearBest) * best_s, scaled);
-    const double gain_s = current_s - longest(shares, scaled);
-    if (gain_s > least_gain_ * current_s &&
-        gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, current, shares))
-        result = {true, std::move(shares), current_s - gain_s};
-    return result;
+    const SecondsOfShare scaled = [&](std::size_t p, double units) { return scale[p] * seconds(p, units); };
+    const SharesInTime in_time(load, current, as_now_s, moving_ratio_, scaled);
+
+    const double current_s = in_time.now_s(), most_s = (1 - least_gain_) * current_s;
+    Redistribution kept{false, current, current_s, {}};
+    if (!in_time.least_move_s(most_s)) return kept;
+    double best_s = most_s, late_s = 0;
+    while (best_s - late_s > kNearBest / 2 * best_s) {
+        const double middle_s = (late_s + best_s) / 2;
+        (in_time.least_move_s(middle_s) ? best_s : late_s) = middle_s;
+    }
+    const double runs = runs_to_come(load);
+    const auto cost_s = [&](double run_s) { return runs * run_s + in_time.least_move_s(run_s).value_or(0); };
+    const double run_s = least_between(std::min((1 + kNearBest) * best_s, most_s), most_s, cost_s);
+    Redistribution better = in_time.shares(run_s, *in_time.least_move_s(run_s));
+    const double gain_s = current_s - better.run_s;
+    return gain_s > least_gain_ * current_s && gain_s * runs > in_time.move_s(better) ? better : kept;
 }
 
 }  // namespace apportion

@@ -3,7 +3,8 @@
 // When a load that runs again is worth distributing anew. FuPerMod's load balancing of iterative applications (section
 // 4, algorithm 1) redistributes after each iteration, whatever that costs and however little it gains. Here a
 // distribution is kept until another one gains clearly, and more over the remaining runs than moving the data costs
-// once; and of all distributions that are nearly as good as the best one, the one that moves fewest units is taken.
+// once. The other one is that with which moving once and all the runs to come take least, so that a slow link, or few
+// runs, move less; and of all that are nearly as good, the one that moves fewest units.
 #pragma once
 
 #include <functional>
@@ -32,14 +33,15 @@ struct Redistribution {
     bool worthwhile = false;
     std::vector<double> shares;  ///< what to use from now on; the current ones unless worthwhile
     double run_s = 0;            ///< predicted duration of a run with them
+    std::vector<bool> anew;      ///< per processor: not the units that it has; empty unless worthwhile
 };
 
 /// Runs to come, the present one included; where the application does not say, as many as there have been.
 int runs_to_come(const LoadDescription& load);
 
-/// The shares of the same sum with the fewest units that change owner, such that no processor needs longer than
-/// `within_s`, which must admit that sum. O(p log(1 / precision)).
-std::vector<double> least_movement(std::span<const double> current, double within_s, const SecondsOfShare& seconds);
+/// The shares of the same sum with the fewest units that change owner, of which none is larger than its `most`; these
+/// must admit that sum.
+std::vector<double> least_movement(std::span<const double> current, std::span<const double> most);
 
 /// Whole granules from real shares: rounded down, then one more each by the largest part cut off, until they cover the
 /// sum. Whole shares stay as they are.
@@ -57,19 +59,21 @@ class Rebalancer {
     void forget() { *this = {}; }
 
     /// `shares`: units per processor in the run that ended, of sum load.units; `times_s`: when each was done, or empty
-    /// if that run was not one with fixed shares.
+    /// if that run was not one with fixed shares. `now_s`: what `seconds` says of the blocks that make up these shares,
+    /// where others would do better.
     Redistribution decide(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s,
-                          const SecondsOfShare& seconds);
+                          const SecondsOfShare& seconds, std::span<const double> now_s = {});
 
   private:
     struct Known {
         std::vector<double> shares;
         std::vector<double> mean_s;  ///< per processor
-        int runs = 0;                ///< averaged
+        int runs = 0;                ///< in the average, in which the last few count
         double run_s() const;
     };
     bool learn(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s);
-    Redistribution better_than_current(const LoadDescription& load, const SecondsOfShare& seconds) const;
+    Redistribution better_than_current(const LoadDescription& load, const SecondsOfShare& seconds,
+                                       std::span<const double> now_s) const;
 
     Known current_, best_;
     int slow_runs_ = 0;  ///< of the latest

@@ -190,6 +190,17 @@ Units StaticPolicy::next_block(int processor, double now_s, const Progress& prog
     return units;
 }
 
+std::vector<OwnedUnits> StaticPolicy::owned() const {
+    std::vector<OwnedUnits> ranges;
+    Units first = 0;
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        const Units units = std::min(lanes_[p].blocks.total(), load_.units - first);
+        if (units > 0) ranges.push_back({static_cast<int>(p), first, units});
+        first += units;
+    }
+    return ranges;
+}
+
 void StaticPolicy::block_finished(const FinishedBlock& block) {
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
     lane.finished += whole_granules(block.units);

@@ -32,6 +32,8 @@ class StaticPolicy : public Policy {
     /// The next load is planned again, even if it is the last one: what the shares follow from has changed.
     void forget_plan() { before_.reset(); }
     Units next_block(int processor, double now_s, const Progress& progress) override;
+    /// The shares planned, each in one piece, so that blocks are whole, and the same in every run.
+    std::vector<OwnedUnits> owned() const override;
     void block_finished(const FinishedBlock& block) override;
     void processor_lost(int processor) override;
     PolicyReport report() const override { return report_; }

@@ -22,6 +22,7 @@ struct DataShape {
     std::size_t ldy = 0, ldz = 0;
     std::size_t element_size = 0;
 
+    std::size_t bytes() const { return nx * ny * nz * element_size; }
     bool operator==(const DataShape&) const = default;
 };
 
@@ -49,6 +50,7 @@ struct BlockData {
     unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use, or the last ones did
     bool own_memory = false;          ///< ... is a device's own
     std::vector<BlockHandle> handles;
+    double bytes_gone = 0;                      ///< of kept data: of the handles that were not kept
     bool in_place = false;                      ///< a task changes data that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool again = false;                         ///< a piece of a late block

@@ -68,7 +68,11 @@ bool KeptData::leaves(unsigned node) const {
 
 void KeptData::keep(BlockData data) {
     const auto stays = std::partition(data.handles.begin(), data.handles.end(), [](const auto& h) { return h.keep; });
-    for (auto it = stays; it != data.handles.end(); ++it) retired_.push_back(it->handle);
+    data.bytes_gone = 0;
+    for (auto it = stays; it != data.handles.end(); ++it) {
+        retired_.push_back(it->handle);
+        data.bytes_gone += static_cast<double>(it->shape.bytes());
+    }
     data.handles.erase(stays, data.handles.end());
     if (!data.handles.empty()) kept_[data.first] = std::move(data);
 }
@@ -82,14 +86,13 @@ void KeptData::retire(const BlockData& data) {
     for (const BlockHandle& h : data.handles) retired_.push_back(h.handle);
 }
 
-double KeptData::bytes_per_unit() const {
-    double bytes = 0, units = 0;
+double KeptData::part() const {
+    double kept = 0, gone = 0;
     for (const auto& [first, data] : kept_) {
-        units += static_cast<double>(data.units);
-        for (const BlockHandle& h : data.handles)
-            bytes += static_cast<double>(h.shape.nx * h.shape.ny * h.shape.nz * h.shape.element_size);
+        for (const BlockHandle& h : data.handles) kept += static_cast<double>(h.shape.bytes());
+        gone += data.bytes_gone;
     }
-    return units > 0 ? bytes / units : 0;
+    return kept > 0 ? kept / (kept + gone) : 0;
 }
 
 void KeptData::release() {

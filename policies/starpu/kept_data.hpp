@@ -41,8 +41,8 @@ class KeptData {
     void keep_earlier(BlockData data);
     void retire(const BlockData& data);
     bool empty() const { return kept_.empty(); }
-    /// Bytes that stay, for each unit that some stay of.
-    double bytes_per_unit() const;
+    /// Of the bytes of the blocks that some stay of, the part that does.
+    double part() const;
     bool evacuating() const { return !evacuations_.empty(); }
     /// Whether data are on their way from this memory.
     bool leaves(unsigned node) const;

@@ -177,9 +177,7 @@ void apportion_load::make_run() {
     choose_policy();
     description_.run = ++runs_;
     description_.data_stay = !previous_blocks_.empty();
-    const auto bytes_per_unit = static_cast<double>(setup_.options.bytes_per_unit);
-    description_.staying =
-        description_.data_stay && bytes_per_unit > 0 ? std::min(1.0, kept_.bytes_per_unit() / bytes_per_unit) : 0;
+    description_.staying = description_.data_stay ? kept_.part() : 0;
     if (recovery_ && runs_ == 1)
         recovery_->recorded(description_.recorded.processors.empty() || description_.recorded.learnt
                                 ? description_.learnt  // each one's own

@@ -127,6 +127,39 @@ TEST_CASE("the best run is repeated, and the latest where data stay") {
     CHECK(replay.best_s() == (load.data_stay ? 20 : 10));
 }
 
+TEST_CASE("other shares are pieces of what those who change have, devices' first, and are repeated from then on") {
+    LoadDescription load = two_processors();
+    load.processors.push_back({"device", 0, true});
+    load.units = 130;
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    replay.finished({2, 2, 100, 30, 0, 0, 0, 10, 10});
+    replay.conclude(load, false);
+    const std::vector<Units> shares{10, 40, 80}, largest{130, 130, 50};
+    replay.begin(load, shares, largest, {true, false, true});
+    const auto check = [&] {
+        const auto blocks = replay.repeated();
+        REQUIRE(blocks.size() == 5);
+        const std::vector<OwnedUnits> expected{{2, 0, 50}, {2, 50, 10}, {1, 60, 40}, {2, 100, 20}, {0, 120, 10}};
+        for (std::size_t b = 0; b < blocks.size(); ++b) {
+            CHECK(blocks[b].processor == expected[b].processor);
+            CHECK(blocks[b].first == expected[b].first);
+            CHECK(blocks[b].units == expected[b].units);
+        }
+    };
+    check();
+    for (const double end_s : {50, 5}) {  // data moved in the first of them
+        for (const OwnedUnits& block : replay.repeated())
+            replay.finished({0, block.processor, block.first, block.units, 0, 0, 0, end_s, end_s});
+        CHECK(replay.ends_s() == std::vector<double>(3, end_s));
+        replay.conclude(load, false);
+        CHECK(replay.best_s() == end_s);
+        replay.begin(load, true);
+        check();
+    }
+}
+
 TEST_CASE("a slower run in which a processor was new does not settle what is repeated") {
     const LoadDescription load = two_processors();
     BlockReplay replay;

@@ -118,6 +118,30 @@ TEST_CASE("a processor that becomes three times slower is given less within thre
     }
 }
 
+TEST_CASE("plb-hec gives a device behind a slow link what it does in all the runs to come, if its data stay") {
+    FakePlatform platform = plain_platform({10'000, 1000, 1000, 1000}, 1e-4);
+    platform.workers[0].link = 0;
+    platform.links = {{1e6}};
+    platform.bytes_in_per_unit = 1e3;  // the link carries as much as a core computes
+    platform.links_known = true;
+    const auto units_of_device = [&](double staying, int runs_expected) {
+        const auto policy = find_policy("plb-hec")->make();
+        LoadDescription load = platform.load(kUnits);
+        load.runs_expected = runs_expected;
+        const FakeRun first = run(platform, *policy, load);
+        CHECK(first.units_of(0) < 0.3 * kUnits);
+        load.run = 2;
+        load.data_stay = true;
+        load.staying = staying;
+        const FakeRun second = run(platform, *policy, load, &first);
+        CHECK(second.units_of(0) + second.units_of(1) + second.units_of(2) + second.units_of(3) == kUnits);
+        return static_cast<double>(second.units_of(0));
+    };
+    CHECK(units_of_device(1, 100) == Approx(kUnits / 1.3).epsilon(0.03));
+    CHECK(units_of_device(1, 2) < 0.3 * kUnits);    // to move them takes three times as long as that run
+    CHECK(units_of_device(0, 100) < 0.3 * kUnits);  // nothing of them stays
+}
+
 TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
     const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
     const auto policy = find_policy("fpm-dynamic")->make();

@@ -37,11 +37,11 @@ TEST_CASE("as many runs are expected to come as there have been, unless the appl
 }
 
 TEST_CASE("the least movement takes from the late what they cannot do and from nobody else") {
-    const Shares moved = least_movement(Shares{60, 20, 20}, 25, speeds({1, 1, 2}));
+    const Shares moved = least_movement(Shares{60, 20, 20}, Shares{25, 25, 50});
     CHECK(moved[0] == Approx(25));
     CHECK(moved[1] == Approx(20 + 35 * 5.0 / 35));
     CHECK(moved[2] == Approx(20 + 35 * 30.0 / 35));
-    CHECK(least_movement(Shares{20, 20}, 25, speeds({1, 1})) == Shares{20, 20});
+    CHECK(least_movement(Shares{20, 20}, Shares{25, 25}) == Shares{20, 20});
 }
 
 TEST_CASE("whole shares are whole granules that cover the load, and stay what they are") {
@@ -71,7 +71,7 @@ TEST_CASE("units move only when the runs to come gain more than the links cost")
     LoadDescription load = load_of(100, 2, 3, 0);
     load.data_stay = true;
     load.staying = 1;
-    load.links = {{0, 0}, {0, 4.0}};  // 20 units cost 80 s, a run gains 30 s
+    load.links = {{0, 1.0}, {0, 0}};  // 80 units cost 80 s, a run gains 30 s
     const auto decides = [&] {
         Rebalancer rebalancer;
         rebalancer.decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1}));  // data moved in that run
@@ -81,6 +81,37 @@ TEST_CASE("units move only when the runs to come gain more than the links cost")
     SECTION("more runs") { load.runs_expected = 10; }
     SECTION("no data are there") { load.data_stay = false; }
     CHECK(decides());
+}
+
+TEST_CASE("of what gains most in the long run, as much moves as the runs to come pay for") {
+    LoadDescription load = load_of(100, 3, 2, 0);
+    load.data_stay = true;
+    load.staying = 1;
+    load.links = {{0, 1.0}, {0, 100.0}, {0, 0}};  // two fast devices, one behind a slow link, and a slow core
+    const SecondsOfShare model = speeds({10, 10, 1});
+    const auto shares = [&](int runs) {
+        load.runs_expected = runs;
+        return Rebalancer().decide(load, Shares{10, 10, 80}, {}, model).shares;
+    };
+    CHECK(shares(2) == Shares{10, 10, 80});  // one run: 61 units would take 61 s to gain 60
+    // More runs use the nearer device alone, 10 s of them move; with very many, both.
+    const Shares few = shares(11), many = shares(10'001);
+    CHECK(few[0] == Approx(81.8).epsilon(0.03));
+    CHECK(few[1] == 10);
+    CHECK(many[0] == Approx(many[1]).epsilon(0.03));
+    CHECK(sum(few) == Approx(100));
+    CHECK(sum(many) == Approx(100));
+}
+
+TEST_CASE("a distribution is thought over when as many runs have told of it again") {
+    Rebalancer rebalancer;
+    int asked = 0;
+    for (int run = 2; run <= 18; ++run)
+        rebalancer.decide(load_of(100, 2, run), Shares{50, 50}, Shares{50, 50}, [&](std::size_t, double units) {
+            asked += units == 50 && run == 6 ? 1 : 0;  // the fifth
+            return units;
+        });
+    CHECK(asked == 0);
 }
 
 TEST_CASE("a processor with another share has the data of all of it brought anew") {

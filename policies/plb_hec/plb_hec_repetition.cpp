@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/plb_hec_repetition.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/shared/block_costs.hpp"
+
+namespace apportion {
+
+void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) {
+    load_ = load;
+    replay_.conclude(load, taught_);
+    taught_ = data_move_ = false;
+    const bool known = replay_.best_s() > 0;
+    if (!known) rebalancer_.forget();
+    if (known && load.staying > 0 && redistribute(report)) return;
+    replay_.begin(load, known && (load.staying > 0 || worth_repeating()));
+    if (!active()) return;
+    report.note = "blocks of the best run repeated";
+    report.distributions.push_back({0, "distribution kept", replay_.best_units(), replay_.best_s()});
+}
+
+/// Whether its share is at least twice the only size that it ran.
+bool PlbHecRepetition::fixed_costs_would_show(int processor) const {
+    const FittedCurve* curve = models_.curve(processor);
+    return curve && !curve->sizes_differ() && plan_.share(processor) >= kTwice * curve->largest_measured();
+}
+
+/// Whether no other plan promises clearly more than the best run, or the last one did not keep its promise. Where a
+/// processor ran blocks of one size alone, no plan knows enough.
+bool PlbHecRepetition::worth_repeating() {
+    if (replay_.settled()) return true;
+    plan_.make_for_all();
+    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
+        if (fixed_costs_would_show(p)) return false;
+    return plan_.finish_s() >= (1 - kLeastGain) * replay_.best_s();
+}
+
+/// Whether the data move, for the runs to come.
+bool PlbHecRepetition::redistribute(PolicyReport& report) {
+    plan_.pose_for_all();
+    LoadDescription load = load_;
+    for (std::size_t p = 0; p < load.links.size(); ++p)
+        if (load.processors[p].own_memory)
+            load.links[p] = seen_link(load.links[p], models_.in(static_cast<int>(p)), models_.out(static_cast<int>(p)));
+    std::vector<double> now_s;
+    for (int p = 0; p < static_cast<int>(load.processors.size()); ++p)
+        now_s.push_back(plan_.time(p).seconds_of(replay_.best_blocks(p)));
+    const auto decision = rebalancer_.decide(
+        load, replay_.best_units(), replay_.ends_s(),
+        [this](std::size_t p, double units) { return plan_.time(static_cast<int>(p)).seconds(units); }, now_s);
+    if (!decision.worthwhile) return false;
+    const std::vector<Units> shares = whole_shares(decision.shares, load_.granularity);
+    std::vector<Units> largest;
+    for (std::size_t p = 0; p < shares.size(); ++p) {
+        const auto share = static_cast<double>(shares[p]);
+        const double count = plan_.time(static_cast<int>(p)).blocks(share).count;
+        largest.push_back(round_to_granularity(std::ceil(share / count), load_.granularity));
+    }
+    replay_.begin(load_, shares, largest, decision.anew);
+    data_move_ = true;
+    ++report.rebalances;
+    report.distributions.push_back({0, "redistribution", decision.shares, decision.run_s});
+    return true;
+}
+
+std::optional<Units> PlbHecRepetition::next(int processor, double now_s, const Progress& progress) {
+    if (active() && somebody_overdue(now_s, progress)) replay_.stop();
+    return replay_.next(processor, progress);
+}
+
+/// Whether a block runs much longer than the models say, and than in the best run: what was kept for its processor is
+/// for others then.
+bool PlbHecRepetition::somebody_overdue(double now_s, const Progress& progress) const {
+    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
+        const int processor = static_cast<int>(p);
+        const auto blocks = progress.in_flight(processor);
+        const FittedCurve* curve = models_.curve(processor);
+        if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
+        const double ran_s = now_s - std::max(blocks.front().begun_s, plan_.last_end_s(processor));
+        const Units units = blocks.front().units;
+        const double expected_s =
+            std::max(curve->seconds(static_cast<double>(units)), replay_.longest_s(processor, units));
+        if (ran_s >= kTwice * expected_s) return true;
+    }
+    return false;
+}
+
+}  // namespace apportion
