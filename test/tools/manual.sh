@@ -33,8 +33,8 @@ completes() {
 }
 completes "plan platform" apportion pl
 completes "--platform --plot" apportion compare --pl
-completes "chrome paje" apportion trace x --to ""
-completes "paje" apportion trace x --to p
+completes "serial parallel" apportion plan --network ""
+completes "parallel" apportion plan --network p
 completes "" apportion trace re
 
 if "$apportion" generate --man none 2>error; then fail "a page of no command"; fi

@@ -69,7 +69,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
     return names;
 }
 
-/// "chrome|paje" is a choice, "NAME|FILE" is none.
+/// "serial|parallel" is a choice, "NAME|FILE" is none.
 std::string choices(const CLI::Option& option) {
     std::string type = type_name(option);
     const bool words = type.find('|') != type.npos && std::ranges::all_of(type, [](unsigned char c) {

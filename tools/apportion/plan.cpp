@@ -263,6 +263,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->needs(profiles);
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
         ->check(CLI::IsMember({"serial", "parallel"}))
+        ->type_name("serial|parallel")
         ->needs(instance)
         ->capture_default_str();
     plan->add_option("--time-limit", options->time_limit_s, "Seconds after which ilp-milp takes its best solution")

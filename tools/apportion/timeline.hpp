@@ -47,8 +47,4 @@ Timeline timeline_of(const std::vector<RunReport>& reports);
 /// slices, the way of data to a processor and home are asynchronous slices, and decisions are instants.
 std::string chrome_trace(const Timeline& timeline);
 
-/// Paje, which ViTE and pajeng open: processors are containers with states, data travel as links from and to main
-/// memory, and decisions are events.
-std::string paje_trace(const Timeline& timeline);
-
 }  // namespace apportion

@@ -15,12 +15,11 @@ namespace apportion {
 namespace {
 
 struct TraceOptions {
-    std::string file, format = "chrome", out;
+    std::string file, out;
 };
 
 int trace_command(const TraceOptions& options) {
-    const Timeline timeline = timeline_of(read_reports(options.file));
-    const std::string text = options.format == "paje" ? paje_trace(timeline) : chrome_trace(timeline);
+    const std::string text = chrome_trace(timeline_of(read_reports(options.file)));
     if (options.out.empty())
         std::cout << text;
     else
@@ -34,13 +33,10 @@ void add_trace(CLI::App& app, std::function<int()>& run) {
     CLI::App* sub = app.add_subcommand("trace", "Convert the blocks of a report for viewers of traces");
     auto options = std::make_shared<TraceOptions>();
     sub->footer(
-        "chrome: for Perfetto (ui.perfetto.dev) and chrome://tracing; paje: for ViTE and pajeng. The program that "
-        "reports has to run with APPORTION_TRACE=1.");
+        "In the Trace Event Format, for Perfetto (ui.perfetto.dev) and chrome://tracing. The program that reports has "
+        "to "
+        "run with APPORTION_TRACE=1.");
     sub->add_option("report", options->file, "file of reports; -: standard input")->required()->type_name("FILE");
-    sub->add_option("--to", options->format, "format")
-        ->check(CLI::IsMember({"chrome", "paje"}))
-        ->capture_default_str()
-        ->type_name("chrome|paje");
     sub->add_option("--out", options->out, "file to write (default: standard output)")->type_name("FILE");
     sub->callback([options, &run] { run = [options] { return trace_command(*options); }; });
 }
