@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# profile_command.sh APPORTION EXPECTED_LENGTH KERNEL SLOW_KERNEL FFTW_KERNEL: the command
-# `apportion profile` as its users meet it: a bundled application, an own kernel, Ctrl-C and continuation, errors, and
-# a model that dmda believes.
+# profile_command.sh APPORTION KERNEL SLOW_KERNEL FFTW_KERNEL: the command `apportion profile` as its users meet it: a
+# bundled application, an own kernel, Ctrl-C and continuation, and errors.
 . "$(dirname "$0")/../checks.sh"
-apportion=$(realpath "$1") expected_length=$(realpath "$2") kernel=$(realpath "$3") slow=$(realpath "$4") fftw=$(realpath "$5")
+apportion=$(realpath "$1") kernel=$(realpath "$2") slow=$(realpath "$3") fftw=$(realpath "$4")
 cd "$folder"
 export STARPU_PERF_MODEL_DIR=$folder/models STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
 mkdir models
@@ -81,7 +80,6 @@ refused "measure sizes that fit by --sizes first" --kernel "$kernel" --size 4000
 refused "excludes" --kernel "$kernel" --balance 0.1 --sizes 1:2:1 --out new.csv
 refused "begins behind its end" --kernel "$kernel" --sizes 2:1:1 --out new.csv
 refused "cannot be written" --kernel "$kernel" --out missing/new.csv
-refused "give the file to write" --import-starpu nothing
 refused "give the application" --kernel "$kernel" --platform plbhec-a
 refused "returned -22 (Invalid argument)" --kernel "$kernel" --size 666 --out new.csv
 refused "precision must be greater" --kernel "$kernel" --precision 0 --out new.csv
@@ -90,21 +88,5 @@ refused "more than the 64" --app matmul --size 64 --sizes 16:128:16 --out new.cs
 refused "is no StarPU worker" --app matmul --size 64 --processors 2 --out new.csv
 refused "was measured with kernel 'counting', not 'matmul'" --app matmul --size 64 --out kernel.csv
 refused "was measured with load 'counting-4000', not 'counting-2000'" --kernel "$kernel" --size 2000 --out kernel.csv
-refused "StarPU has no model" --import-starpu nothing --out new.csv
 refused "name what to measure" --out new.csv
 cmp kernel.csv before.csv
-
-# dmda expects what the profile says, by either way of making footprints.
-printf 'processor,units,seconds,ci,repetitions\nCPU 0,64,0.0025,0.00001,5\nCPU 0,128,0.004,0,3\n' >exact.csv
-"$apportion" profile --export-starpu by_units --profiles exact.csv
-"$apportion" profile --export-starpu by_size --units-from size:8+1000 --profiles exact.csv
-refused "there is a history model already" --export-starpu by_units --profiles exact.csv
-for symbol in by_units:footprint by_size:size; do
-    for expected in 64:2500 128:4000; do
-        said=$(STARPU_SCHED=dmda "$expected_length" ${symbol/:/ } "${expected%:*}") || exit $?
-        [ "$said" = "${expected#*:}" ] || fail "dmda expects $said us for $expected, $symbol"
-    done
-done
-"$apportion" profile --import-starpu by_units --units-from footprint --out imported.csv
-grep -q '^CPU 0,64,0.0025,' imported.csv || fail "the import has other times"
-refused "exists already" --import-starpu by_units --out imported.csv

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // `apportion profile`: measures the time functions of a bundled application's or a user's own kernel on the processors
-// of this machine into a profile file, or takes them from runs of a program, or converts StarPU's history models from
-// and to one; shows what is kept.
+// of this machine into a profile file, or takes them from runs of a program; shows what is kept.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -27,7 +26,6 @@
 #include "tools/apportion/interruption.hpp"
 #include "tools/apportion/profile_balance.hpp"
 #include "tools/apportion/profile_course.hpp"
-#include "tools/apportion/profile_history.hpp"
 #include "tools/apportion/profile_instance.hpp"
 #include "tools/apportion/profile_kept.hpp"
 #include "tools/apportion/profile_library.hpp"
@@ -45,12 +43,11 @@ namespace {
 constexpr double kNoLimit_s = std::numeric_limits<double>::infinity();
 
 struct ProfileOptions {
-    std::string app, kernel, import_starpu, export_starpu, show, forget;  ///< one of them, or
+    std::string app, kernel, show, forget;  ///< one of them, or
     bool list = false;
     bool json = false;
     bool square = false;
-    std::string sizes, out, profiles, platform, instance;
-    std::string units_from = "footprint";
+    std::string sizes, out, platform, instance;
     std::string size = "1024";
     bool size_given = false;
     int repetitions = 2;
@@ -284,16 +281,7 @@ int act(const ProfileOptions& options) {
         forget_learnt(options.forget);
         return 0;
     }
-    if (!options.export_starpu.empty()) {
-        if (options.profiles.empty()) throw UserError("--export-starpu: give the profile by --profiles FILE.csv");
-        export_history(options.export_starpu, options.units_from, options.profiles);
-        return 0;
-    }
-    if (!options.platform.empty()) return record_platform(options);
-    if (options.import_starpu.empty()) return measure(options);
-    if (options.out.empty()) throw UserError("--import-starpu: give the file to write by --out FILE.csv");
-    import_history(options.import_starpu, options.units_from, options.out);
-    return 0;
+    return options.platform.empty() ? measure(options) : record_platform(options);
 }
 
 }  // namespace
@@ -303,17 +291,11 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         app.add_subcommand("profile", "Measure how long each processor needs for how many units, into a CSV file");
     auto options = std::make_shared<ProfileOptions>();
     SampleOptions& samples = options->measure.samples;
-    auto* subject = profile->add_option_group("Subject", "what to measure or convert");
+    auto* subject = profile->add_option_group("Subject", "what to measure or show");
     subject->add_option("--app", options->app, fmt::format("A bundled application: {}", workload_names()))
         ->type_name("NAME");
     subject->add_option("--kernel", options->kernel, "Your own kernel, a shared library; see apportion_kernel.h")
         ->type_name("LIB.so");
-    subject
-        ->add_option("--import-starpu", options->import_starpu, "StarPU's history model of a codelet, or a file of one")
-        ->type_name("SYMBOL");
-    subject
-        ->add_option("--export-starpu", options->export_starpu, "Make --profiles StarPU's history model of a codelet")
-        ->type_name("SYMBOL");
     subject->add_flag("--list", options->list, "List the recorded profiles and what runs learnt");
     subject->add_option("--show", options->show, "Show the times that are recorded or learnt of a load, or in a file")
         ->type_name("LOAD|FILE");
@@ -370,11 +352,6 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     profile->add_option("--max-repetitions", samples.most, "of one size on one processor")->capture_default_str();
     profile->add_option("--max-seconds", samples.most_seconds, "of one size on one processor")->capture_default_str();
-    profile
-        ->add_option("--units-from", options->units_from,
-                     "How a history model's sizes are units: footprint, size:B+S, ...")
-        ->capture_default_str();
-    profile->add_option("--profiles", options->profiles, "The profile to export")->type_name("FILE.csv");
     profile->add_flag("--json", options->json, "print JSON (--list, --show)");
     profile->footer(
         "Any program that submits loads is measured by\n"
