@@ -40,12 +40,6 @@ std::string settings_invalid(const PlanProblem& problem) {
     if (!problem.maximum_units.empty() && problem.maximum_units.size() != problem.processors.size())
         return fmt::format("{} maxima are given for {} processors; give one for each", problem.maximum_units.size(),
                            problem.processors.size());
-    if (!problem.previous.empty() && problem.previous.size() != problem.processors.size())
-        return fmt::format("{} previous shares are given for {} processors; give one for each", problem.previous.size(),
-                           problem.processors.size());
-    for (const Units share : problem.previous)
-        if (share < 0 || share > kMostUnits)
-            return fmt::format("{} units cannot be a previous share; give a number from 0 to 2^50", share);
     if (problem.processors.empty()) return "there is no processor";
     return {};
 }

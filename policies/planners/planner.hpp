@@ -30,8 +30,6 @@ struct PlanProblem {
     std::vector<DiscreteTimes> processors;
     Units granularity = 1;             ///< shares are multiples of it
     std::vector<Units> maximum_units;  ///< per processor, or empty: no limit
-    std::vector<Units> previous;       ///< per processor, or empty: of equally fast distributions `hpopta` takes the
-                                       ///< one nearest to these shares
 };
 
 struct Plan {

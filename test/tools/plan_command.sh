@@ -71,13 +71,6 @@ expect 0 '(?s)a +0 +0 +8 +8.*b +6 +6 +2 +2.*b is cut out of a.*half perimeters: 
 expect 0 '(?s)"units": 4,.*"inside": "a".*' --profiles corner.csv --matrix 8 --squares --algorithm fpm --json
 expect 2 '--squares requires --matrix' --profiles corner.csv --units 8 --squares
 
-# Two distributions of 10 + 10 units take 10 s.
-printf '%s\n' processor,units,seconds a,10,10 a,20,10 b,10,10 b,20,10 >equal.csv
-expect 0 '(?s)a +20 .*b +0' --profiles equal.csv --units 20 --previous a=20
-expect 0 '(?s)a +0 .*b +20' --profiles equal.csv --units 20 --previous b=20
-expect 2 "--previous: 'c=3' does not begin with PROCESSOR=UNITS" --profiles equal.csv --units 20 --previous c=3
-expect 2 '--previous' --instance instance.json --units 7 --previous a=20
-
 expect 2 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
 expect 1 'nearest number that can be distributed is 20' --profiles profile.csv --units 30 --algorithm fpm --max slow=5,fast=15
 expect 1 'nearest number that can be distributed is 32' --profiles profile.csv --units 30 --algorithm fpm --granularity 16

@@ -32,7 +32,7 @@ namespace apportion {
 namespace {
 
 struct PlanOptions {
-    std::string profiles, instance, algorithm, maxima, previous, network = "serial", plot, shares;
+    std::string profiles, instance, algorithm, maxima, network = "serial", plot, shares;
     std::vector<Units> references;
     double work_power = 1;
     bool variation = false;
@@ -45,10 +45,9 @@ struct PlanOptions {
     std::vector<std::string> policies;
 };
 
-/// "proc=units,proc=units": one number per processor, `otherwise` where none is given. Names may contain ',' and '='.
-std::vector<Units> parse_units(const char* option, std::string_view text, const std::vector<std::string>& processors,
-                               Units otherwise) {
-    std::vector<Units> result(processors.size(), otherwise);
+/// "proc=units,proc=units": one number per processor. Names may contain ',' and '='.
+std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::string>& processors) {
+    std::vector<Units> result(processors.size(), kNoLimit);
     std::vector<bool> given(processors.size(), false);
     for (bool more = !text.empty(); more;) {
         std::size_t found = processors.size();  // the longest name, for one may begin like another
@@ -57,17 +56,17 @@ std::vector<Units> parse_units(const char* option, std::string_view text, const 
                 (found == processors.size() || processors[i].size() > processors[found].size()))
                 found = i;
         if (found == processors.size())
-            throw UserError(fmt::format("{}: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", option,
-                                        text, fmt::join(processors, ", ")));
-        if (given[found]) throw UserError(fmt::format("{}: '{}' appears twice; remove one", option, processors[found]));
+            throw UserError(fmt::format("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
+                                        fmt::join(processors, ", ")));
+        if (given[found]) throw UserError(fmt::format("--max: '{}' appears twice; remove one", processors[found]));
         given[found] = true;
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
         result[found] = parse_number<Units>(number).value_or(-1);
         if (result[found] < 0)
             throw UserError(
-                fmt::format("{}: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
-                            option, number, processors[found]));
+                fmt::format("--max: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
+                            number, processors[found]));
         more = number.size() < text.size();  // a comma follows
         text.remove_prefix(number.size() + (more ? 1 : 0));
     }
@@ -120,8 +119,7 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
             times.seconds.push_back(point.seconds);
         }
     }
-    if (!options.maxima.empty()) problem.maximum_units = parse_units("--max", options.maxima, names, kNoLimit);
-    if (!options.previous.empty()) problem.previous = parse_units("--previous", options.previous, names, 0);
+    if (!options.maxima.empty()) problem.maximum_units = parse_maxima(options.maxima, names);
     return problem;
 }
 
@@ -135,7 +133,6 @@ std::string effect_of_changes(const PlanOptions& options, const PlannerEntry& pl
     if (options.changes.empty() || options.json) return "";
     PlanOptions as_it_is = options;
     as_it_is.maxima.clear();  // of processors that may not be there
-    as_it_is.previous.clear();
     const Plan before = run_planner(planner, profile_problem(as_it_is, read_profile(options.profiles)));
     const Plan after = run_planner(planner, changed);
     if (!before.failure.empty() || !after.failure.empty() || before.makespan_s <= 0) return "";
@@ -212,7 +209,7 @@ int plan_instance(PlanOptions options) {
     if (!options.shares.empty())
         return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     if (!options.maxima.empty()) {
-        const std::vector<Units> maxima = parse_units("--max", options.maxima, subject.processors, kNoLimit);
+        const std::vector<Units> maxima = parse_maxima(options.maxima, subject.processors);
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
     }
     if (options.algorithm.empty()) options.algorithm = "ilp";
@@ -258,9 +255,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->needs(matrix);
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
-    plan->add_option("--previous", options->previous,
-                     "Shares so far: hpopta takes the nearest of equally fast distributions; as --max, 0 by default")
-        ->needs(profiles);
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
         ->check(CLI::IsMember({"serial", "parallel"}))
         ->type_name("serial|parallel")

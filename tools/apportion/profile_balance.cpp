@@ -47,11 +47,8 @@ std::vector<Units> Search::equal() const {
 /// n / p until something is known of every processor.
 std::vector<Units> Search::next() const {
     if (std::ranges::any_of(known_, &PartialTimes::empty)) return equal();
-    PlanProblem problem{.units = units_,
-                        .processors = {},
-                        .granularity = subject_.granularity(),
-                        .maximum_units = most_,
-                        .previous = {}};
+    PlanProblem problem{
+        .units = units_, .processors = {}, .granularity = subject_.granularity(), .maximum_units = most_};
     for (std::size_t p = 0; p < known_.size(); ++p) {
         DiscreteTimes times{subject_.processors()[p], {}, {}};
         for (const auto& [size, seconds] : known_[p]) {

@@ -11,9 +11,8 @@ namespace apportion {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kFewPoints = 100;        // per processor, for ties to be broken unasked
-constexpr std::size_t kMostSlowest = 1000;     // sizes tried as the slowest, some ms
-constexpr std::size_t kMostSteps = 2'000'000;  // of breaking ties when asked, some 0.1 s
+constexpr std::size_t kFewPoints = 100;     // per processor, for ties to be broken
+constexpr std::size_t kMostSlowest = 1000;  // sizes tried as the slowest, some ms
 
 template <typename Condition>
 void keep_if(std::vector<double>& values, Condition condition) {
@@ -25,13 +24,13 @@ void keep_if(std::vector<double>& values, Condition condition) {
     values.resize(count);
 }
 
-Plan optimal_plan(const DiscreteProblem& problem, Units units, HpoptaSearch& search, std::span<const Units> previous) {
+Plan optimal_plan(const DiscreteProblem& problem, Units units, HpoptaSearch& search) {
     Plan plan;
     plan.algorithm = "hpopta";
     plan.failure = problem.why_impossible(units);
     if (!plan.failure.empty()) return plan;
     try {
-        plan.shares = search.distribute(units, previous);
+        plan.shares = search.distribute(units);
         if (plan.shares.empty()) plan.failure = problem.why_unreachable(units);
     } catch (const std::length_error&) {
         plan.failure = kTooManySums;
@@ -200,16 +199,10 @@ std::vector<Units> HpoptaSearch::shares(double tau) {
     return result;
 }
 
-std::vector<Units> HpoptaSearch::distribute(Units units, std::span<const Units> previous) {
+std::vector<Units> HpoptaSearch::distribute(Units units) {
     if (units == 0) return std::vector<Units>(envelopes_.processors(), 0);
     const double makespan = makespan_s(units);
     if (makespan == kInfinity) return {};
-    if (!previous.empty()) {
-        std::vector<std::span<const SizeTime>> sizes;
-        for (const Lane& lane : lanes_) sizes.emplace_back(points_.data() + lane.begin, lane.end - lane.begin);
-        std::vector<Units> nearest = nearest_shares(sizes, units, previous, kMostSteps);
-        if (!nearest.empty()) return nearest;
-    }
     return count_ <= kFewPoints * lanes_.size() ? with_fastest_others(makespan) : shares(makespan);
 }
 
@@ -248,9 +241,9 @@ std::vector<Units> HpoptaSearch::with_fastest_others(double makespan) {
 Plan plan_hpopta(const PlanProblem& problem) {
     const DiscreteProblem discrete(problem, problem.units);
     HpoptaSearch search(discrete.processors());
-    return optimal_plan(discrete, problem.units, search, problem.previous);
+    return optimal_plan(discrete, problem.units, search);
 }
 
-Plan PreparedHpopta::plan(Units units) { return optimal_plan(problem_, units, search_, {}); }
+Plan PreparedHpopta::plan(Units units) { return optimal_plan(problem_, units, search_); }
 
 }  // namespace apportion

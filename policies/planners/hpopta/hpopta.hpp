@@ -4,9 +4,8 @@
 // Reddy, Lastovetsky, section 3). Any processor may get nothing, a size may be missing, a larger size may take less
 // time. README.md in this folder explains the method; the paper's branch and bound is `hpopta-published`.
 //
-// Among the optimal distributions it takes the one that moves the fewest units from PlanProblem::previous, where that
-// is given, then the one whose second-largest time is smallest. Where too many sizes come into question for that it
-// takes any: without previous shares, more than 100 of each processor, or more than 1000 that take the makespan.
+// Among the optimal distributions it takes the one whose second-largest time is smallest. Where too many sizes come
+// into question for that it takes any: more than 100 of each processor, or more than 1000 that take the makespan.
 //
 // Good for every profile; near the cost of reading it where times grow roughly with sizes. On times without any order
 // (every third size takes a hundred times longer) the subset sums get as long as n.
@@ -40,8 +39,8 @@ class HpoptaSearch {
     /// The smallest makespan of exactly `units` >= 0 units; infinity when no sizes add up to them.
     double makespan_s(Units units);
 
-    /// A distribution of that makespan, or empty. `previous` has a share for each processor or is empty.
-    std::vector<Units> distribute(Units units, std::span<const Units> previous = {});
+    /// A distribution of that makespan, or empty.
+    std::vector<Units> distribute(Units units);
 
   private:
     struct Lane {
@@ -79,7 +78,7 @@ Plan plan_hpopta(const PlanProblem& problem);
 /// Further n on the same profile, granularity and maxima: without reading the profile again.
 class PreparedHpopta {
   public:
-    /// `problem` must be valid and outlive it; its `units` and `previous` are ignored.
+    /// `problem` must be valid and outlive it; its `units` are ignored.
     explicit PreparedHpopta(const PlanProblem& problem)
         : problem_(problem, kNoLimit), search_(problem_.processors(), true) {}
 
@@ -92,12 +91,6 @@ class PreparedHpopta {
     DiscreteProblem problem_;
     HpoptaSearch search_;
 };
-
-/// The distribution of `units` that moves the fewest units from `previous`, the sum of |share - previous share|, and of
-/// these one whose second-largest time is smallest, when all have the same largest time. Processor i takes nothing or
-/// one of sizes[i], which ascend. Empty when there is none, or none was found in `most_steps` additions of a share.
-std::vector<Units> nearest_shares(std::span<const std::span<const SizeTime>> sizes, Units units,
-                                  std::span<const Units> previous, std::size_t most_steps);
 
 /// Why a plan failed that met std::length_error.
 inline constexpr const char* kTooManySums =
