@@ -63,9 +63,6 @@ std::vector<MatrixPart> read_rectangles(const std::string& file, std::size_t row
         const auto side = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(blocks))));
         std::size_t area = 0;
         for (const auto& share : plan.at("shares")) {
-            if (share.contains("inside"))
-                throw UsageError(
-                    fmt::format("--rectangles {}: squares are cut out of one; plan without --squares", file));
             const std::size_t row = share.at("first_row"), column = share.at("first_column"), high = share.at("rows"),
                               wide = share.at("columns");
             if (side == 0 || row > side || column > side || high > side - row || wide > side - column)

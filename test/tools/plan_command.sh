@@ -65,11 +65,6 @@ expect 0 'cpm at 20 ' --profiles profile.csv --condition --references 20
 # 16 blocks of a matrix, 8 for each.
 printf '%s\n' processor,units,seconds a,4,4 a,16,16 b,4,4 b,16,16 >alike.csv
 expect 0 '(?s)rectangle.*a +0 +0 +2 +4.*b +2 +0 +2 +4.*half perimeters: 12' --profiles alike.csv --matrix 4 --algorithm fpm
-# 4 of 64 blocks are a corner of 2 x 2.
-printf '%s\n' processor,units,seconds a,4,4 a,64,64 b,4,60 b,64,960 >corner.csv
-expect 0 '(?s)a +0 +0 +8 +8.*b +6 +6 +2 +2.*b is cut out of a.*half perimeters: 20' --profiles corner.csv --matrix 8 --squares --algorithm fpm
-expect 0 '(?s)"units": 4,.*"inside": "a".*' --profiles corner.csv --matrix 8 --squares --algorithm fpm --json
-expect 2 '--squares requires --matrix' --profiles corner.csv --units 8 --squares
 
 expect 2 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
 expect 1 'nearest number that can be distributed is 20' --profiles profile.csv --units 30 --algorithm fpm --max slow=5,fast=15

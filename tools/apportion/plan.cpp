@@ -40,7 +40,7 @@ struct PlanOptions {
     std::string numbers;    ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
-    bool json = false, condition = false, squares = false, curve = false;
+    bool json = false, condition = false, curve = false;
     MachineChanges changes;
     std::vector<std::string> policies;
 };
@@ -147,7 +147,6 @@ int plan_profile(PlanOptions options) {
     subject.units = options.units;
     subject.profile = &problem;
     subject.matrix_side = options.matrix_side;
-    subject.squares = options.squares;
     for (const ProcessorProfile& processor : profile.processors) subject.processors.push_back(processor.name);
     if (!options.plot.empty()) check_plot(options.plot);
     if (!options.shares.empty())
@@ -250,9 +249,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->needs(profiles)
             ->excludes(units)
             ->excludes(shares);
-    plan->add_flag("--squares", options->squares,
-                   "With --matrix: smallest shares are squares cut out of the largest where that communicates less")
-        ->needs(matrix);
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/io/shown.hpp"
-#include "policies/planners/matrix_squares.hpp"
+#include "policies/planners/matrix_columns.hpp"
 #include "tools/apportion/seconds_text.hpp"
 #include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -34,11 +34,6 @@ std::string quality(const PlanSubject& subject, const Plan& plan) {
     return fmt::format("at most {:.3g} % above the optimum", 100 * (plan.makespan_s / plan.lower_bound_s - 1));
 }
 
-MatrixSquares arranged(const PlanSubject& subject, const Plan& plan) {
-    if (subject.squares) return arrange_with_squares(plan.shares, subject.matrix_side);
-    return {arrange_in_columns(plan.shares, subject.matrix_side), 0, {}};
-}
-
 nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
     nlohmann::ordered_json json = {{"algorithm", plan.algorithm},
                                    {"units", subject.units},
@@ -53,11 +48,10 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
     if (subject.matrix_side > 0) {
-        const MatrixSquares found = arranged(subject, plan);
-        json["half_perimeters"] = found.matrix.half_perimeters;
-        for (const std::size_t i : found.squares) json["shares"][i]["inside"] = subject.processors[found.largest];
+        const MatrixColumns found = arrange_in_columns(plan.shares, subject.matrix_side);
+        json["half_perimeters"] = found.half_perimeters;
         for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-            const Rectangle& r = found.matrix.rectangles[i];
+            const Rectangle& r = found.rectangles[i];
             json["shares"][i].update(nlohmann::ordered_json{{"first_row", r.first_row},
                                                             {"first_column", r.first_column},
                                                             {"rows", r.rows},
@@ -69,21 +63,18 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
 
 /// The rectangles of a matrix, a line each.
 std::string rectangle_table(const PlanSubject& subject, const Plan& plan) {
-    const MatrixSquares found = arranged(subject, plan);
+    const MatrixColumns found = arrange_in_columns(plan.shares, subject.matrix_side);
     TextTable table(
         {{"rectangle", false}, {"first row", true}, {"first column", true}, {"rows", true}, {"columns", true}});
     for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-        const Rectangle& r = found.matrix.rectangles[i];
+        const Rectangle& r = found.rectangles[i];
         table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
                    fmt::to_string(r.rows), fmt::to_string(r.columns)});
     }
-    std::string out = "\n" + text_of(table);
-    for (const std::size_t i : found.squares)
-        out += line(
-            fmt::format("{} is cut out of {}", shown(subject.processors[i]), shown(subject.processors[found.largest])));
-    return out + line(fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}",
-                                  found.matrix.half_perimeters, plan.shares.size(),
-                                  (std::ssize(plan.shares) + 1) * subject.matrix_side));
+    return "\n" + text_of(table) +
+           line(fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}",
+                            found.half_perimeters, plan.shares.size(),
+                            (std::ssize(plan.shares) + 1) * subject.matrix_side));
 }
 
 /// In percent. An interpolated time may be below the best that was measured: that says nothing.

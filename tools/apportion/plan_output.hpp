@@ -2,8 +2,7 @@
 //
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
 // bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a
-// matrix also half_perimeters, and each share has first_row, first_column, rows and columns, and those cut out of
-// another one inside, its name.
+// matrix also half_perimeters, and each share has first_row, first_column, rows and columns.
 #pragma once
 
 #include <span>
@@ -19,7 +18,6 @@ struct PlanSubject {
     std::vector<std::string> processors;
     const PlanProblem* profile = nullptr;  ///< null: every size has a known time
     Units matrix_side = 0;  ///< of the matrix whose blocks are the units, arranged in rectangles; 0: none
-    bool squares = false;   ///< some of them may be cut out of the largest
 };
 
 /// Whether the plan's times are those of measured sizes; else some are interpolated or continued.

@@ -67,19 +67,17 @@ def columns(runs, case):
     file = runs.text_file("speeds.csv", "processor,units,seconds\n" + "".join(
         f"P{p},{x},{x / s!r}\n" for p, s in enumerate(speeds) for x in (SIDE, SIDE * SIDE)))
     plan = runs.json(runs.apportion, "plan", "--profiles", file, "--matrix", SIDE, "--algorithm", "fpm", "--json")
-    cut = runs.json(runs.apportion, "plan", "--profiles", file, "--matrix", SIDE, "--squares", "--algorithm", "fpm", "--json")
     p, least = len(speeds), sum(2 * (SIDE * SIDE * s / sum(speeds)) ** 0.5 for s in speeds)
     shapes = " ".join(f"{share['rows']}x{share['columns']}" for share in plan["shares"])
     off = max(abs(share["rows"] * share["columns"] - share["units"]) / share["units"] for share in plan["shares"])
     return [case | {"rectangles": shapes, "half_perimeters": plan["half_perimeters"], "slices": (p + 1) * SIDE,
-                    "with_squares": cut["half_perimeters"], "cut_out": sum("inside" in share for share in cut["shares"]),
                     "squares": f"{least:.0f}", "less_than_slices_percent": 100 * (1 - plan["half_perimeters"] / ((p + 1) * SIDE)),
                     "largest_area_error_percent": 100 * off}]
 
 
 def show_columns(rows):
     return markdown(rows, {"speeds": "speeds", "rectangles": "rectangles, rows x columns", "half_perimeters": "half perimeters",
-                           "with_squares": "with squares cut out", "cut_out": "squares", "slices": "of slices", "squares": "of squares (bound)", "less_than_slices_percent": "less than slices, %",
+                           "slices": "of slices", "squares": "of squares (bound)", "less_than_slices_percent": "less than slices, %",
                            "largest_area_error_percent": "area off by, %"})
 
 
