@@ -121,9 +121,9 @@ shows "bundled platforms are listed" "plbhec-abcd" "$apportion" platform --list
 shows "a platform is described" " Tesla K20c cuda 1 A PCIe" "$apportion" platform plbhec-a
 shows "a platform as JSON" '"name":"Tesla K20c","kind":"cuda","count":1' "$apportion" platform plbhec-a --json
 shows "the environment of a platform" "export STARPU_NCUDA='9'" "$apportion" platform plbhec-abcd --env
-shows "machine files are generated where asked" "export STARPU_PERF_MODEL_DIR='$folder/here'" \
-    "$apportion" platform plbhec-a --generate here
-[ -f here/bus/plbhec-a.platform.v4.xml ] || fail "the machine file is where asked"
+shows "machine files are in the cache" "export STARPU_PERF_MODEL_DIR='$folder/here/apportion/platforms/plbhec-a-" \
+    env XDG_CACHE_HOME="$folder/here" "$apportion" platform plbhec-a --env
+[ -f here/apportion/platforms/plbhec-a-*/bus/plbhec-a.platform.v4.xml ] || fail "the machine file is not in the cache"
 shows "a program is run on a platform" "plbhec-a [x]" "$apportion" platform plbhec-a sh -c 'echo "$STARPU_HOSTNAME" "$1"' sh '[x]'
 "$apportion" platform --random 7 >seven.toml || fail "a machine is drawn"
 "$apportion" platform --random 7 --out again.toml || fail "a machine is drawn into a file"
@@ -141,7 +141,7 @@ mkfifo pipe
 refuses "a pipe in the place of a file" 2 "pipe: exists and is not a regular file" "$apportion" platform --random 7 --out pipe
 [ ! -e x.toml ] || fail "a refused draw leaves a file"
 
-refuses "a folder that cannot be made" 2 "cannot be made" "$apportion" platform plbhec-a --generate tiny.toml/x
+refuses "a folder that cannot be made" 2 "cannot be made" env XDG_CACHE_HOME="$folder/tiny.toml/x" "$apportion" platform plbhec-a --env
 refuses "a program that is not there" 2 "cannot be run" "$apportion" platform plbhec-a ./nothing
 refuses "an unknown option" 2 "--unknown" "$apportion" platform plbhec-a --unknown
 

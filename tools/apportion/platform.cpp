@@ -40,7 +40,7 @@ using simulated::Platform;
 using Json = nlohmann::ordered_json;
 
 struct PlatformOptions {
-    std::string platform, folder, out;
+    std::string platform, out;
     std::vector<std::string> command;
     std::optional<std::uint64_t> random_seed;
     bool list = false, env = false, json = false;
@@ -216,14 +216,13 @@ int platform_command(const PlatformOptions& options) {
     if (options.platform.empty())
         throw UserError("name a platform, or give --list to see the bundled ones, or --random SEED to draw one");
     const Platform platform = simulated::load_platform(options.platform);
-    if (!platform.nodes.empty() && options.command.empty() && (options.env || !options.folder.empty()))
+    if (!platform.nodes.empty() && options.command.empty() && options.env)
         throw UserError(
             fmt::format("{} is a cluster of {} nodes, which no variables alone make; name the program of the "
                         "flavour smpi to run on it: apportion platform {} build/smpi/apps/matmul --size 4096",
                         options.platform, platform.node_count(), options.platform));
-    if (options.env || !options.folder.empty() || !options.command.empty()) {
-        const std::filesystem::path folder =
-            options.folder.empty() ? simulated::machine_files_cache(platform) : std::filesystem::path(options.folder);
+    if (options.env || !options.command.empty()) {
+        const std::filesystem::path folder = simulated::machine_files_cache(platform);
         if (!options.command.empty()) check_flavour(options.command.front(), platform);
         if (!platform.nodes.empty()) return run_on_cluster(options.command, platform, folder);
         const auto environment = simulated::write_machine_files(platform, folder);
@@ -250,17 +249,13 @@ void add_platform(CLI::App& app, std::function<int()>& run) {
                      ->type_name("NAME|FILE");
     auto* list = sub->add_flag("--list", options->list, "list the bundled platforms")->excludes(name);
     auto* env = sub->add_flag("--env", options->env, "print the variables to set, for a shell")->excludes(list);
-    auto* generate = sub->add_option("--generate", options->folder,
-                                     "write StarPU's machine files into this folder instead of the user's cache")
-                         ->type_name("DIR")
-                         ->excludes(list);
-    auto* json = sub->add_flag("--json", options->json, "print the description as one JSON object")
-                     ->excludes(list, env, generate);
+    auto* json =
+        sub->add_flag("--json", options->json, "print the description as one JSON object")->excludes(list, env);
     auto* random =
         sub->add_option("--random", options->random_seed, "draw a machine by chance: a platform file, printed")
             ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
             ->type_name("SEED")
-            ->excludes(name, list, env, generate, json);
+            ->excludes(name, list, env, json);
     sub->add_option("--out", options->out, "write the machine that is drawn into this file")
         ->type_name("FILE.toml")
         ->needs(random);
