@@ -17,8 +17,8 @@
 #include "apps/any_load.hpp"
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
-#include "apps/runs_line.hpp"
 #include "codelets/common/handicap.hpp"
+#include "codelets/io/progress.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
@@ -235,8 +235,10 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
     }
     Outcome outcome;
     std::vector<nlohmann::ordered_json> reports;
-    RunsLine line(home ? runs : 0);
+    ProgressLine progress(workloads.front()->shape().name, home && runs > 1);
+    progress.expect(static_cast<std::size_t>(runs));
     for (int run = 0; run < runs; ++run) {
+        progress.begin(fmt::format("run {}", run + 1));
         if (peer && home) outcome.peer_seconds.push_back(time_peer(*peer));
         const bool last = run == runs - 1, verified = options.verify && !kSimulated && (!advance || last);
         AnyLoad& result = loads.back();
@@ -257,7 +259,7 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         if (last) result.collect();
         outcome.seconds.push_back(seconds);
         if (home) reports.push_back(last && result.distributed() ? result.report() : merged_report(parts));
-        line.done();
+        progress.done();
     }
     if (!home) return outcome;
     outcome.policy = loads.front().policy();

@@ -17,9 +17,9 @@
 #include "apps/any_load.hpp"
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
-#include "apps/runs_line.hpp"
 #include "codelets/io/matrix_market.hpp"
 #include "codelets/io/npy.hpp"
+#include "codelets/io/progress.hpp"
 
 namespace {
 
@@ -179,8 +179,10 @@ Solution solve(JacobiSolver& solver, AnyLoad& load, const LinearSystem& system, 
     double smallest_step = std::numeric_limits<double>::infinity();
     int smallest_at = 0;
     solver.restart();
-    RunsLine line(Nodes::here().home() ? limit : 0);
+    ProgressLine line("jacobi", Nodes::here().home() && limit > 1);
+    line.expect(static_cast<std::size_t>(limit));
     for (int k = 1; k <= limit && !solution.converged; ++k) {
+        line.begin(fmt::format("iteration {}", k));
         solver.spoil_result();
         load.run();
         JacobiProgress progress;

@@ -7,11 +7,11 @@
 #include <random>
 #include <sstream>
 
+#include "codelets/io/progress.hpp"
 #include "test/catch.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_record.hpp"
-#include "tools/apportion/run_progress.hpp"
 
 using namespace apportion;
 

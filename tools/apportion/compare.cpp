@@ -140,12 +140,12 @@ int compare_command(CompareOptions options) {
     Comparison comparison;
     std::optional<ComparisonProfile> profile;
     if (options.launch.empty()) {
-        RunProgress preparing("apportion compare", plan.limit_s);
+        ProgressLine preparing("apportion compare", true, plan.limit_s);
         profile.emplace(runner, options.platform, plan.policies, options.policies_given, preparing);
         plan.policies = profile->policies();
     }
     {
-        RunProgress progress("apportion compare", plan.limit_s);
+        ProgressLine progress("apportion compare", true, plan.limit_s);
         comparison = compare(runner, plan, progress);
     }
     if (profile) std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));

@@ -223,7 +223,7 @@ std::vector<std::int64_t> automatic_blocks(const RunReport& report) {
     return {result.begin(), result.end()};
 }
 
-Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, RunProgress& progress) {
+Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, ProgressLine& progress) {
     Comparison comparison;
     comparison.plan = plan;
     comparison.program = runner.name();

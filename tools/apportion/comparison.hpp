@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "codelets/io/progress.hpp"
 #include "tools/apportion/order.hpp"
 #include "tools/apportion/program_runner.hpp"
-#include "tools/apportion/run_progress.hpp"
 
 namespace apportion {
 
@@ -102,6 +102,6 @@ std::vector<std::int64_t> automatic_blocks(const RunReport& report);
 simulated::KernelSize simulated_size(const nlohmann::json& size);
 
 /// Runs everything. What was measured before a signal is kept; throws Interrupted when that is nothing.
-Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, RunProgress& progress);
+Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, ProgressLine& progress);
 
 }  // namespace apportion

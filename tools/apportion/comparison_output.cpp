@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/processor_groups.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

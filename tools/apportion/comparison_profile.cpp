@@ -44,7 +44,7 @@ void record_here(const std::string& app, const std::string& size, const std::str
 
 /// Empty, or why the program does not take it.
 std::string record_application(const ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                               const std::string& file, RunProgress& progress) {
+                               const std::string& file, ProgressLine& progress) {
     progress.begin("recording a profile");
     const std::string& size = runner.command().size;
     if (platform.empty())
@@ -66,7 +66,7 @@ std::string record_application(const ProgramRunner& runner, const std::string& p
 }  // namespace
 
 ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& platform,
-                                     std::vector<std::string> policies, bool chosen_by_user, RunProgress& progress)
+                                     std::vector<std::string> policies, bool chosen_by_user, ProgressLine& progress)
     : policies_(std::move(policies)) {
     if (std::ranges::none_of(policies_, reads_profile)) return;
     progress.begin("which profile is there");
@@ -113,7 +113,7 @@ std::string ComparisonProfile::record_nodes(ProgramRunner& runner) {
 }
 
 std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                                      RunProgress& progress) {
+                                      ProgressLine& progress) {
     folder_.emplace();
     std::string problem;
     if (runner.command().bundled && !runner.command().size.empty()) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "codelets/io/progress.hpp"
 #include "tools/apportion/program_runner.hpp"
-#include "tools/apportion/run_progress.hpp"
 #include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {
@@ -22,7 +22,7 @@ class ComparisonProfile {
     /// tells so. Without a profile, policies that the user chose are a UserError, others are left out. Throws
     /// UserError, PlatformError, and what a run throws.
     ComparisonProfile(ProgramRunner& runner, const std::string& platform, std::vector<std::string> policies,
-                      bool chosen_by_user, RunProgress& progress);
+                      bool chosen_by_user, ProgressLine& progress);
 
     const std::vector<std::string>& policies() const { return policies_; }  ///< that can run
     const std::vector<std::string>& notes() const { return notes_; }
@@ -30,7 +30,7 @@ class ComparisonProfile {
   private:
     /// Empty, or why the profile is not usable.
     std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                       RunProgress& progress);
+                       ProgressLine& progress);
 
     std::string record_nodes(ProgramRunner& runner);
 

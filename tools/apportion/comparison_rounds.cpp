@@ -50,7 +50,7 @@ std::vector<std::int64_t> blocks_of_loads(const RunResult& run) {
 
 }  // namespace
 
-ComparisonRounds::ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, RunProgress& progress)
+ComparisonRounds::ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress)
     : runner_(runner), comparison_(comparison), progress_(progress), random_(comparison.plan.seed) {}
 
 void ComparisonRounds::run() {

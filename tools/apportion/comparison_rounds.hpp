@@ -16,7 +16,7 @@ namespace apportion {
 
 class ComparisonRounds {
   public:
-    ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, RunProgress& progress);
+    ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress);
 
     /// Fills configurations, rounds, ending, signal and seconds. Throws what a run throws.
     void run();
@@ -34,7 +34,7 @@ class ComparisonRounds {
 
     const ProgramRunner& runner_;
     Comparison& comparison_;
-    RunProgress& progress_;
+    ProgressLine& progress_;
     std::mt19937_64 random_;
     std::mutex mutex_;
     std::size_t runs_done_ = 0;

@@ -11,13 +11,13 @@
 #include <memory>
 #include <set>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/explanation.hpp"
 #include "tools/apportion/reports.hpp"
 #include "tools/apportion/seconds_text.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/proportional.hpp"
@@ -17,7 +18,6 @@
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/plan_output.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

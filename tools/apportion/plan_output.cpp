@@ -9,10 +9,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "policies/planners/matrix_columns.hpp"
 #include "tools/apportion/seconds_text.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

@@ -9,12 +9,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/transfer.hpp"
 #include "policies/engine/virtual_run.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

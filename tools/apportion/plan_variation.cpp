@@ -8,10 +8,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "codelets/io/terminal.hpp"
 #include "models/speed_trend.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

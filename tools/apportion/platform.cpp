@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "codelets/io/terminal.hpp"
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "codelets/simulated/random_platform.hpp"
@@ -26,7 +27,6 @@
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/program_runner.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

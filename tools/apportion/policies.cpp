@@ -11,9 +11,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "codelets/io/terminal.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/terminal.hpp"
 
 namespace apportion {
 

@@ -11,13 +11,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "codelets/common/child_process.hpp"
+#include "codelets/io/progress.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/shown.hpp"
 #include "policies/starpu/machine.hpp"
@@ -34,13 +34,10 @@
 #include "tools/apportion/profile_program.hpp"
 #include "tools/apportion/profile_record.hpp"
 #include "tools/apportion/profile_workload.hpp"
-#include "tools/apportion/run_progress.hpp"
 
 namespace apportion {
 
 namespace {
-
-constexpr double kNoLimit_s = std::numeric_limits<double>::infinity();
 
 struct ProfileOptions {
     std::string app, kernel, show, forget;  ///< one of them, or
@@ -231,7 +228,7 @@ int learn(const ProfileOptions& options) {
     const double load = platform ? 0 : load_per_cpu();
     std::vector<LoadProfile> profiles;
     {
-        RunProgress progress("apportion profile", kNoLimit_s);
+        ProgressLine progress("apportion profile");
         profiles = learn_profiles(runner, options.repetitions, progress);
     }
     warn_of_load(load);

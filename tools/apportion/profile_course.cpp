@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
 
 #include "models/io/shown.hpp"
 
@@ -13,10 +12,7 @@ namespace apportion {
 
 MeasurementCourse::MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, std::size_t points,
                                      std::function<bool()> stop)
-    : subject_(subject),
-      record_(record),
-      stop_(std::move(stop)),
-      progress_(std::in_place, "apportion profile", std::numeric_limits<double>::infinity()) {
+    : subject_(subject), record_(record), stop_(std::move(stop)), progress_(std::in_place, "apportion profile") {
     progress_->expect(points);
 }
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "codelets/io/progress.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_record.hpp"
-#include "tools/apportion/run_progress.hpp"
 
 namespace apportion {
 
@@ -27,7 +27,7 @@ class MeasurementCourse {
     ProfileSubject& subject_;
     ProfileRecord& record_;
     std::function<bool()> stop_;
-    std::optional<RunProgress> progress_;
+    std::optional<ProgressLine> progress_;
     int measured_ = 0, imprecise_ = 0;
     double widest_ = 0;  ///< interval relative to its mean
 };

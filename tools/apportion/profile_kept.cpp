@@ -16,12 +16,12 @@
 #include <system_error>
 #include <vector>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "models/profile_file.hpp"
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/terminal.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

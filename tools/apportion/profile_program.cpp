@@ -72,7 +72,7 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
 
 }  // namespace
 
-std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, RunProgress& progress) {
+std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress) {
     const TemporaryFolder folder;
     progress.expect(static_cast<std::size_t>(repetitions) * std::size(kPolicies));
     RunResult last;

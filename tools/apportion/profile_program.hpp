@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "codelets/io/progress.hpp"
 #include "models/profile_file.hpp"
 #include "tools/apportion/program_runner.hpp"
-#include "tools/apportion/run_progress.hpp"
 
 namespace apportion {
 
@@ -21,6 +21,6 @@ struct LoadProfile {
 
 /// One for each load that runs under the policies of Apportion report, after `repetitions` runs under each of three.
 /// Throws what a run throws.
-std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, RunProgress& progress);
+std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress);
 
 }  // namespace apportion

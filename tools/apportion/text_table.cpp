@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
-#include "tools/apportion/terminal.hpp"
 
 namespace apportion {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/terminal.hpp"
+#include "codelets/io/terminal.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

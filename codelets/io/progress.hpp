@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// One line on a terminal while programs or kernels run: a bar, what runs and since when, and how long all of them will
-// take at most. It goes on while one takes long. Writes nothing where standard error is no terminal.
+// The one line on a terminal while programs, loads or kernels run: a bar, what runs and since when, and how long all of
+// them will take at most. It goes on while one takes long, and is taken away at the end. Writes nothing where standard
+// error is no terminal.
 #pragma once
 
 #include <chrono>
@@ -14,13 +15,14 @@
 
 namespace apportion {
 
-class RunProgress {
+class ProgressLine {
   public:
-    /// `limit_s`: after that time no more runs begin.
-    RunProgress(std::string command, double limit_s);
-    ~RunProgress();
-    RunProgress(const RunProgress&) = delete;
-    RunProgress& operator=(const RunProgress&) = delete;
+    /// `wanted`: false for none. `limit_s`: after that time no more runs begin.
+    explicit ProgressLine(std::string command, bool wanted = true,
+                          double limit_s = std::numeric_limits<double>::infinity());
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
 
     void expect(std::size_t runs);  ///< at most, with those that are done
     void begin(const std::string& what);
@@ -38,7 +40,7 @@ class RunProgress {
     double limit_s_;
     bool shown_;
     std::size_t runs_ = 0, done_ = 0;
-    Clock::time_point begin_ = Clock::now(), begun_ = begin_;
+    Clock::time_point begin_ = Clock::now(), begun_ = begin_, written_{};
     bool ending_ = false;
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/run_progress.hpp"
+#include "codelets/io/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <iostream>
 
+#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
-#include "tools/apportion/terminal.hpp"
 
 namespace apportion {
 
 namespace {
 
 constexpr const char* kClearLine = "\r\033[K";
+constexpr auto kInterval = std::chrono::milliseconds(200);
 
 double seconds_since(std::chrono::steady_clock::time_point moment) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
@@ -40,12 +41,12 @@ std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, 
     return cut_to(activity.empty() ? text : text + "  " + shown(activity), columns);
 }
 
-RunProgress::RunProgress(std::string command, double limit_s)
-    : command_(std::move(command)), limit_s_(limit_s), shown_(isatty(STDERR_FILENO) == 1) {
+ProgressLine::ProgressLine(std::string command, bool wanted, double limit_s)
+    : command_(std::move(command)), limit_s_(limit_s), shown_(wanted && isatty(STDERR_FILENO) == 1) {
     if (shown_) thread_ = std::thread([this] { tick(); });
 }
 
-RunProgress::~RunProgress() {
+ProgressLine::~ProgressLine() {
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
@@ -56,36 +57,36 @@ RunProgress::~RunProgress() {
     std::cerr << kClearLine << std::flush;
 }
 
-void RunProgress::expect(std::size_t runs) {
+void ProgressLine::expect(std::size_t runs) {
     const std::lock_guard lock(mutex_);
     runs_ = runs;
 }
 
-void RunProgress::begin(const std::string& what) {
+void ProgressLine::begin(const std::string& what) {
     const std::lock_guard lock(mutex_);
     what_ = what;
     begun_ = Clock::now();
 }
 
-void RunProgress::done() {
+void ProgressLine::done() {
     const std::lock_guard lock(mutex_);
     ++done_;
+    if (shown_ && Clock::now() - written_ >= kInterval) show();
 }
 
-void RunProgress::say(const std::string& sentence) {
+void ProgressLine::say(const std::string& sentence) {
     const std::lock_guard lock(mutex_);
     std::cerr << (shown_ ? kClearLine : "") << sentence << '\n';
 }
 
-double RunProgress::elapsed_s() const { return seconds_since(begin_); }
+double ProgressLine::elapsed_s() const { return seconds_since(begin_); }
 
-void RunProgress::tick() {
-    constexpr auto kInterval = std::chrono::milliseconds(200);
+void ProgressLine::tick() {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, kInterval, [this] { return ending_; })) show();
 }
 
-void RunProgress::show() {
+void ProgressLine::show() {
     if (what_.empty()) return;
     const double elapsed = elapsed_s();
     // Runs for which there is time.
@@ -96,6 +97,7 @@ void RunProgress::show() {
     std::string text = command_ + ": " + shown(what_);
     if (const double since = seconds_since(begun_); since > 1) text += fmt::format(", {:.0f} s", since);
     const std::size_t columns = terminal_columns(STDERR_FILENO);
+    written_ = Clock::now();
     std::cerr << kClearLine << progress_text(done_, runs, elapsed, text, columns > 0 ? columns - 1 : 0) << std::flush;
 }
 
