@@ -15,32 +15,29 @@
 #include "models/io/input_file.hpp"
 #include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text_file.hpp"
 
 namespace apportion {
 
 namespace {
 
 constexpr std::string_view kBanner = "%%MatrixMarket";
-constexpr std::string_view kSpace = " \t\r";
+constexpr std::string_view kSpace = " \t";
 constexpr double kDense = 1.0 / 3;  ///< share of elements from which a matrix is kept dense
 
 enum class Symmetry { general, symmetric, skew };
 
-/// The file, line by line, and where in it we are.
+/// The file, line by line, and where in the line we are.
 class Lines {
   public:
-    explicit Lines(const std::string& path) : path_(path), stream_(open_to_read(path)) {}
+    explicit Lines(const std::string& path) : file_(path) {}
 
-    [[noreturn]] void fail(const std::string& problem) const {
-        throw std::runtime_error(number_ == 0 ? fmt::format("{}: {}", path_, problem)
-                                              : fmt::format("{}:{}: {}", path_, number_, problem));
-    }
+    [[noreturn]] void fail(const std::string& problem) const { file_.fail(problem); }
 
     bool next() {
-        if (!std::getline(stream_, line_)) return false;
-        ++number_;
-        rest_ = line_;
-        return true;
+        const bool found = file_.next();
+        rest_ = file_.line();
+        return found;
     }
 
     /// The next line that is neither a comment nor empty; false at the end of the file.
@@ -83,11 +80,8 @@ class Lines {
     }
 
   private:
-    std::string path_;
-    std::ifstream stream_;
-    std::string line_;
+    TextFile file_;
     std::string_view rest_;
-    std::size_t number_ = 0;
 };
 
 struct Header {
@@ -228,8 +222,9 @@ std::variant<SparseMatrix, Matrix> read_matrix_market(const std::string& path) {
     const std::vector<Entry> entries = read_entries(lines, header);
     // Otherwise a header of three numbers could ask for all memory.
     if (entries.size() < header.rows)
-        lines.fail(fmt::format("{} entries cannot fill the {} rows that the file announces; every row needs one",
-                               entries.size(), header.rows));
+        lines.fail(fmt::format("{} cannot fill the {} rows that the file announces; every row needs one",
+                               entries.size() == 1 ? "1 entry" : fmt::format("{} entries", entries.size()),
+                               header.rows));
     const double n = static_cast<double>(header.rows);
     if (static_cast<double>(entries.size()) < kDense * n * n) return compressed(entries, header.rows);
     Matrix matrix(ElementType::float64, header.rows, header.rows);

@@ -109,10 +109,10 @@ TEST_CASE("files that are not exactly a matrix are refused with line and reason"
     const auto refused = [](const std::string& text, int line, const std::string& reason) {
         INFO(text);
         const std::string sentence = complaint(text);
-        CHECK(sentence.starts_with(line == 0 ? ": " : ":" + std::to_string(line) + ": "));
+        CHECK(sentence.starts_with(":" + std::to_string(line) + ": "));
         CHECK(sentence.find(reason) != std::string::npos);
     };
-    refused("", 0, "is empty");
+    refused("", 1, "is empty");
     refused("1 2 3\n", 1, "is no Matrix Market file");
     refused("%%MatrixMarket vector array real general\n", 1, "describes a 'vector'");
     refused("%%MatrixMarket matrix coordinate complex general\n", 1, "of kind 'complex'");
@@ -126,7 +126,8 @@ TEST_CASE("files that are not exactly a matrix are refused with line and reason"
     refused(kCoordinate + "3 3\n", 2, "'' is no number of entries");
     refused(kCoordinate + "3 3 1 1\n", 2, "'1' is more than the line should have");
     // A short file that asks for all memory.
-    refused(kCoordinate + "2147483583 2147483583 1\n1 1 4\n", 3, "1 entries cannot fill the 2147483583 rows");
+    refused(kCoordinate + "2147483583 2147483583 1\n1 1 4\n", 3, "1 entry cannot fill the 2147483583 rows");
+    refused(kCoordinate + "4 4 2\n1 1 4\n2 2 4\n", 4, "2 entries cannot fill the 4 rows");
     refused(kCoordinate + "3 2 1\n", 2, "is 3 x 2; a square one is needed");
     refused(kCoordinate + "99999999999 9 1\n", 2, "is no number of rows");
     refused(kCoordinate + "9 9 2\n1 1 1\n", 3, "ends behind 1 of the 2 entries");
