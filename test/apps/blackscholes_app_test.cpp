@@ -13,7 +13,7 @@ using namespace apportion;
 using nlohmann::json;
 
 TEST_CASE("blackscholes prices a file of options into a file") {
-    const Folder folder;
+    const AppFolder folder;
     folder.write("options.csv",
                  "spot,strike,rate,volatility,expiry,type\n42,40,0.1,0.2,0.5,call\n42,40,0.1,0.2,0.5,put\n");
     const std::string in = "blackscholes --in " + folder.file("options.csv");
@@ -40,7 +40,7 @@ TEST_CASE("blackscholes prices a file of options into a file") {
 }
 
 TEST_CASE("a Monte Carlo price is the same bits under every policy") {
-    const Folder folder;
+    const AppFolder folder;
     const std::string command = "blackscholes --size 97 --paths 1000 --seed 4 --out " + folder.file("prices.csv");
     REQUIRE(folder.run(command, "STARPU_SCHED=equal STARPU_NCPU=1").status == 0);
     const std::string expected = folder.read("prices.csv");
@@ -55,7 +55,7 @@ TEST_CASE("a Monte Carlo price is the same bits under every policy") {
 }
 
 TEST_CASE("blackscholes is timed in turn with its peers") {
-    const Folder folder;
+    const AppFolder folder;
     for (const char* peer : {"loop", "reference"}) {
         const Result result =
             folder.run(std::string("blackscholes --size 50 --paths 200 --repeat 2 --json --peer ") + peer);
@@ -67,7 +67,7 @@ TEST_CASE("blackscholes is timed in turn with its peers") {
 }
 
 TEST_CASE("blackscholes prices options without volatility or time by both methods") {
-    const Folder folder;
+    const AppFolder folder;
     folder.write("options.csv",
                  "spot,strike,rate,volatility,expiry,type\n42,40,0.1,0,0.5,call\n42,40,0.1,0,0.5,put\n"
                  "42,40,0.1,0.2,0,call\n42,40,0.1,0.2,0,put\n");
@@ -96,7 +96,7 @@ TEST_CASE("blackscholes prices options without volatility or time by both method
 }
 
 TEST_CASE("input of blackscholes that makes no sense is refused") {
-    const Folder folder;
+    const AppFolder folder;
     const std::string header = "spot,strike,rate,volatility,expiry,type\n", option = "42,40,0.1,0.2,0.5,call\n";
     const auto refused = [&](const std::string& text, const std::string& reason) {
         folder.write("bad.csv", text);

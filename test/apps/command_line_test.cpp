@@ -12,7 +12,7 @@ using namespace apportion;
 using nlohmann::json;
 
 TEST_CASE("matmul --json prints one object that says what ran, how fast and whether it is right") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --size 70,90,50 --repeat 3 --json", "STARPU_SCHED=greedy");
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
@@ -32,7 +32,7 @@ TEST_CASE("matmul --json prints one object that says what ran, how fast and whet
 }
 
 TEST_CASE("without verification matmul claims none") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --size 20 --no-verify --json");
     REQUIRE(result.status == 0);
     CHECK(json::parse(result.out).at("verified").is_null());
@@ -40,7 +40,7 @@ TEST_CASE("without verification matmul claims none") {
 }
 
 TEST_CASE("matmul's table names the policy, the processors and the verification") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --size 64 --type double", "STARPU_SCHED=equal");
     CHECK(result.status == 0);
     for (const char* part : {"64 x 64", "double", "equal", "GFLOP/s", "CPU 0", "idle", "verified: yes"}) {
@@ -50,28 +50,28 @@ TEST_CASE("matmul's table names the policy, the processors and the verification"
 }
 
 TEST_CASE("an application tells its version") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --version");
     CHECK(result.status == 0);
     CHECK(result.out.starts_with("matmul 0."));
 }
 
 TEST_CASE("under auto an application's table says what was chosen and why") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --size 64", "STARPU_SCHED=auto");
     CHECK(result.status == 0);
     CHECK_THAT(result.out, ContainsSubstring("chose plb-hec, without a profile: there is no recorded profile"));
 }
 
 TEST_CASE("a misspelt option of an application gets the nearest one as advice") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --szie=64");
     CHECK(result.status == 2);
     CHECK_THAT(result.err, ContainsSubstring("--szie=64 (did you mean --size?)"));
 }
 
 TEST_CASE("a result that standard output cannot take is a failure") {
-    const Folder folder;
+    const AppFolder folder;
     for (const char* options : {"", " --json"}) {
         const Result result =
             folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>" + folder.file("complaint") + " #");
@@ -82,7 +82,7 @@ TEST_CASE("a result that standard output cannot take is a failure") {
 }
 
 TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("matmul --size 96 --blas-peer --json");
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
@@ -93,7 +93,7 @@ TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
 }
 
 TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") {
-    const Folder folder;
+    const AppFolder folder;
     const auto plan = [](const std::string& first, const std::string& second, int rows, int units = 16) {
         return json{{"units", units},
                     {"shares",
@@ -128,7 +128,7 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
 }
 
 TEST_CASE("matmul multiplies matrices from files into a file") {
-    const Folder folder;
+    const AppFolder folder;
     Matrix a(ElementType::float64, 2, 3), b(ElementType::float64, 3, 2);
     for (std::size_t i = 0; i < 2; ++i)
         for (std::size_t l = 0; l < 3; ++l) {
@@ -161,7 +161,7 @@ TEST_CASE("matmul multiplies matrices from files into a file") {
 }
 
 TEST_CASE("a result does not depend on the policy or on handicaps") {
-    const Folder folder;
+    const AppFolder folder;
     const std::string command = "matmul --size 80,77,50 --seed 5 --out " + folder.file("c.npy");
     REQUIRE(folder.run(command, "STARPU_SCHED=equal").status == 0);
     const Matrix expected = read_npy(folder.file("c.npy"));
@@ -180,7 +180,7 @@ TEST_CASE("a result does not depend on the policy or on handicaps") {
 }
 
 TEST_CASE("mpdata keeps mass and draws the field") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result =
         folder.run("mpdata --size 24,20,16 --steps 6 --steps-at-once 2 --json --plot " + folder.file("field.png"),
                    "STARPU_SCHED=plb-hec");
@@ -204,7 +204,7 @@ TEST_CASE("mpdata keeps mass and draws the field") {
 }
 
 TEST_CASE("sizes that make no product are refused") {
-    const Folder folder;
+    const AppFolder folder;
     for (const char* size :
          {"0", "-5", "5x", "1.5", "x", "''", "1,2", "1,2,3,4", "1,0,3", ",", "99999999999999999999"}) {
         INFO(size);
@@ -217,7 +217,7 @@ TEST_CASE("sizes that make no product are refused") {
 }
 
 TEST_CASE("options and environment that make no sense are refused") {
-    const Folder folder;
+    const AppFolder folder;
     check_refused(folder.run("matmul --size 8 --type half"), "--type");
     check_refused(folder.run("matmul --size 8 --repeat 0"), "--repeat");
     check_refused(folder.run("matmul --size 8 --bogus"), "--bogus");
@@ -229,7 +229,7 @@ TEST_CASE("options and environment that make no sense are refused") {
 }
 
 TEST_CASE("hello_blocks verifies itself under every kind of scheduler") {
-    const Folder folder;
+    const AppFolder folder;
     for (const char* scheduler : {"equal", "greedy", "plb-hec", "eager", "lws"}) {
         const Result result = folder.run("hello_blocks --json", std::string("STARPU_SCHED=") + scheduler);
         REQUIRE(result.status == 0);

@@ -37,7 +37,7 @@ std::vector<Complex> read_elements(const std::string& path) {
 }  // namespace
 
 TEST_CASE("fft2d --json prints one object for both passes together") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("fft2d --size 40,24 --type float --repeat 3 --json" + kQuick);
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
@@ -74,7 +74,7 @@ TEST_CASE("fft2d --json prints one object for both passes together") {
 }
 
 TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
-    const Folder folder;
+    const AppFolder folder;
     const std::vector<Complex> matrix = {1, 2, Complex(0, 3), 4, Complex(5, 1), -6};
     write_matrix(folder.file("a.npy"), 2, matrix);
     REQUIRE(folder.run("fft2d --in " + folder.file("a.npy") + " --out " + folder.file("b.npy") + kQuick).status == 0);
@@ -95,7 +95,7 @@ TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
 }
 
 TEST_CASE("fft2d takes a handicap, unlike planning and one call of FFTW in turn") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("fft2d --size 64 --fftw-peer --json --repeat 2",
                                      "APPORTION_HANDICAP=1=3 APPORTION_FFT_PLANNING=estimate,1=unaligned");
     REQUIRE(result.status == 0);
@@ -104,7 +104,7 @@ TEST_CASE("fft2d takes a handicap, unlike planning and one call of FFTW in turn"
 }
 
 TEST_CASE("fft2d refuses what is no matrix of complex numbers") {
-    const Folder folder;
+    const AppFolder folder;
     check_refused(folder.run("fft2d"), "give --size");
     check_refused(folder.run("fft2d --size 3,4,5"), "give one size or M,N");
     check_refused(folder.run("fft2d --size 0"), "--size");

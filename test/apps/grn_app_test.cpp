@@ -21,7 +21,7 @@ TEST_CASE("grn finds planted pairs in a file of expression, the same under every
         text << '\n' << e.genes[g];
         for (std::size_t s = 0; s < e.samples; ++s) text << '\t' << e.of(g)[s];
     }
-    const Folder folder;
+    const AppFolder folder;
     folder.write("expression.tsv", text.str());
     std::string expected;
     for (const char* environment : {"STARPU_SCHED=equal STARPU_NCPU=1", "STARPU_SCHED=plb-hec", "STARPU_SCHED=dmda"}) {
@@ -59,7 +59,7 @@ TEST_CASE("grn finds planted pairs in a file of expression, the same under every
 }
 
 TEST_CASE("grn's options choose targets, candidates and what is searched for") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run(
         "grn --size 200 --targets 7 --candidates 20 --cardinality 1 --criterion determination --discretise deviation "
         "--json --out " +
@@ -81,7 +81,7 @@ TEST_CASE("grn's options choose targets, candidates and what is searched for") {
 }
 
 TEST_CASE("input of grn that makes no sense is refused") {
-    const Folder folder;
+    const AppFolder folder;
     folder.write("ragged.tsv", "a b c\nG1 1 2 3\nG2 1 2\n");
     folder.write("one.tsv", "a b c\nG1 1 2 3\n");
     folder.write("empty.tsv", "");

@@ -22,8 +22,6 @@ const std::string kMatrix =
     "%%MatrixMarket matrix coordinate real general\n"
     "5 5 7\n1 1 4\n2 2 5\n2 1 1\n3 3 -6\n4 4 8\n1 4 2\n5 5 1\n";
 
-void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
 void write_array(const std::string& path, const std::vector<std::size_t>& shape, const std::vector<double>& values) {
     Matrix by_rows(ElementType::float64, shape.back(), values.size() / shape.back());
     for (std::size_t k = 0; k < values.size(); ++k)
@@ -67,7 +65,7 @@ std::size_t iterations_needed(const LinearSystem& system, double tolerance) {
 }  // namespace
 
 TEST_CASE("jacobi --json tells convergence, the time of an iteration and the imbalance of each") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result =
         folder.run("jacobi --size 90 --tolerance 0.01 --library-peer --repeat 2 --json", "STARPU_SCHED=plb-hec");
     REQUIRE(result.status == 0);
@@ -88,12 +86,12 @@ TEST_CASE("jacobi --json tells convergence, the time of an iteration and the imb
 }
 
 TEST_CASE("jacobi solves systems from Matrix Market and .npy files") {
-    const Folder folder;
-    write_text(folder.file("a.mtx"), kMatrix);
+    const AppFolder folder;
+    folder.write("a.mtx", kMatrix);
     REQUIRE(folder.run("jacobi --a " + folder.file("a.mtx") + " --out " + folder.file("x.npy")).status == 0);
     for (const double x : read_array(folder.file("x.npy"))) CHECK(x == Approx(1).epsilon(1e-9));
 
-    write_text(folder.file("b.mtx"), "%%MatrixMarket matrix array real general\n5 1\n6\n7\n-6\n8\n1\n");
+    folder.write("b.mtx", "%%MatrixMarket matrix array real general\n5 1\n6\n7\n-6\n8\n1\n");
     const std::string files = "jacobi --a " + folder.file("a.mtx") + " --b ";
     REQUIRE(folder.run(files + folder.file("b.mtx") + " --out " + folder.file("x.npy")).status == 0);
     CHECK(read_array(folder.file("x.npy"))[1] == Approx(6.0 / 5).epsilon(1e-9));
@@ -113,7 +111,7 @@ TEST_CASE("jacobi solves systems from Matrix Market and .npy files") {
 }
 
 TEST_CASE("jacobi's table shows iterations and imbalance") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("jacobi --size 50 --type float --iterations 9", "APPORTION_HANDICAP=1=3");
     CHECK(result.status == 0);
     for (const char* part : {"50 x 50", "float", "9 iterations", "imbalance", "verified: yes"}) {
@@ -123,10 +121,10 @@ TEST_CASE("jacobi's table shows iterations and imbalance") {
 }
 
 TEST_CASE("jacobi says why a system is not solved") {
-    const Folder folder;
+    const AppFolder folder;
     const auto refused = [&](const std::string& matrix, const std::string& reason, int status = 2,
                              const std::string& options = "") {
-        write_text(folder.file("bad.mtx"), matrix);
+        folder.write("bad.mtx", matrix);
         check_refused(folder.run("jacobi --a " + folder.file("bad.mtx") + options), reason, status);
     };
     const std::string array = "%%MatrixMarket matrix array real general\n";
@@ -144,20 +142,20 @@ TEST_CASE("jacobi says why a system is not solved") {
     check_refused(folder.run("jacobi --a " + folder.file("a.npy")), "must be square, and is 2 x 3");
     write_array(folder.file("a.npy"), {2, 2}, {1, 0, NAN, 4});
     check_refused(folder.run("jacobi --a " + folder.file("a.npy")), "row 2, column 1 (from 1) is not finite");
-    write_text(folder.file("a.mtx"), kMatrix);
+    folder.write("a.mtx", kMatrix);
     const std::string files = "jacobi --a " + folder.file("a.mtx") + " --b ";
     write_array(folder.file("b.npy"), {3}, {1, 2, 3});
     check_refused(folder.run(files + folder.file("b.npy")), "has 3 elements, but");
     write_array(folder.file("b.npy"), {5}, {1, 2, 3, NAN, 5});
     check_refused(folder.run(files + folder.file("b.npy")),
                   "b.npy: the element in row 0, column 3 (from 0) is not finite");
-    write_text(folder.file("empty.npy"), "");
+    folder.write("empty.npy", "");
     check_refused(folder.run("jacobi --a " + folder.file("empty.npy")), "is not a .npy file");
     folder.write("zero.npy", npy_without_elements("(0, 3)"));
     check_refused(folder.run("jacobi --a " + folder.file("zero.npy")), "is an empty array of 0 x 3");
     write_npy_rows(folder.file("b.npy"), Matrix(ElementType::float32, 5, 1), {5});
     check_refused(folder.run(files + folder.file("b.npy")), "another element type");
-    write_text(folder.file("empty"), "");
+    folder.write("empty", "");
     check_refused(folder.run("jacobi --a " + folder.file("empty")), "is not a .npy file");
     check_refused(folder.run("jacobi"), "give --size");
     check_refused(folder.run("jacobi --size 3,4"), "give one number of unknowns");
@@ -167,7 +165,7 @@ TEST_CASE("jacobi says why a system is not solved") {
 }
 
 TEST_CASE("jacobi_batch solves many systems, generated or from files") {
-    const Folder folder;
+    const AppFolder folder;
     const Result generated = folder.run("jacobi_batch --size 7,20 --iterations 60 --json", "STARPU_SCHED=plb-hec");
     REQUIRE(generated.status == 0);
     CHECK(json::parse(generated.out).at("size") == json({7, 20, 60}));

@@ -10,7 +10,7 @@ using namespace apportion;
 using nlohmann::json;
 
 TEST_CASE("mpdata keeps mass, sign and bounds, and gives the reference's bits under every cut") {
-    const Folder folder;
+    const AppFolder folder;
     json first;
     for (const char* environment : {"STARPU_SCHED=equal STARPU_NCPU=1", "STARPU_SCHED=plb-hec APPORTION_HANDICAP=1=3",
                                     "STARPU_SCHED=dmda APPORTION_BLOCKS=7"})
@@ -33,7 +33,7 @@ TEST_CASE("mpdata keeps mass, sign and bounds, and gives the reference's bits un
 }
 
 TEST_CASE("mpdata draws the field, tells what happened to it, and is timed in turn with a loop") {
-    const Folder folder;
+    const AppFolder folder;
     const Result result = folder.run("mpdata --size 16 --steps 2 --body sphere --plot " + folder.file("field.png"));
     REQUIRE(result.status == 0);
     for (const char* part : {"16 x 16 x 16 cells", "mass changed by", "values from 0 to", "verified: yes"}) {
@@ -47,7 +47,7 @@ TEST_CASE("mpdata draws the field, tells what happened to it, and is timed in tu
 }
 
 TEST_CASE("mpdata refuses what cannot be computed") {
-    const Folder folder;
+    const AppFolder folder;
     check_refused(folder.run("mpdata --size 16 --courant 1.01"), "the scheme is unstable above 1");
     check_refused(folder.run("mpdata --size 16 --courant nan"), "the scheme is unstable above 1");
     check_refused(folder.run("mpdata --size 16 --courant 0"), "nothing moves at 0");

@@ -4,16 +4,13 @@
 #pragma once
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 namespace apportion {
 
@@ -22,14 +19,8 @@ struct Result {
     std::string out, err;
 };
 
-class Folder {
-  public:
-    Folder() : path_(std::filesystem::temp_directory_path() / ("apportion-apps-" + std::to_string(getpid()))) {
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string file(const std::string& name) const { return path_ / name; }
-
+/// Where they run.
+struct AppFolder : Folder {
     /// Runs an application through the shell, `environment` being assignments. Leaves out StarPU's own warnings.
     Result run(const std::string& command, const std::string& environment = "") const {
         const std::string line = environment + " " + APPORTION_TEST_APPS "/" + command + " >" + file("out") + " 2>" +
@@ -38,17 +29,6 @@ class Folder {
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
     }
-
-    void write(const std::string& name, const std::string& content) const {
-        std::ofstream(file(name), std::ios::binary) << content;
-    }
-    std::string read(const std::string& name) const {
-        std::ifstream stream(file(name), std::ios::binary);
-        return {std::istreambuf_iterator<char>(stream), {}};
-    }
-
-  private:
-    std::filesystem::path path_;
 };
 
 /// The run fails with this exit code and one sentence that contains `reason`, and prints nothing else.

@@ -14,27 +14,17 @@
 
 #include "codelets/common/child_process.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of this test, which it works in, removed at the end.
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("apportion-gnuplot-" + std::to_string(getpid()))) {
-        fs::create_directories(path_);
-        fs::current_path(path_);
-    }
-    ~Folder() {
-        fs::current_path("/");
-        fs::remove_all(path_);
-    }
-    auto files() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
-  private:
-    fs::path path_;
+/// Which the test works in.
+struct WorkFolder : Folder {
+    WorkFolder() { fs::current_path(path()); }
+    ~WorkFolder() { fs::current_path("/"); }
 };
 
 bool is_png(const std::string& file) {
@@ -60,7 +50,7 @@ TEST_CASE("no character of a text means anything to gnuplot") {
 }
 
 TEST_CASE("gnuplot shows texts and executes none of them") {
-    const Folder folder;
+    const WorkFolder folder;
     for (const char* text : {"`touch executed`", "'`touch executed`'", "\"; system('touch executed'); print \"",
                              "\\`touch executed`", "@name $name ${name}", "a % b # c", "1.5.7e3-12"})
         CHECK(printed(text) == std::string(text) + "\n");
@@ -69,7 +59,7 @@ TEST_CASE("gnuplot shows texts and executes none of them") {
 }
 
 TEST_CASE("pictures whose names are commands are drawn, not executed") {
-    const Folder folder;
+    const WorkFolder folder;
     for (const char* name : {"`touch executed`.png", "|touch executed.png", "<touch executed.png", "a'b\"c.png",
                              "\xf6\x1b[31m.png", "\n.png"}) {
         check_plot(name);
@@ -81,7 +71,7 @@ TEST_CASE("pictures whose names are commands are drawn, not executed") {
 }
 
 TEST_CASE("a picture that fails leaves nothing, and what is there stays") {
-    const Folder folder;
+    const WorkFolder folder;
     std::ofstream("a.png") << "old";
     CHECK_THROWS_WITH(draw("a.png", 100, 100, "no command\n"), ContainsSubstring("gnuplot could not draw the picture"));
     CHECK(folder.files() == 1);
@@ -94,7 +84,7 @@ TEST_CASE("a picture that fails leaves nothing, and what is there stays") {
 
 // The last one: no child is started behind it.
 TEST_CASE("children and theirs are ended, and none is started any more") {
-    const Folder folder;
+    const WorkFolder folder;
     REQUIRE(mkfifo("started", 0600) == 0);
     int interrupted = 0;
     std::thread waiting([&] {

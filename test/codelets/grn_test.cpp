@@ -220,13 +220,8 @@ TEST_CASE("candidates are the most variable genes, in the order of the file") {
 }
 
 TEST_CASE("data that do not suffice are refused") {
-    const auto refusal = [](std::size_t genes, std::size_t samples, const GrnOptions& options) -> std::string {
-        try {
-            make_grn_problem(noise(genes, samples, 1), options);
-        } catch (const std::runtime_error& error) {
-            return error.what();
-        }
-        return "";
+    const auto refusal = [](std::size_t genes, std::size_t samples, const GrnOptions& options) {
+        return thrown<std::runtime_error>([&] { make_grn_problem(noise(genes, samples, 1), options); });
     };
     CHECK(refusal(1, 5, {}) == "has 1 gene; sets of 2 predictors need at least 3");
     CHECK(refusal(2, 5, {.cardinality = 1}).empty());

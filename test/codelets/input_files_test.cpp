@@ -1,47 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The files of options and of gene expression: what is read, and which sentence refuses what is wrong.
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "codelets/blackscholes/option_file.hpp"
 #include "codelets/grn/expression_file.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 
 namespace {
 
-class File {
-  public:
-    explicit File(const std::string& content)
-        : path_(std::filesystem::temp_directory_path() /
-                ("apportion-input-" + std::to_string(getpid()) + "-" + std::to_string(count++))) {
-        std::ofstream(path_, std::ios::binary) << content;
-    }
-    ~File() { std::filesystem::remove(path_); }
-    std::string path() const { return path_; }
-
-  private:
-    static inline int count = 0;
-    std::filesystem::path path_;
-};
-
 /// What read(path) throws, without the path.
 template <class Read>
 std::string refusal(const std::string& content, Read&& read) {
-    const File file(content);
-    try {
-        read(file.path());
-    } catch (const std::runtime_error& error) {
-        const std::string sentence = error.what();
-        CHECK(sentence.starts_with(file.path()));
-        return sentence.substr(file.path().size());
-    }
-    return "accepted";
+    const Folder folder;
+    const std::string path = folder.write("file", content);
+    const std::string sentence = thrown<std::runtime_error>([&] { read(path); });
+    CHECK(sentence.starts_with(path));
+    return sentence.substr(path.size());
 }
 
 std::string options_refusal(const std::string& content) {
@@ -52,19 +29,16 @@ std::string expression_refusal(const std::string& content) {
     return refusal(content, [](const std::string& path) { read_expression(path); });
 }
 
-std::string content_of(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 const std::string kHeader = "spot,strike,rate,volatility,expiry,type\n";
 
 }  // namespace
 
 TEST_CASE("options are read in any order of columns") {
-    const File file("type, strike,spot,rate,expiry,volatility\r\nput,40,42,0.1,0.5,0.2\r\ncall, 50 ,42.5,-0.01,0,0");
+    const Folder folder;
+    const std::string file = folder.write(
+        "in.csv", "type, strike,spot,rate,expiry,volatility\r\nput,40,42,0.1,0.5,0.2\r\ncall, 50 ,42.5,-0.01,0,0");
     for (ElementType type : {ElementType::float32, ElementType::float64}) {
-        const Matrix m = read_options(file.path(), type);
+        const Matrix m = read_options(file, type);
         REQUIRE(m.rows() == 2);
         const auto at = [&](std::size_t i, std::size_t j) {
             return type == ElementType::float32 ? double{*static_cast<const float*>(m.at(i, j))}
@@ -117,12 +91,13 @@ TEST_CASE("what is no table of options is refused with file and line") {
 }
 
 TEST_CASE("priced options are written with the columns they came with") {
-    const File in(kHeader + "42,40,0.1,0.2,0.5,call\n42,40,0.1,0.2,0.5,put\n"), out("");
+    const Folder folder;
+    const std::string file = folder.write("in.csv", kHeader + "42,40,0.1,0.2,0.5,call\n42,40,0.1,0.2,0.5,put\n");
     BlackScholesProblem p{
-        read_options(in.path(), ElementType::float64), blackscholes_results(ElementType::float64, 2, {}), {}};
+        read_options(file, ElementType::float64), blackscholes_results(ElementType::float64, 2, {}), {}};
     price_by_reference(p, 0, 2);
-    write_priced_options(in.path(), p);
-    const std::string text = content_of(in.path());
+    write_priced_options(file, p);
+    const std::string text = folder.read("in.csv");
     CHECK(text.starts_with("spot,strike,rate,volatility,expiry,type,price\n42,40,0.1,0.2,0.5,call,4.7594"));
     CHECK(text.find("\n42,40,0.1,0.2,0.5,put,0.8085") != std::string::npos);
     CHECK_THROWS_WITH(write_priced_options("/dev/null", p),
@@ -133,8 +108,7 @@ TEST_CASE("expression is read with blanks or tabs, with or without a corner") {
     for (const char* text :
          {"WT_1 WT_2 WT_3\nG1 1 2.5 3\nG2  4 5 -6e-1 \n", "gene\tWT_1\tWT_2\tWT_3\nG1\t1\t2.5\t3\nG2\t4\t5\t-0.6",
           "WT 1\tWT 2\tWT 3\r\nG1\t1\t2.5\t3\r\nG2\t4\t5\t-0.6\r\n"}) {
-        const File file(text);
-        const Expression e = read_expression(file.path());
+        const Expression e = read_expression(Folder().write("genes", text));
         CHECK(e.samples == 3);
         CHECK(e.genes == std::vector<std::string>{"G1", "G2"});
         CHECK(e.values == std::vector<double>{1, 2.5, 3, 4, 5, -0.6});
@@ -166,9 +140,9 @@ TEST_CASE("networks are written as tables") {
     e.values = {0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0};
     GrnProblem p = make_grn_problem(e, {});
     search_by_one_call(p);
-    const File file("");
-    write_network(file.path(), p);
-    CHECK(content_of(file.path()) ==
+    const Folder folder;
+    write_network(folder.file("network"), p);
+    CHECK(folder.read("network") ==
           "target\tpredictor_1\tpredictor_2\tentropy\tdetermination\n"
           "alpha\tbeta\tgamma\t0.000000\t1.000000\n"
           "beta\talpha\tgamma\t0.000000\t1.000000\n"

@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/io/matrix_market.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 
 namespace {
-
-/// A file of this test, removed at the end.
-class File {
-  public:
-    explicit File(const std::string& text = "")
-        : path_(std::filesystem::temp_directory_path() / ("apportion-" + std::to_string(getpid()) + ".mtx")) {
-        write(text);
-    }
-    ~File() { std::filesystem::remove(path_); }
-    void write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 const std::string kCoordinate = "%%MatrixMarket matrix coordinate real general\n";
 
@@ -34,26 +16,19 @@ const std::string kCoordinate = "%%MatrixMarket matrix coordinate real general\n
 double at(const Matrix& by_rows, std::size_t i, std::size_t j) { return element(by_rows, j, i); }
 
 SparseMatrix read_sparse(const std::string& text) {
-    const File file(text);
-    return std::get<SparseMatrix>(read_matrix_market(file.path()));
+    return std::get<SparseMatrix>(read_matrix_market(Folder().write("a.mtx", text)));
 }
 
 Matrix read_dense(const std::string& text) {
-    const File file(text);
-    return std::get<Matrix>(read_matrix_market(file.path()));
+    return std::get<Matrix>(read_matrix_market(Folder().write("a.mtx", text)));
 }
 
 std::string complaint(const std::string& text, bool vector = false) {
-    const File file(text);
-    try {
-        if (vector)
-            read_matrix_market_vector(file.path());
-        else
-            read_matrix_market(file.path());
-    } catch (const std::runtime_error& error) {
-        return std::string(error.what()).substr(file.path().size());
-    }
-    return "";
+    const Folder folder;
+    const std::string path = folder.write("a.mtx", text);
+    return thrown<std::runtime_error>(
+               [&] { vector ? void(read_matrix_market_vector(path)) : void(read_matrix_market(path)); })
+        .substr(path.size());
 }
 
 }  // namespace
@@ -94,13 +69,14 @@ TEST_CASE("full coordinate files and arrays become dense matrices by rows") {
 }
 
 TEST_CASE("vectors are arrays of one column") {
-    const File file("%%MatrixMarket matrix array integer general\n3 1\n1\n-2\n3\n");
-    const Matrix b = read_matrix_market_vector(file.path());
+    const Folder folder;
+    const std::string file = folder.write("b.mtx", "%%MatrixMarket matrix array integer general\n3 1\n1\n-2\n3\n");
+    const Matrix b = read_matrix_market_vector(file);
     REQUIRE(b.rows() == 3);
     CHECK(*static_cast<const double*>(b.at(1, 0)) == -2);
-    CHECK(is_matrix_market(file.path()));
-    file.write("something else entirely");
-    CHECK_FALSE(is_matrix_market(file.path()));
+    CHECK(is_matrix_market(file));
+    folder.write("b.mtx", "something else entirely");
+    CHECK_FALSE(is_matrix_market(file));
     CHECK(complaint("%%MatrixMarket matrix array real general\n3 2\n", true).starts_with(":2: is no vector"));
     CHECK(complaint(kCoordinate + "3 1 0\n", true).starts_with(":2: is no vector"));
 }

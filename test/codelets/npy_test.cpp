@@ -14,26 +14,11 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 
 namespace {
-
-/// A folder of this test, removed at the end.
-class Folder {
-  public:
-    Folder() : path_(std::filesystem::temp_directory_path() / ("apportion-npy-" + std::to_string(getpid()))) {
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string file(const std::string& name) const { return path_ / name; }
-    std::size_t files() const {
-        return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
-    }
-
-  private:
-    std::filesystem::path path_;
-};
 
 std::string dictionary(const std::string& descr, const std::string& order, const std::string& shape) {
     return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
@@ -66,12 +51,7 @@ T element(const Matrix& matrix, std::size_t i, std::size_t j) {
 }
 
 std::string complaint(const std::string& path) {
-    try {
-        read_npy(path);
-    } catch (const std::runtime_error& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<std::runtime_error>([&] { read_npy(path); });
 }
 
 const std::string kSix = bytes_of<float>({1, 2, 3, 4, 5, 6});
@@ -225,14 +205,7 @@ TEST_CASE("arrays of 1 to 3 dimensions are read and written by their rows") {
 TEST_CASE("complex arrays are read where they are wanted, and only there") {
     const Folder folder;
     const std::string path = folder.file("a.npy");
-    const auto said = [&](auto&& reading) -> std::string {
-        try {
-            reading();
-        } catch (const std::runtime_error& error) {
-            return error.what();
-        }
-        return "";
-    };
+    const auto said = [](auto&& reading) { return thrown<std::runtime_error>(reading); };
     write(path, npy(1, dictionary("<c16", "True", "(1, 2)"), bytes_of<double>({1, 2, 3, 4})));
     const Matrix matrix = read_npy_rows(path, NpyElements::complex);
     CHECK(matrix.type() == ElementType::complex128);

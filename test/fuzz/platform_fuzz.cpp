@@ -3,8 +3,6 @@
 // Any text as a platform: it is refused with a PlatformError that begins with FILE:LINE, or what was read is in order
 // and all its time functions can be used. A text is several files: a line "%% NAME" begins another one, which those
 // before may include or use as a table.
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +14,7 @@
 
 #include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/platform_file.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion::simulated;
 namespace fs = std::filesystem;
@@ -25,24 +24,6 @@ namespace {
 void require(bool condition) {
     if (!condition) std::abort();
 }
-
-/// A folder of this process, removed when it ends.
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("platform_fuzz." + std::to_string(getpid()))) { clear(); }
-    ~Folder() { fs::remove_all(path_); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    const fs::path& path() const { return path_; }
-    void clear() {
-        fs::remove_all(path_);
-        fs::create_directory(path_);
-    }
-
-  private:
-    fs::path path_;
-};
 
 /// Only names of plain files in the folder.
 bool is_plain(const std::string& name) {
@@ -96,11 +77,10 @@ void check_platform(const Platform& platform) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static Folder folder;
-    folder.clear();
+    const apportion::Folder folder;
     write_files(folder.path(), std::string(reinterpret_cast<const char*>(data), size));
     try {
-        check_platform(load_platform((folder.path() / "main.toml").string()));
+        check_platform(load_platform(folder.file("main.toml")));
     } catch (const PlatformError& error) {
         const std::string message = error.what(), start = folder.path().string() + "/";
         require(message.starts_with(start));

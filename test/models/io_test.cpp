@@ -20,29 +20,12 @@
 #include "models/io/text_file.hpp"
 #include "models/io/user_folders.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder of this test, removed at the end.
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("apportion-io-" + std::to_string(getpid()))) {
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    std::string file(const std::string& name) const { return path_ / name; }
-    std::string with(const std::string& name, const std::string& content) const {
-        std::ofstream(file(name), std::ios::binary) << content;
-        return file(name);
-    }
-    auto files() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-
-  private:
-    fs::path path_;
-};
 
 void write_text(const std::string& path, const std::string& text) {
     replace_file(path, [&](std::ostream& out) { out << text; });
@@ -52,7 +35,7 @@ void write_text(const std::string& path, const std::string& text) {
 
 TEST_CASE("a file is replaced when the new one is whole, and by nothing else") {
     const Folder folder;
-    const std::string path = folder.with("a", "old");
+    const std::string path = folder.write("a", "old");
     {
         NewFile file(path);
         std::fputs("new", file.stream());
@@ -71,7 +54,7 @@ TEST_CASE("a file is replaced when the new one is whole, and by nothing else") {
 
 TEST_CASE("what a full disk does not take is an error and leaves nothing") {
     const Folder folder;
-    const std::string path = folder.with("a", "old");
+    const std::string path = folder.write("a", "old");
     NewFile file(path);
     const int full = open("/dev/full", O_WRONLY);
     REQUIRE(full >= 0);
@@ -86,7 +69,7 @@ TEST_CASE("what a full disk does not take is an error and leaves nothing") {
 
 TEST_CASE("a part that somebody planted or left is not written to") {
     const Folder folder;
-    const std::string victim = folder.with("victim", "precious"), path = folder.file("a");
+    const std::string victim = folder.write("victim", "precious"), path = folder.file("a");
     fs::create_symlink(victim, path + "." + std::to_string(getpid()) + ".part");
     fs::create_symlink(victim, path + "." + std::to_string(getpid()));
     write_text(path, "new");
@@ -118,7 +101,7 @@ TEST_CASE("only regular files are read or replaced, and nobody waits for a pipe"
     }
     CHECK_THROWS_WITH(read_whole_file(folder.file("none")), ContainsSubstring("cannot be opened: No such file"));
     CHECK_THROWS_WITH(NewFile(folder.file("none/a")), ContainsSubstring("cannot be written: No such file"));
-    CHECK(read_whole_file(folder.with("empty", "")).empty());
+    CHECK(read_whole_file(folder.write("empty", "")).empty());
     CHECK(fs::is_fifo(pipe));
 }
 

@@ -22,12 +22,7 @@ Profile read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-    try {
-        read(text);
-    } catch (const FileError& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<FileError>([&] { read(text); });
 }
 
 const std::string kHeader = "processor,units,seconds\n";

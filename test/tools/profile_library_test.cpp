@@ -15,22 +15,12 @@ namespace {
 std::string library(const std::string& name) { return std::string(TEST_KERNELS) + "/libtest_kernel_" + name + ".so"; }
 
 std::string error_of(const std::string& path, std::uint64_t size = 1000, const std::vector<unsigned>& processors = {}) {
-    try {
-        library_subject(path, size, processors);
-    } catch (const UserError& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<UserError>([&] { library_subject(path, size, processors); });
 }
 
 std::string run_error(const std::string& name, const std::vector<Units>& units) {
     const auto subject = library_subject(library(name), 1000, {});
-    try {
-        subject->run(units);
-    } catch (const UserError& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<UserError>([&] { subject->run(units); });
 }
 
 /// States of the counting kernel that exist.

@@ -9,6 +9,7 @@
 
 #include "codelets/io/progress.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_record.hpp"
@@ -67,38 +68,21 @@ MeasureWatcher collect(Measured& points) {
 }
 
 /// A file that is gone when the test is over.
-struct TemporaryFile {
-    TemporaryFile() { std::filesystem::remove(path); }
-    ~TemporaryFile() { std::filesystem::remove(path); }
-    std::string text() const {
-        std::ifstream in(path);
-        std::ostringstream out;
-        out << in.rdbuf();
-        return out.str();
-    }
-    void write(const std::string& text) const { std::ofstream(path) << text; }
+struct TemporaryFile : Folder {
+    std::string text() const { return read("profile.csv"); }
+    void write(const std::string& text) const { Folder::write("profile.csv", text); }
 
-    std::string path = (std::filesystem::temp_directory_path() / "apportion_profile_test.csv").string();
+    std::string path = file("profile.csv");
 };
 
 const Notes kIdentity = {{"kernel", "fake"}, {"machine", "node7"}, {"size", "1024"}};
 
 std::string refusal(const std::string& path, const Notes& identity) {
-    try {
-        const ProfileRecord record(path, identity, {});
-    } catch (const FileError& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<FileError>([&] { const ProfileRecord record(path, identity, {}); });
 }
 
 std::string sizes_error(const std::string& text) {
-    try {
-        parse_sizes(text);
-    } catch (const UserError& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<UserError>([&] { parse_sizes(text); });
 }
 
 }  // namespace

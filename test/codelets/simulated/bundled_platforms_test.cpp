@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The bundled platforms: all of them can be used, and their time functions give back what was published.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/imbalance.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "test/published/gdansk.hpp"
 #include "test/published/mpdata.hpp"
 #include "test/published/starpu_machines.hpp"
@@ -132,7 +131,8 @@ double team_seconds(const Platform& p, int width, int frames) {
 }  // namespace
 
 TEST_CASE("every bundled platform has devices with kernels, a lower bound and StarPU's machine files") {
-    const fs::path folder = fs::temp_directory_path() / ("bundled_platforms_test." + std::to_string(::getpid()));
+    const apportion::Folder files;
+    const fs::path& folder = files.path();
     REQUIRE(bundled_platforms().size() >= 9);
     for (const std::string& name : bundled_platforms()) {
         INFO(name);
@@ -159,7 +159,6 @@ TEST_CASE("every bundled platform has devices with kernels, a lower bound and St
         CHECK_FALSE(write_machine_files(p, folder / name).empty());
         CHECK(fs::exists(folder / name / "bus" / (name + ".platform.v4.xml")));
     }
-    fs::remove_all(folder);
 }
 
 TEST_CASE("sirocco's and mirage's tiles take as long as StarPU recorded") {

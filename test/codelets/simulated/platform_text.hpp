@@ -3,44 +3,20 @@
 // A small platform as text, written to files that tests read back, and what is said of a wrong one.
 #pragma once
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "codelets/simulated/platform_file.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 namespace apportion::simulated::test {
 
-class Folder {
-  public:
-    Folder() : path_(std::filesystem::temp_directory_path() / ("platform_file." + std::to_string(::getpid()))) {
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    std::string write(const std::string& name, const std::string& content) const {
-        std::ofstream(path_ / name) << content;
-        return (path_ / name).string();
-    }
-
-  private:
-    std::filesystem::path path_;
-};
+using apportion::Folder;
 
 /// The message without the folder's path.
 inline std::string complaint(const std::string& file) {
-    try {
-        load_platform(file);
-    } catch (const PlatformError& error) {
-        const std::string text = error.what();
-        return text.substr(text.rfind('/', text.find(':')) + 1);
-    }
-    return "none";
+    const std::string text = thrown<PlatformError>([&] { load_platform(file); });
+    return text.empty() ? "none" : text.substr(text.rfind('/', text.find(':')) + 1);
 }
 
 inline const std::string kGood = R"([kernel.k]

@@ -30,12 +30,7 @@ DataAssignment read(const std::string& text) {
 std::string error_of(const std::string& from, const std::string& to) {
     std::string text = kValid;
     text.replace(text.find(from), from.size(), to);
-    try {
-        read(text);
-    } catch (const FileError& error) {
-        return error.what();
-    }
-    return "";
+    return thrown<FileError>([&] { read(text); });
 }
 
 }  // namespace
