@@ -137,8 +137,8 @@ std::string DiscreteProblem::with_nearest(const std::string& reason, Units units
 std::string why_too_large(std::string_view algorithm, double cells, double most_cells, Units units) {
     if (cells <= most_cells) return {};
     return fmt::format(
-        "{0}-published would need a memory of {1:.0f} million cells for {2} units; use {0} or a coarser granularity",
-        algorithm, cells / 1e6, units);
+        "{} would need a memory of {:.0f} million cells for {} units; use hpopta or a coarser granularity", algorithm,
+        cells / 1e6, units);
 }
 
 void finish_optimal(Plan& plan, const DiscreteProblem& problem) {

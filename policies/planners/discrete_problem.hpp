@@ -94,7 +94,7 @@ class DiscreteProblem {
     std::forward_list<DiscreteTimes> filtered_;  ///< owns what the granularity left
 };
 
-/// Empty, or why the published form of `algorithm`, which would need so many cells, is not carried out.
+/// Empty, or why `algorithm`, which would need so many cells, is not carried out.
 std::string why_too_large(std::string_view algorithm, double cells, double most_cells, Units units);
 
 /// Fills in times, makespan and proof of the shares of an optimal distribution.

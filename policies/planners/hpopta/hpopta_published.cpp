@@ -237,7 +237,7 @@ Plan plan_hpopta_published(const PlanProblem& problem, PublishedTrace& trace) {
     if (!plan.failure.empty()) return plan;
     const double cells = static_cast<double>(problem.processors.size()) *
                          (static_cast<double>(problem.units) / static_cast<double>(problem.granularity));
-    plan.failure = why_too_large("hpopta", cells, kMostCells, problem.units);
+    plan.failure = why_too_large("hpopta-published", cells, kMostCells, problem.units);
     if (!plan.failure.empty()) return plan;
     trace = {};
     PublishedSearch search(discrete.processors(), problem.units, problem.granularity, trace);

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "policies/planners/discrete_problem.hpp"
-#include "policies/planners/hpopta/hpopta.hpp"
 
 namespace apportion {
 
@@ -25,7 +24,7 @@ std::string why_not_identical(const PlanProblem& problem) {
         else if (!problem.maximum_units.empty() && problem.maximum_units[i] != problem.maximum_units[0])
             difference = "in their maxima";
         if (difference)
-            return fmt::format("popta plans identical processors, but '{}' and '{}' differ {}; use hpopta",
+            return fmt::format("popta-published plans identical processors, but '{}' and '{}' differ {}; use hpopta",
                                first.processor, other.processor, difference);
     }
     return {};
@@ -78,21 +77,13 @@ Plan plan_popta_published(const PlanProblem& problem) {
     if (!plan.failure.empty()) return plan;
     const Units granules = problem.units / problem.granularity;
     const double cells = static_cast<double>(problem.processors.size() + 1) * (static_cast<double>(granules) + 1);
-    plan.failure = why_too_large("popta", cells, kMostCells, problem.units);
+    plan.failure = why_too_large("popta-published", cells, kMostCells, problem.units);
     if (!plan.failure.empty()) return plan;
     plan.shares = smallest_makespan(discrete.processors()[0], problem.processors.size(), granules, problem.granularity);
     if (plan.shares.empty())
         plan.failure = discrete.why_unreachable(problem.units);
     else
         finish_optimal(plan, discrete);
-    return plan;
-}
-
-Plan plan_popta(const PlanProblem& problem) {
-    Plan plan;
-    plan.failure = why_not_identical(problem);
-    if (plan.failure.empty()) plan = plan_hpopta(problem);
-    plan.algorithm = "popta";
     return plan;
 }
 

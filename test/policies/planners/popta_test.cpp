@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/hpopta/popta.hpp"
 
+#include "policies/planners/hpopta/hpopta.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;
 using namespace profiles;
 
-TEST_CASE("popta, as published or not, is optimal for identical processors of every shape") {
+TEST_CASE("popta as published and hpopta are optimal for identical processors of every shape") {
     const int shape = GENERATE(range(0, kShapes));
     Generator generator(static_cast<unsigned>(shape));
     int possible = 0;
@@ -18,7 +19,7 @@ TEST_CASE("popta, as published or not, is optimal for identical processors of ev
         const std::vector<double> makespans = smallest_makespans(problem, most_units(problem) + 2);
         problem.units = generator.units(problem);
         const double expected = makespans[static_cast<std::size_t>(problem.units)];
-        for (const Plan& plan : {plan_popta(problem), plan_popta_published(problem)}) {
+        for (const Plan& plan : {plan_hpopta(problem), plan_popta_published(problem)}) {
             if (std::isfinite(expected)) {
                 require_optimal(problem, problem.units, plan, expected);
                 ++possible;
@@ -34,7 +35,7 @@ TEST_CASE("unequal shares of identical processors can be faster than equal ones"
     PlanProblem problem;
     problem.processors.resize(4, {"team", {104, 112, 120, 128}, {1.36, 1.20, 1.49, 1.39}});
     problem.units = 480;
-    const Plan plan = plan_popta(problem);
+    const Plan plan = plan_popta_published(problem);
     require_optimal(problem, 480, plan, 1.39);
     CHECK(std::count(plan.shares.begin(), plan.shares.end(), 120) == 0);
 }
@@ -45,16 +46,15 @@ TEST_CASE("popta refuses processors that are not identical") {
     problem.processors[1].processor = "B";
     problem.units = 2;
     problem.processors[1].seconds[1] = 3;
-    CHECK(plan_popta(problem).failure ==
-          "popta plans identical processors, but 'A' and 'B' differ in their times; use hpopta");
+    CHECK(plan_popta_published(problem).failure ==
+          "popta-published plans identical processors, but 'A' and 'B' differ in their times; use hpopta");
     problem.processors[1] = {"B", {1, 3}, {1, 2}};
-    CHECK(plan_popta(problem).failure ==
-          "popta plans identical processors, but 'A' and 'B' differ in their sizes; use hpopta");
+    CHECK(plan_popta_published(problem).failure ==
+          "popta-published plans identical processors, but 'A' and 'B' differ in their sizes; use hpopta");
     problem.processors[1] = problem.processors[0];
     problem.maximum_units = {1, 2};
-    CHECK(plan_popta(problem).failure ==
-          "popta plans identical processors, but 'A' and 'A' differ in their maxima; use hpopta");
-    CHECK(plan_popta({}).failure == "there is no processor");
+    CHECK(plan_popta_published(problem).failure ==
+          "popta-published plans identical processors, but 'A' and 'A' differ in their maxima; use hpopta");
 }
 
 TEST_CASE("popta as published refuses a number of units that its memory cannot hold") {
@@ -62,7 +62,7 @@ TEST_CASE("popta as published refuses a number of units that its memory cannot h
     problem.processors.resize(4, {"team", {1'000'000'000}, {1}});
     problem.units = 4'000'000'000;
     CHECK(plan_popta_published(problem).failure ==
-          "popta-published would need a memory of 20000 million cells for 4000000000 units; use popta or a coarser "
+          "popta-published would need a memory of 20000 million cells for 4000000000 units; use hpopta or a coarser "
           "granularity");
     problem.granularity = 1'000'000'000;
     require_optimal(problem, problem.units, plan_popta_published(problem), 1);
