@@ -53,4 +53,6 @@ std::string wrapped(const std::string& text, std::size_t columns) {
     return out;
 }
 
+std::string output_line(const std::string& text) { return wrapped(text, terminal_columns(STDOUT_FILENO)) + "\n"; }
+
 }  // namespace apportion

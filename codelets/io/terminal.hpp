@@ -20,4 +20,7 @@ std::string cut_to(const std::string& text, std::size_t columns);
 /// Lines of at most that many columns, broken at blanks; a longer word has a line of its own.
 std::string wrapped(const std::string& text, std::size_t columns);
 
+/// The same for the terminal of standard output, with an end of line.
+std::string output_line(const std::string& text);
+
 }  // namespace apportion

@@ -19,6 +19,7 @@
 #include "tools/apportion/comparison_plot.hpp"
 #include "tools/apportion/comparison_profile.hpp"
 #include "tools/apportion/interruption.hpp"
+#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
@@ -157,7 +158,7 @@ int compare_command(CompareOptions options) {
     const bool interrupted = comparison.ending == Ending::signal;
     if (!options.plot.empty() && !interrupted) plot_comparison(comparison, options.plot, options.timeline);
     if (options.json)
-        std::cout << comparison_json(comparison).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+        std::cout << json_text(comparison_json(comparison));
     else
         std::cout << comparison_table(comparison);
     return interrupted ? tell_interruption(comparison, !options.plot.empty()) : 0;

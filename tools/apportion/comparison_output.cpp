@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +80,7 @@ std::string makespans(const Comparison& comparison) {
             table.add(row(comparison, first, "", "default", confidence));
         }
     }
-    return table.text(terminal_columns(STDOUT_FILENO));
+    return table.text();
 }
 
 /// Of the best configurations; empty where the program has one load that runs once.
@@ -101,7 +100,7 @@ std::string load_times(const Comparison& comparison) {
         }
         table.add(cells);
     }
-    return "\n" + table.text(terminal_columns(STDOUT_FILENO));
+    return "\n" + table.text();
 }
 
 /// Policies in lines and processors in columns, or the other way round where that is narrower.
@@ -132,7 +131,7 @@ std::string shares_table(const Comparison& comparison) {
             for (const std::string& policy : policies) cells.push_back(share(policy, group));
             table.add(cells);
         }
-    return "\n" + table.text(terminal_columns(STDOUT_FILENO));
+    return "\n" + table.text();
 }
 
 }  // namespace
@@ -172,9 +171,7 @@ std::vector<std::string> ranked_policies(const Comparison& comparison, const Ord
 }
 
 std::string comparison_table(const Comparison& comparison) {
-    const auto line = [](const std::string& text) {
-        return wrapped(shown(text), terminal_columns(STDOUT_FILENO)) + "\n";
-    };
+    const auto line = [](const std::string& text) { return output_line(shown(text)); };
     std::string text = line(comparison_title(comparison));
     for (const std::string& event : comparison.platform_events) text += line(event);
     if (const std::string bound = bound_text(comparison); !bound.empty()) text += line("lower bound: " + bound);

@@ -3,7 +3,6 @@
 // `apportion explain`: what a report says about a run, in sentences and a table.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,11 +10,11 @@
 #include <memory>
 #include <set>
 
-#include "codelets/io/terminal.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/explanation.hpp"
+#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/reports.hpp"
 #include "tools/apportion/seconds_text.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -44,7 +43,7 @@ std::string overview(const std::vector<LoadRuns>& loads) {
                    std::to_string(load.reports.size()), seconds_text(load.reports.front()->makespan_s),
                    seconds_text(load.last().makespan_s), seconds_text(load.seconds())});
     }
-    return table.text(terminal_columns(STDOUT_FILENO));
+    return table.text();
 }
 
 /// Of the reports, those whose text is the one asked for.
@@ -88,7 +87,7 @@ int explain_command(const ExplainOptions& options) {
     if (options.json) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         for (const RunReport* run : runs) list.push_back(explanation_json(*run));
-        std::cout << list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+        std::cout << json_text(list);
         return 0;
     }
     if (reports.size() > 1) std::cout << overview(loads) << '\n';

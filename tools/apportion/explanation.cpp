@@ -2,7 +2,6 @@
 #include "tools/apportion/explanation.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +86,7 @@ std::string table(const RunAccount& account) {
                 fmt::format("{:.1f}", account.makespan_s > 0 ? 100 * (p.*entry.seconds) / account.makespan_s : 0));
         rows.add(cells);
     }
-    return rows.text(terminal_columns(STDOUT_FILENO));
+    return rows.text();
 }
 
 /// What one more of the fastest processor would save at best, and what its loss would cost.
@@ -144,8 +143,7 @@ std::string prediction_table(const RunReport& report, const Predictions& predict
     for (const auto& [seconds, policy] : sorted)
         rows.add({policy, seconds_text(seconds),
                   report.makespan_s > 0 ? fmt::format("{:.3f}", seconds / report.makespan_s) : "-"});
-    return "\nBy the recorded profile, without transfers, the policies would take\n" +
-           rows.text(terminal_columns(STDOUT_FILENO));
+    return "\nBy the recorded profile, without transfers, the policies would take\n" + rows.text();
 }
 
 /// Empty where it is not known.
@@ -184,8 +182,7 @@ std::vector<std::string> last_sentences(const RunReport& report, const RunAccoun
 std::string explanation_text(const RunReport& report) {
     const auto lines = [](const std::vector<std::string>& sentences) {
         std::string text;
-        for (const std::string& sentence : sentences)
-            text += wrapped(shown(sentence), terminal_columns(STDOUT_FILENO)) + "\n";
+        for (const std::string& sentence : sentences) text += output_line(shown(sentence));
         return text;
     };
     const RunAccount account = account_of(report);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/plan_condition.hpp"
+#include "tools/apportion/json_text.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -161,16 +161,14 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
 }
 
 std::string condition_table(const ConditionReport& report) {
-    const std::size_t columns = terminal_columns(STDOUT_FILENO);
-    const auto line = [&](const std::string& text) { return wrapped(text, columns) + "\n"; };
     TextTable conditions({{"processor", false}, {"condition", false}, {"sizes", true}, {"violations", true}});
     std::string worst;
     for (const BalanceCondition& c : report.conditions) {
         conditions.add(
             {c.processor, c.holds() ? "holds" : "violated", fmt::to_string(c.sizes), fmt::to_string(c.violated)});
         if (!c.holds())
-            worst += line(fmt::format("{}: {} units take {:.6g} s, but {} take {:.6g} s", shown(c.processor), c.smaller,
-                                      c.smaller_s, c.larger, c.larger_s));
+            worst += output_line(fmt::format("{}: {} units take {:.6g} s, but {} take {:.6g} s", shown(c.processor),
+                                             c.smaller, c.smaller_s, c.larger, c.larger_s));
     }
     TextTable gains({{"gain of hpopta over", false},
                      {"minimum %", true},
@@ -186,13 +184,14 @@ std::string condition_table(const ConditionReport& report) {
                    known(fmt::format("{:.2f}", gain.average_pct)), known(fmt::format("{:.2f}", gain.maximum_pct)),
                    known(fmt::to_string(gain.maximum_at)), fmt::to_string(gain.numbers)});
     }
-    return conditions.text(columns) + worst +
-           line(holds(report) ? "No larger share takes less time: a balanced distribution is optimal."
-                              : "Some larger shares take less time: a balanced distribution need not be optimal.") +
-           "\n" + gains.text(columns) +
-           line(fmt::format("{} numbers of units from {} to {}, shares in multiples of {}", report.numbers,
-                            report.first, report.last, report.granularity)) +
-           (incomplete ? line("fewer numbers where a planner's shares are no measured sizes") : "");
+    return conditions.text() + worst +
+           output_line(holds(report)
+                           ? "No larger share takes less time: a balanced distribution is optimal."
+                           : "Some larger shares take less time: a balanced distribution need not be optimal.") +
+           "\n" + gains.text() +
+           output_line(fmt::format("{} numbers of units from {} to {}, shares in multiples of {}", report.numbers,
+                                   report.first, report.last, report.granularity)) +
+           (incomplete ? output_line("fewer numbers where a planner's shares are no measured sizes") : "");
 }
 
 std::string condition_json(const ConditionReport& report) {
@@ -226,7 +225,7 @@ std::string condition_json(const ConditionReport& report) {
              {"maximum_percent", known(gain.maximum_pct)},
              {"maximum_at_units", known(gain.maximum_at)}});
     }
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json_text(json, 2);
 }
 
 }  // namespace apportion

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/plan_curve.hpp"
+#include "tools/apportion/json_text.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/plan_output.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -51,7 +50,7 @@ std::string curve_table(const PlanProblem& problem, std::span<const Units> numbe
                    costs[k] ? fmt::format("{:.4g}", *costs[k]) : "-",
                    solved ? shown(problem.processors[binding_processor(plans[k])].processor) : "no solution"});
     }
-    return table.text(terminal_columns(STDOUT_FILENO));
+    return table.text();
 }
 
 std::string curve_json(const PlanProblem& problem, std::span<const Units> numbers, std::span<const Plan> plans) {
@@ -68,7 +67,7 @@ std::string curve_json(const PlanProblem& problem, std::span<const Units> number
         if (costs[k]) entry["seconds_per_further_unit"] = *costs[k];
         list.push_back(std::move(entry));
     }
-    return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(list, 2);
 }
 
 }  // namespace apportion

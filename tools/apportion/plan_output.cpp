@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/plan_output.hpp"
+#include "tools/apportion/json_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -20,9 +20,6 @@ namespace apportion {
 namespace {
 
 constexpr const char* kInterpolated = "~ uses sizes between or beyond the measured ones: their times are interpolated";
-
-std::string line(const std::string& text) { return wrapped(text, terminal_columns(STDOUT_FILENO)) + "\n"; }
-std::string text_of(const TextTable& table) { return table.text(terminal_columns(STDOUT_FILENO)); }
 
 /// A planner's proof is about measured times.
 bool is_optimal(const PlanSubject& subject, const Plan& plan) { return plan.optimal && is_measured(subject, plan); }
@@ -71,10 +68,10 @@ std::string rectangle_table(const PlanSubject& subject, const Plan& plan) {
         table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
                    fmt::to_string(r.rows), fmt::to_string(r.columns)});
     }
-    return "\n" + text_of(table) +
-           line(fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}",
-                            found.half_perimeters, plan.shares.size(),
-                            (std::ssize(plan.shares) + 1) * subject.matrix_side));
+    return "\n" + table.text() +
+           output_line(fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}",
+                                   found.half_perimeters, plan.shares.size(),
+                                   (std::ssize(plan.shares) + 1) * subject.matrix_side));
 }
 
 /// In percent. An interpolated time may be below the best that was measured: that says nothing.
@@ -94,12 +91,7 @@ std::string binding_sentence(const PlanSubject& subject, const Plan& plan) {
     if (first != binding)
         text += fmt::format("; {} is done first, {:.3g} % earlier", shown(subject.processors[first]),
                             100 * (1 - plan.times_s[first] / plan.times_s[binding]));
-    return line(text);
-}
-
-/// JSON text is UTF-8; bytes of a name that are not become the replacement character.
-std::string dump(const nlohmann::ordered_json& json) {
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return output_line(text);
 }
 
 }  // namespace
@@ -125,11 +117,12 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
                    fmt::format("{:.2f}", 100.0 * static_cast<double>(plan.shares[i]) / n),
                    fmt::format("{:.6g}", plan.times_s[i])});
     const std::string verdict = quality(subject, plan);
-    std::string out = text_of(table);
-    out += line(fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}", plan.algorithm,
-                            subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
-                            verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s)));
-    if (!is_measured(subject, plan)) out += line(kInterpolated);
+    std::string out = table.text();
+    out +=
+        output_line(fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}", plan.algorithm,
+                                subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
+                                verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s)));
+    if (!is_measured(subject, plan)) out += output_line(kInterpolated);
     out += binding_sentence(subject, plan);
     return subject.matrix_side > 0 ? out + rectangle_table(subject, plan) : out;
 }
@@ -161,31 +154,31 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
     std::string failures;
     for (const Plan& plan : plans) {
         if (!plan.failure.empty()) {
-            failures += line(fmt::format("{}: no solution: {}", plan.algorithm, shown(plan.failure)));
+            failures += output_line(fmt::format("{}: no solution: {}", plan.algorithm, shown(plan.failure)));
             continue;
         }
         table.add({plan.algorithm, fmt::format("{}{:.6g}", is_measured(subject, plan) ? "" : "~", plan.makespan_s),
                    above_best(plan.makespan_s, best_s), seconds_text(plan.solve_s),
                    is_optimal(subject, plan) ? "yes" : "", fmt::format("{}", fmt::join(plan.shares, " "))});
     }
-    std::string out = text_of(table);
+    std::string out = table.text();
     std::vector<std::string> names;
     for (const std::string& name : subject.processors) names.push_back(shown(name));
-    if (with_shares) out += line(fmt::format("shares in the order: {}", fmt::join(names, ", ")));
-    if (some_interpolated) out += line(kInterpolated);
+    if (with_shares) out += output_line(fmt::format("shares in the order: {}", fmt::join(names, ", ")));
+    if (some_interpolated) out += output_line(kInterpolated);
     return out +
-           line(fmt::format("{} units; lower bound{} {:.6g} s", subject.units,
-                            some_measured && some_interpolated ? " of measured sizes" : "", bound_s)) +
+           output_line(fmt::format("{} units; lower bound{} {:.6g} s", subject.units,
+                                   some_measured && some_interpolated ? " of measured sizes" : "", bound_s)) +
            failures;
 }
 
-std::string plan_json(const PlanSubject& subject, const Plan& plan) { return dump(as_json(subject, plan)); }
+std::string plan_json(const PlanSubject& subject, const Plan& plan) { return json_text(as_json(subject, plan), 2); }
 
 std::string comparison_json(const PlanSubject& subject, std::span<const Plan> plans) {
     auto list = nlohmann::ordered_json::array();
     for (const Plan& plan : plans)
         if (plan.failure.empty()) list.push_back(as_json(subject, plan));
-    return dump(list);
+    return json_text(list, 2);
 }
 
 }  // namespace apportion

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/plan_policies.hpp"
+#include "tools/apportion/json_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -84,19 +84,16 @@ std::string policies_table(const LoadDescription& load, const std::vector<std::s
     for (const auto& [seconds, policy] : sorted)
         table.add({policy, fmt::format("{:.6g}", seconds), fmt::format("{:.3f}", seconds / sorted.front().first)});
     const bool travels = std::ranges::any_of(load.processors, &Processor::own_memory);
-    return table.text(terminal_columns(STDOUT_FILENO)) +
-           wrapped(fmt::format("{} units, in the blocks that the policies give, {}", load.units,
-                               travels ? "with the transfers of the profile"
-                                       : "without transfers, of which the profile has none"),
-                   terminal_columns(STDOUT_FILENO)) +
-           "\n";
+    return table.text() + output_line(fmt::format("{} units, in the blocks that the policies give, {}", load.units,
+                                                  travels ? "with the transfers of the profile"
+                                                          : "without transfers, of which the profile has none"));
 }
 
 std::string policies_json(const LoadDescription& load, const std::vector<std::string>& names) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& [seconds, policy] : chosen(load, names))
         list.push_back({{"policy", policy}, {"units", load.units}, {"makespan_seconds", seconds}});
-    return list.dump(2) + "\n";
+    return json_text(list, 2);
 }
 
 }  // namespace apportion

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/plan_variation.hpp"
+#include "tools/apportion/json_text.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "codelets/io/terminal.hpp"
 #include "models/speed_trend.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "tools/apportion/command.hpp"
@@ -105,7 +104,7 @@ std::string variation_table(const std::vector<SpeedVariation>& variations) {
         table.add({v.processor, fmt::to_string(v.pairs), fmt::format("{:.1f}", v.largest_pct),
                    fmt::format("{:.1f}", v.mean_pct), v.pairs > 0 ? fmt::format("{} and {}", v.from, v.to) : "-",
                    band(v.largest_band_pct), band(v.mean_band_pct)});
-    return table.text(terminal_columns(STDOUT_FILENO));
+    return table.text();
 }
 
 std::string variation_json(const std::vector<SpeedVariation>& variations) {
@@ -122,7 +121,7 @@ std::string variation_json(const std::vector<SpeedVariation>& variations) {
                         {"to_units", v.pairs > 0 ? nlohmann::ordered_json(v.to) : nlohmann::ordered_json()},
                         {"largest_band_percent", known(v.largest_band_pct)},
                         {"mean_band_percent", known(v.mean_band_pct)}});
-    return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json_text(list, 2);
 }
 
 }  // namespace apportion

@@ -26,6 +26,7 @@
 #include "models/io/new_file.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
+#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/program_runner.hpp"
 #include "tools/apportion/text_table.hpp"
 
@@ -50,9 +51,8 @@ const char* kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" 
 
 void list_platforms() {
     for (const std::string& name : simulated::bundled_platforms())
-        fmt::print("{}\n",
-                   wrapped(fmt::format("{:<20} {}", shown(name), shown(simulated::load_platform(name).description)),
-                           terminal_columns(STDOUT_FILENO)));
+        fmt::print("{}", output_line(
+                             fmt::format("{:<20} {}", shown(name), shown(simulated::load_platform(name).description))));
 }
 
 std::string kernel_names(const Device& device) {
@@ -87,19 +87,18 @@ void print_platform(const Platform& platform) {
                      own ? fmt::format("{:g} GB", d.memory_bytes * 1e-9) : "main",
                      kernel_names(d) + (behaviour.empty() ? "" : "; " + behaviour)});
     }
-    const std::size_t columns = terminal_columns(STDOUT_FILENO);
-    fmt::print("{}", devices.text(columns));
+    fmt::print("{}", devices.text());
     TextTable links({{"link", false}, {"bandwidth", true}, {"for", false}, {"directions", false}});
     for (const Link& link : platform.links)
         links.add({link.name, fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
                    link.shared ? "all its devices" : "each device",
                    link.full_duplex ? "both at once" : "one at a time"});
-    if (!platform.links.empty()) fmt::print("\n{}", links.text(columns));
+    if (!platform.links.empty()) fmt::print("\n{}", links.text());
     TextTable nodes({{"node", false}, {"count", true}, {"network", true}, {"latency", true}, {"devices", false}});
     for (const simulated::Node& node : platform.nodes)
         nodes.add({node.name, fmt::to_string(node.count), fmt::format("{:g} GB/s", node.network_bytes_per_s * 1e-9),
                    fmt::format("{:g} us", node.network_latency_s * 1e6), devices_of(node)});
-    if (!platform.nodes.empty()) fmt::print("\n{}", nodes.text(columns));
+    if (!platform.nodes.empty()) fmt::print("\n{}", nodes.text());
     if (platform.noise > 0)
         fmt::print("\n  noise: log-normal, standard deviation {:g}, seed {}\n", platform.noise, platform.seed);
     else
@@ -229,7 +228,7 @@ int platform_command(const PlatformOptions& options) {
         if (!options.command.empty()) return run_command(options.command, environment);
         for (const auto& [name, value] : environment) fmt::print("export {}={}\n", name, for_shell(value));
     } else if (options.json) {
-        std::cout << platform_json(platform).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+        std::cout << json_text(platform_json(platform));
     } else {
         print_platform(platform);
     }

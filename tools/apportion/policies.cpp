@@ -4,7 +4,6 @@
 // their own, as JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -43,8 +42,7 @@ void print_json() {
 }
 
 void print_table() {
-    const std::size_t columns = terminal_columns(STDOUT_FILENO);
-    const auto line = [&](const std::string& text) { std::cout << wrapped(text, columns) << '\n'; };
+    const auto line = [](const std::string& text) { std::cout << output_line(text); };
     line(fmt::format("{:<21}  {:<8}  {}", "policy", "profile", "description"));
     for (const PolicyEntry& entry : registered_policies())
         line(fmt::format("{:<21}  {:<8}  {}", entry.name,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/profile_kept.hpp"
+#include "tools/apportion/json_text.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -125,7 +126,7 @@ Json as_json(const KeptProfile& kept, bool with_points) {
 void print_json(const std::vector<KeptProfile>& all, bool with_points) {
     Json list = Json::array();
     for (const KeptProfile& kept : all) list.push_back(as_json(kept, with_points));
-    std::cout << list.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    std::cout << json_text(list, 2);
 }
 
 void print_times(const KeptProfile& kept) {
@@ -135,8 +136,7 @@ void print_times(const KeptProfile& kept) {
         return;
     }
     for (const auto& [key, value] : kept.profile.notes)
-        fmt::print("{}\n", wrapped(fmt::format("  {}{}{}", shown(key), key.empty() ? "" : ": ", shown(value)),
-                                   terminal_columns(STDOUT_FILENO)));
+        fmt::print("{}", output_line(fmt::format("  {}{}{}", shown(key), key.empty() ? "" : ": ", shown(value))));
     TextTable table(
         {{"processor", false}, {"units", true, true, true}, {"seconds", true}, {"units/s", true}, {"times", true}});
     for (const ProcessorProfile& processor : kept.profile.processors)
@@ -144,7 +144,7 @@ void print_times(const KeptProfile& kept) {
             table.add({processor.name, fmt::to_string(point.units), fmt::format("{:.4g}", point.seconds),
                        fmt::format("{:.4g}", static_cast<double>(point.units) / point.seconds),
                        fmt::to_string(point.repetitions)});
-    fmt::print("{}", table.text(terminal_columns(STDOUT_FILENO)));
+    fmt::print("{}", table.text());
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void list_profiles(bool json) {
         const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();
         table.add({load, is, fmt::to_string(points_in(kept.profile)), kept.changed, kept.note(kMachineNote)});
     }
-    fmt::print("{}", table.text(terminal_columns(STDOUT_FILENO)));
+    fmt::print("{}", table.text());
 }
 
 void show_profiles(const std::string& load_or_file, bool json) {

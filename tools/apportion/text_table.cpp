@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/text_table.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "codelets/io/terminal.hpp"
@@ -8,7 +10,7 @@
 
 namespace apportion {
 
-std::string TextTable::text(std::size_t columns) const {
+std::string TextTable::text() const {
     std::vector<std::vector<std::string>> lines(1);
     for (const Column& column : columns_) lines.front().push_back(shown(column.title));
     for (const auto& row : rows_) {
@@ -19,7 +21,7 @@ std::string TextTable::text(std::size_t columns) const {
     for (const auto& line : lines)
         for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], width_of(line[c]));
     std::string text;
-    for (const std::vector<std::size_t>& part : parts(widths, columns)) {
+    for (const std::vector<std::size_t>& part : parts(widths, terminal_columns(STDOUT_FILENO))) {
         if (!text.empty()) text += "\n";
         for (const auto& line : lines) {
             std::string out = " ";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A table of text: columns as wide as their cells.
+// A table of text for standard output: columns as wide as their cells.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ class TextTable {
     /// One cell a column, in order; text from outside is shown escaped.
     void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-    /// Indented by two, columns two apart, without blanks at the ends of lines. Where that is wider than `columns` (0:
-    /// any width will do), the columns that are too many stand below, each time behind those that are repeated.
-    std::string text(std::size_t columns = 0) const;
+    /// Indented by two, columns two apart, without blanks at the ends of lines. Where that is wider than the terminal
+    /// of standard output, the columns that are too many stand below, each time behind those that are repeated.
+    std::string text() const;
 
   private:
     /// Which columns stand beside each other.

@@ -3,6 +3,7 @@
 // The format: "Trace Event Format", Google, 2016. Times are microseconds.
 #include <fmt/format.h>
 
+#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/timeline.hpp"
 
 namespace apportion {
@@ -82,7 +83,7 @@ std::string chrome_trace(const Timeline& timeline) {
         add_travel(events, "home", thread, fmt::format("out{}", b), block.end_s, block.home_s);
     }
     const Json trace{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-    return trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(trace);
 }
 
 }  // namespace apportion
