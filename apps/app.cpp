@@ -2,6 +2,7 @@
 #include "apps/app.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <starpu.h>
 
 #include <algorithm>
@@ -146,6 +147,14 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
     cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
 }
 
+CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
+                        const std::vector<std::string>& choices) {
+    return cli.add_option(name, value, description)
+        ->check(CLI::IsMember(choices))
+        ->capture_default_str()
+        ->type_name(fmt::format("{}", fmt::join(choices, "|")));
+}
+
 std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most) {
     std::vector<std::uint64_t> sizes;
     for (const std::string_view part : split(text, ',')) {
@@ -224,7 +233,7 @@ double time_peer(const Peer& peer) {
 Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& options, const std::optional<Peer>& peer,
                   const std::function<void()>& advance) {
     constexpr double kWarmUp_s = 2;  // of a process
-    const int runs = std::max(options.repeat, 1);
+    const int runs = options.repeat > 0 ? options.repeat : peer ? kPeerRuns : 1;
     const bool home = Nodes::here().home();
     std::vector<AnyLoad> loads;
     loads.reserve(workloads.size());

@@ -42,6 +42,10 @@ struct AppOptions {
 
 void add_app_options(CLI::App& cli, AppOptions& options);
 
+/// An option that has one of these values; `value` has its default.
+CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
+                        const std::vector<std::string>& choices);
+
 /// Whole numbers from 1 to `most` with commas between them. Throws UsageError, naming the option.
 std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text,
                                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
@@ -106,9 +110,9 @@ double seconds_of(const std::function<void()>& body);
 /// Seconds of the peer, while StarPU's workers sleep.
 double time_peer(const Peer& peer);
 
-/// Warms up, then runs the load options.repeat times (at least once), verifying each result. With `advance`, the runs
-/// are the iterations of one computation: it is called after each to make the result the next one's input, and only the
-/// last is verified.
+/// Warms up, then runs the load options.repeat times (where that is not given once, with a peer kPeerRuns times),
+/// verifying each result. With `advance`, the runs are the iterations of one computation: it is called after each to
+/// make the result the next one's input, and only the last is verified.
 Outcome run_load(Workload& workload, const AppOptions& options, const std::optional<Peer>& peer = {},
                  const std::function<void()>& advance = {});
 

@@ -74,7 +74,7 @@ std::optional<Peer> peer_of(const std::string& name, const std::shared_ptr<Black
     return {};
 }
 
-int price(PriceOptions options) {
+int price(const PriceOptions& options) {
     Nodes::here().agreed([&] { check(options); });
     struct Shape {
         ElementType type;
@@ -91,7 +91,6 @@ int price(PriceOptions options) {
                                                     options.parameters()};
                      }));
     const auto n = static_cast<double>(problem->options.rows());
-    if (!options.peer.empty() && options.common.repeat == 0) options.common.repeat = kPeerRuns;
     Outcome outcome;
     {
         const StarpuSession session;
@@ -128,18 +127,12 @@ int main(int argc, char** argv) {
     cli.add_option("--out", options.out_file,
                    "write options and prices as CSV, or prices (and standard errors) alone into a .npy file")
         ->type_name("FILE");
-    cli.add_option("--method", options.method, "how to price")
-        ->check(CLI::IsMember({"monte-carlo", "closed"}))
-        ->capture_default_str()
-        ->type_name("monte-carlo|closed");
+    add_choice(cli, "--method", options.method, "how to price", {"monte-carlo", "closed"});
     cli.add_option("--paths", options.paths, "paths of the Monte Carlo simulation of each option")
         ->check(CLI::Range(std::uint64_t{2}, kMostPaths))
         ->capture_default_str()
         ->type_name("N");
-    cli.add_option("--type", options.type, "arithmetic")
-        ->check(CLI::IsMember({"float", "double"}))
-        ->capture_default_str()
-        ->type_name("float|double");
+    add_choice(cli, "--type", options.type, "arithmetic", {"float", "double"});
     cli.add_option(
            "--peer", options.peer,
            "time in turn with the load (5 times unless --repeat says otherwise) the same kernel in a plain loop "
@@ -147,6 +140,5 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"loop", "reference"}))
         ->type_name("loop|reference");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return price(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return price(options); });
 }

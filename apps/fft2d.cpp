@@ -17,8 +17,6 @@ namespace {
 
 using namespace apportion;
 
-constexpr int kPeerRuns = 5;
-
 struct Fft2dOptions {
     AppOptions common;
     std::string size, in_file, out_file, planning;
@@ -68,11 +66,11 @@ void check(const Fft2dOptions& options) {
     check_output("--out", options.out_file);
 }
 
-Outcome run(const std::shared_ptr<Fft2dProblem>& problem, Fft2dOptions& options, const FftPlanningChoice& planning) {
+Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& options,
+            const FftPlanningChoice& planning) {
     const StarpuSession session;
     std::optional<Peer> peer;
     if (options.fftw_peer) {
-        if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
         peer = Peer{fmt::format("FFTW, one plan, {} thread{}", threads, threads == 1 ? "" : "s"),
                     fft2d_by_one_call(problem, threads, planning.general)};
@@ -83,7 +81,7 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, Fft2dOptions& options,
     return run_loads(passes, options.common, peer);
 }
 
-int transform(Fft2dOptions options) {
+int transform(const Fft2dOptions& options) {
     Nodes::here().agreed([&] { check(options); });
     const FftPlanningChoice planning = planning_of(options);
     struct Shape {
@@ -114,10 +112,7 @@ int main(int argc, char** argv) {
         "The 2-D discrete Fourier transform in blocks of rows whose sizes the scheduler named by STARPU_SCHED decides",
         "fft2d");
     auto* size = cli.add_option("--size", options.size, "M x N random elements; one number: both")->type_name("M[,N]");
-    auto* type = cli.add_option("--type", options.type, "of the two parts of generated elements")
-                     ->check(CLI::IsMember({"float", "double"}))
-                     ->capture_default_str()
-                     ->type_name("float|double");
+    auto* type = add_choice(cli, "--type", options.type, "of the two parts of generated elements", {"float", "double"});
     cli.add_option("--in", options.in_file, "read the matrix from a .npy file, complex64 or complex128")
         ->type_name("FILE")
         ->excludes(size, type);
@@ -131,6 +126,5 @@ int main(int argc, char** argv) {
                  "time one multi-threaded FFTW plan for the whole matrix in turn with the load (5 times unless "
                  "--repeat says otherwise)");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return transform(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return transform(options); });
 }

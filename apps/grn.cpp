@@ -102,7 +102,6 @@ int search(SearchOptions options) {
     Nodes::here().agreed([&] { check(options); });
     const auto problem =
         std::make_shared<GrnProblem>(make_on_home([&] { return make_problem(options); }, shape_of, empty_problem));
-    if (!options.peer.empty() && options.common.repeat == 0) options.common.repeat = kPeerRuns;
     Outcome outcome;
     {
         const StarpuSession session;
@@ -147,18 +146,13 @@ void add_search_options(CLI::App& cli, SearchOptions& options) {
         ->check(CLI::IsMember({2, 3}))
         ->capture_default_str()
         ->type_name("2|3");
-    cli.add_option("--discretise", options.discretisation,
-                   "levels of equally many samples, or split at the mean (2) or at mean +- standard deviation (3)")
-        ->check(CLI::IsMember({"quantile", "deviation"}))
-        ->capture_default_str()
-        ->type_name("quantile|deviation");
-    cli.add_option(
-           "--criterion", options.criterion,
-           "least mean conditional entropy of the target, or largest coefficient of determination; ties: the first "
-           "set in the order of the file")
-        ->check(CLI::IsMember({"entropy", "determination"}))
-        ->capture_default_str()
-        ->type_name("entropy|determination");
+    add_choice(cli, "--discretise", options.discretisation,
+               "levels of equally many samples, or split at the mean (2) or at mean +- standard deviation (3)",
+               {"quantile", "deviation"});
+    add_choice(cli, "--criterion", options.criterion,
+               "least mean conditional entropy of the target, or largest coefficient of determination; ties: the first "
+               "set in the order of the file",
+               {"entropy", "determination"});
     cli.add_option(
            "--penalty", search.penalty,
            "weight of combinations of levels that no sample has: each counts as ALPHA samples that tell nothing")
@@ -193,6 +187,5 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"loop", "reference"}))
         ->type_name("loop|reference");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return search(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return search(options); });
 }

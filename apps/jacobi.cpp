@@ -25,7 +25,6 @@ namespace {
 
 using namespace apportion;
 
-constexpr int kPeerRuns = 5;
 constexpr int kSimulatedIterations = 20;
 constexpr double kDivergence = 1e8;  ///< growth of the step since the smallest that is taken for divergence
 constexpr int kStagnation = 1000;    ///< iterations without a smaller step that are taken for no convergence
@@ -305,10 +304,7 @@ int main(int argc, char** argv) {
         "jacobi");
     auto* size =
         cli.add_option("--size", options.size, "unknowns of a generated, diagonally dominant system")->type_name("N");
-    auto* type = cli.add_option("--type", options.type, "element type of a generated system")
-                     ->check(CLI::IsMember({"float", "double"}))
-                     ->capture_default_str()
-                     ->type_name("float|double");
+    auto* type = add_choice(cli, "--type", options.type, "element type of a generated system", {"float", "double"});
     auto* a = cli.add_option("--a", options.a_file, "read A from a Matrix Market or .npy file")
                   ->type_name("FILE")
                   ->excludes(size, type);
@@ -330,6 +326,5 @@ int main(int argc, char** argv) {
                  "time the same iterations by OpenBLAS, or Eigen for sparse matrices, in turn with the load (5 times "
                  "unless --repeat says otherwise)");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return solve_system(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return solve_system(options); });
 }

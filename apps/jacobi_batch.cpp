@@ -16,8 +16,6 @@ namespace {
 
 using namespace apportion;
 
-constexpr int kPeerRuns = 5;
-
 struct BatchOptions {
     AppOptions common;
     std::string size, a_file, b_file, out_file;
@@ -70,7 +68,7 @@ void check(const BatchOptions& options) {
     check_output("--out", options.out_file);
 }
 
-int solve(BatchOptions options) {
+int solve(const BatchOptions& options) {
     Nodes::here().agreed([&] { check(options); });
     struct Shape {
         ElementType type;
@@ -91,7 +89,6 @@ int solve(BatchOptions options) {
         const auto workload = make_jacobi_batch(batch);
         std::optional<Peer> peer;
         if (options.blas_peer) {
-            if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
             peer = Peer{"OpenBLAS gemv and a loop, 1 thread", [&batch] { jacobi_batch_by_blas(*batch); }};
         }
         outcome = run_load(*workload, options.common, peer);
@@ -123,10 +120,7 @@ int main(int argc, char** argv) {
     auto* size =
         cli.add_option("--size", options.size, "S generated, diagonally dominant systems (default: 64) of N unknowns")
             ->type_name("[S,]N");
-    auto* type = cli.add_option("--type", options.type, "element type of generated systems")
-                     ->check(CLI::IsMember({"float", "double"}))
-                     ->capture_default_str()
-                     ->type_name("float|double");
+    auto* type = add_choice(cli, "--type", options.type, "element type of generated systems", {"float", "double"});
     auto* a = cli.add_option("--a", options.a_file, "read the matrices from a .npy file of shape S, N, N")
                   ->type_name("FILE")
                   ->excludes(size, type);
@@ -142,6 +136,5 @@ int main(int argc, char** argv) {
     cli.add_flag("--blas-peer", options.blas_peer,
                  "time OpenBLAS on one thread in turn with the load (5 times unless --repeat says otherwise)");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return solve(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return solve(options); });
 }

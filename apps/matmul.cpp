@@ -79,7 +79,7 @@ void check(const MatmulOptions& options) {
     check_output("--out", options.out_file);
 }
 
-Outcome run(MatmulOptions options, const std::shared_ptr<MatmulProblem>& problem) {
+Outcome run(const MatmulOptions& options, const std::shared_ptr<MatmulProblem>& problem) {
     const StarpuSession session;
     if (!options.rectangles.empty()) {
         const auto parts = read_rectangles(options.rectangles, problem->c.rows(), problem->c.columns());
@@ -88,7 +88,6 @@ Outcome run(MatmulOptions options, const std::shared_ptr<MatmulProblem>& problem
     const auto workload = make_matmul(problem);
     std::optional<Peer> peer;
     if (options.blas_peer) {
-        if (options.common.repeat == 0) options.common.repeat = kPeerRuns;
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
         peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
                     [&problem, threads] { matmul_by_one_call(*problem, threads); }};
@@ -135,13 +134,7 @@ int main(int argc, char** argv) {
     CLI::App cli("C = A B in blocks of columns whose sizes the scheduler named by STARPU_SCHED decides", "matmul");
     auto* size =
         cli.add_option("--size", options.size, "A is M x K, B is K x N; one number: all three")->type_name("M[,N,K]");
-    auto* type = cli.add_option("--type", options.type, "element type of generated matrices")
-                     ->check(CLI::IsMember({"float", "double"}))
-                     ->capture_default_str()
-                     ->type_name("float|double");
-    cli.add_flag_callback(
-           "--double", [&] { options.type = "double"; }, "the same as --type double")
-        ->excludes(type);
+    auto* type = add_choice(cli, "--type", options.type, "element type of generated matrices", {"float", "double"});
     auto* a = cli.add_option("--a", options.a_file, "read A from a .npy file")->type_name("FILE")->excludes(size, type);
     auto* b = cli.add_option("--b", options.b_file, "read B from a .npy file")->type_name("FILE")->needs(a);
     a->needs(b);
@@ -154,6 +147,5 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->excludes("--blas-peer");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return multiply(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return multiply(options); });
 }

@@ -155,9 +155,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str()
         ->type_name("T");
-    cli.add_option("--body", options.body, "what rotates: a cone or a sphere of constant density")
-        ->check(CLI::IsMember({"cone", "sphere"}))
-        ->capture_default_str();
+    add_choice(cli, "--body", options.body, "what rotates: a cone or a sphere of constant density", {"cone", "sphere"});
     cli.add_option("--courant", options.courant, "largest sum of Courant numbers out of a cell, at most 1")
         ->capture_default_str()
         ->type_name("C");
@@ -166,6 +164,5 @@ int main(int argc, char** argv) {
         ->type_name("FILE.png");
     cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
     add_app_options(cli, options.common);
-    const int status = run_app(cli, argc, argv, [&] { return advect(options); });
-    return status;
+    return run_app(cli, argc, argv, [&] { return advect(options); });
 }
