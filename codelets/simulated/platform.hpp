@@ -57,13 +57,13 @@ struct TrueTime {
     /// Measured (units, work per second) by ascending units, in the place of the rate when not empty. The time of a
     /// unit of work is interpolated so that t(x) is linear from point to point; beyond the last point the rate is
     /// constant, below the first it falls as half_saturation says.
-    std::vector<std::pair<double, double>> rates;
+    std::vector<std::pair<double, double>> rates{};
     /// Measured (n, seconds of a unit) by ascending n, in the place of work and rate when not empty: for a kernel whose
     /// devices depend on the problem's size n in different ways. Powers of n between the points and outside.
-    std::vector<std::pair<double, double>> seconds_by_n;
+    std::vector<std::pair<double, double>> seconds_by_n{};
     /// Measured (units, seconds) by ascending units, interpolated linearly, with constant speed outside; replaces the
     /// formula when not empty, whatever the size of the problem.
-    std::vector<std::pair<double, double>> table;
+    std::vector<std::pair<double, double>> table{};
     /// Not smooth: times 1 + height(x) * z(x), z a triangle wave between 0, at multiples of the period, and 1.
     double ripple_height = 0;
     std::int64_t ripple_period = 1;  ///< units

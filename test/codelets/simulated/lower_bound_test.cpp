@@ -97,10 +97,7 @@ TEST_CASE("the lower bound adds the devices' speeds with blocks that end in time
 }
 
 TEST_CASE("the lower bound regards only blocks that fit the device") {
-    TrueTime time;
-    time.base_s = 1;
-    time.rate = 10;
-    Platform p = alike_devices(time);
+    Platform p = alike_devices({.base_s = 1, .rate = 10});
     p.kernels["k"].bytes_in = {30, 0, 0, 0};
     p.devices[0].memory_bytes = 400;  // 300 usable: 10 units
     CHECK(bound(p, 100) == Approx(100 / (10 / 2.0)));
@@ -164,10 +161,7 @@ TEST_CASE("devices in main memory compute what a link does not carry") {
 }
 
 TEST_CASE("a block needs its data before and has to send its results afterwards") {
-    TrueTime time;
-    time.base_s = 1;
-    time.rate = 1e6;
-    Platform p = alike_devices(time);
+    Platform p = alike_devices({.base_s = 1, .rate = 1e6});
     p.kernels["k"].bytes_in = {1, 0, 0, 0};
     p.links.push_back({.name = "link", .bytes_per_s = 1000});
     p.devices[0].kind = DeviceKind::cuda;

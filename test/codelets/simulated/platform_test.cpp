@@ -84,9 +84,7 @@ TEST_CASE("resident data that fit leave less room for blocks, and those that do 
 }
 
 TEST_CASE("a table is interpolated, and its ends have constant speed") {
-    TrueTime time;
-    time.table = {{10, 1}, {20, 3}};
-    const Platform p = alike_devices(time);
+    const Platform p = alike_devices({.table = {{10, 1}, {20, 3}}});
     CHECK(seconds(p, 5) == Approx(0.5));
     CHECK(seconds(p, 10) == Approx(1));
     CHECK(seconds(p, 15) == Approx(2));
@@ -94,25 +92,15 @@ TEST_CASE("a table is interpolated, and its ends have constant speed") {
 }
 
 TEST_CASE("a ripple slows sizes between the multiples of its period") {
-    TrueTime time;
-    time.rate = 1;
-    time.ripple_height = 0.5;
-    time.ripple_period = 8;
-    const Platform p = alike_devices(time);
+    const Platform p = alike_devices({.rate = 1, .ripple_height = 0.5, .ripple_period = 8});
     CHECK(seconds(p, 16) == Approx(16));
     CHECK(seconds(p, 20) == Approx(20 * 1.5));
     CHECK(seconds(p, 18) == Approx(18 * 1.25));
 }
 
 TEST_CASE("a ripple may fade with the size and end at sizes") {
-    TrueTime time;
-    time.rate = 1;
-    time.ripple_height = 0.5;
-    time.ripple_period = 8;
-    time.ripple_fade = 20;
-    time.ripple_from = 10;
-    time.ripple_to = 40;
-    const Platform p = alike_devices(time);
+    const Platform p = alike_devices(
+        {.rate = 1, .ripple_height = 0.5, .ripple_period = 8, .ripple_fade = 20, .ripple_from = 10, .ripple_to = 40});
     CHECK(seconds(p, 4) == Approx(4));
     CHECK(seconds(p, 20) == Approx(20 * 1.25));
     CHECK(seconds(p, 36) == Approx(36 * (1 + 0.5 / 2.8)));
@@ -135,10 +123,7 @@ TEST_CASE("measured rates are met, with linear times between, constant speed bey
 }
 
 TEST_CASE("unit times measured at several problem sizes follow powers of the size") {
-    TrueTime time;
-    time.base_s = 0.1;
-    time.seconds_by_n = {{100, 1}, {200, 8}, {400, 16}};
-    Platform p = alike_devices(time);
+    Platform p = alike_devices({.base_s = 0.1, .seconds_by_n = {{100, 1}, {200, 8}, {400, 16}}});
     const auto at = [&](double n) { return true_seconds(p, p.devices[0], "k", {.m = 0, .n = n, .k = 0}, 3); };
     CHECK(at(100) == Approx(0.1 + 3));
     CHECK(at(150) == Approx(0.1 + 3 * std::pow(1.5, 3)));
@@ -150,9 +135,7 @@ TEST_CASE("unit times measured at several problem sizes follow powers of the siz
 }
 
 TEST_CASE("noise is log-normal with the given deviation and depends on seed and device") {
-    TrueTime time;
-    time.rate = 1;
-    Platform p = alike_devices(time);
+    Platform p = alike_devices({.rate = 1});
     p.noise = 0.03;
     const auto draw = [&](std::uint64_t seed, int stream) {
         p.seed = seed;
@@ -173,36 +156,33 @@ TEST_CASE("noise is log-normal with the given deviation and depends on seed and 
 }
 
 TEST_CASE("drift slows what is left of a block from its moment on") {
-    TrueTime time;
-    time.rate = 1;
-    Platform p = alike_devices(time);
-    p.devices[0].drift_factor = 3;
-    p.devices[0].drift_from_s = 10;
-    Execution execution(p, p.devices[0], 0);
+    const Platform p = alike_devices({.rate = 1});
+    Device device = p.devices[0];
+    device.drift_factor = 3;
+    device.drift_from_s = 10;
+    Execution execution(p, device, 0);
     CHECK(execution.next_seconds(4, 2) == Approx(4));
     CHECK(execution.next_seconds(4, 8) == Approx(2 + 2 * 3));
     CHECK(execution.next_seconds(4, 11) == Approx(12));
 }
 
 TEST_CASE("a spike slows one block, the first that ends after its moment") {
-    TrueTime time;
-    time.rate = 1;
-    Platform p = alike_devices(time);
-    p.devices[0].spike_factor = 20;
-    p.devices[0].spike_at_s = 10;
-    Execution execution(p, p.devices[0], 0);
+    const Platform p = alike_devices({.rate = 1});
+    Device device = p.devices[0];
+    device.spike_factor = 20;
+    device.spike_at_s = 10;
+    Execution execution(p, device, 0);
     CHECK(execution.next_seconds(4, 2) == Approx(4));
     CHECK(execution.next_seconds(4, 8) == Approx(80));
     CHECK(execution.next_seconds(4, 88) == Approx(4));
 }
 
 TEST_CASE("a stalled device goes on where it was") {
-    TrueTime time;
-    time.rate = 1;
-    Platform p = alike_devices(time);
-    p.devices[0].stall_s = 5;
-    p.devices[0].stall_from_s = 10;
-    Execution execution(p, p.devices[0], 0);
+    const Platform p = alike_devices({.rate = 1});
+    Device device = p.devices[0];
+    device.stall_s = 5;
+    device.stall_from_s = 10;
+    Execution execution(p, device, 0);
     CHECK(execution.next_seconds(4, 6) == Approx(4));
     CHECK(execution.next_seconds(4, 8) == Approx(4 + 5));
     CHECK(execution.next_seconds(4, 12) == Approx(4 + 3));  // it was to begin in the pause
@@ -210,11 +190,10 @@ TEST_CASE("a stalled device goes on where it was") {
 }
 
 TEST_CASE("a lost device finishes no block any more") {
-    TrueTime time;
-    time.rate = 1;
-    Platform p = alike_devices(time);
-    p.devices[0].lost_at_s = 10;
-    Execution execution(p, p.devices[0], 0);
+    const Platform p = alike_devices({.rate = 1});
+    Device device = p.devices[0];
+    device.lost_at_s = 10;
+    Execution execution(p, device, 0);
     CHECK(execution.next_seconds(4, 6) == Approx(4));
     CHECK(execution.next_seconds(4, 7) == kNever_s);
     CHECK(execution.next_seconds(4, 70) == kNever_s);
