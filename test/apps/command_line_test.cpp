@@ -179,30 +179,6 @@ TEST_CASE("a result does not depend on the policy or on handicaps") {
     }
 }
 
-TEST_CASE("mpdata keeps mass and draws the field") {
-    const AppFolder folder;
-    const Result result =
-        folder.run("mpdata --size 24,20,16 --steps 6 --steps-at-once 2 --json --plot " + folder.file("field.png"),
-                   "STARPU_SCHED=plb-hec");
-    REQUIRE(result.status == 0);
-    const json object = json::parse(result.out);
-    CHECK(object.at("app") == "mpdata");
-    CHECK(object.at("runs").size() == 3);
-    CHECK(object.at("verified") == true);
-    CHECK(std::abs(object.at("mass_change").get<double>()) < 1e-13);
-    CHECK(object.at("smallest").get<double>() >= 0);
-    CHECK(std::filesystem::file_size(folder.file("field.png")) > 1000);
-
-    check_refused(folder.run("mpdata --size 2"), "fewer than the 3");
-    check_refused(folder.run("mpdata --size 8,8"), "NX,NY,NZ");
-    check_refused(folder.run("mpdata --size 8 --courant 1.01"), "unstable above 1");
-    check_refused(folder.run("mpdata --size 8 --courant nan"), "unstable above 1");
-    check_refused(folder.run("mpdata --size 8 --steps 5 --steps-at-once 2"), "multiple of");
-    check_refused(folder.run("mpdata --size 8 --repeat 2"), "give --steps");
-    check_refused(folder.run("mpdata --size 1000000"), "choose a smaller size");
-    check_refused(folder.run("mpdata --size 8 --plot " + folder.file("none/field.png")), "there is no folder");
-}
-
 TEST_CASE("sizes that make no product are refused") {
     const AppFolder folder;
     for (const char* size :
