@@ -30,6 +30,15 @@ refuses() {
     [ "$(wc -l <"$folder/error")" = 1 ] || fail "$what: more than one line: $(cat "$folder/error")"
     [ -z "$(ls -A "$TMPDIR")" ] || fail "$what: left files: $(ls "$TMPDIR")"
 }
+# text that must be in the only line that is said, then a command that fails as one does that was used wrongly
+refused() {
+    local text=$1 status=0 said
+    shift
+    said=$("$@" 2>&1 </dev/null) || status=$?
+    said=$(grep -v -e '^\[starpu\]' -e 'other programs keep this machine busy' -e 'this size is left out$' <<<"$said") || true # warnings
+    [ $status = 1 ] || [ $status = 2 ] || fail "$*: status $status: $said"
+    [[ $said == *"$text"* ]] && [ "$(wc -l <<<"$said")" = 1 ] || fail "$*: expected one line with '$text', got: $said"
+}
 # Names of the policies that refuse a load without a profile, a line each; $apportion is the command.
 policies_that_need_a_profile() {
     "$apportion" policies --json | python3 -c 'import json, sys

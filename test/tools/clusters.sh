@@ -8,26 +8,19 @@ mkdir -p "$folder/build/real/tools"
 cp "$1" "$folder/build/real/tools/apportion"
 ln -s "$(realpath "$(dirname "$1")/../policies")" "$folder/build/real/policies"
 apportion=$folder/build/real/tools/apportion
-refused() { # words of the one line that is said, then the arguments
-    local words=$1 status=0 said
-    shift
-    said=$("$apportion" "$@" 2>&1) || status=$?
-    [ $status = 2 ] || fail "status $status: $*: $said"
-    [ "$(wc -l <<<"$said")" = 1 ] && grep -q "$words" <<<"$said" || fail "$*: $said"
-}
-refused 'runs on simulated clusters; .*smpi/apps/matmul.*tools/build smpi' compare --platform plbhec-nodes --app matmul --size 64
-refused '\-\-launch' compare --platform plbhec-nodes --launch 'mpirun -np 4' --app matmul --size 64
-refused '\-\-blocks' compare --platform plbhec-nodes --app matmul --size 64 --blocks 4
-refused 'dmda is no policy of Apportion' compare --platform plbhec-nodes --app matmul --size 64 --policies dmda,plb-hec
-refused 'does not describe kernel "grn"' compare --platform gdansk-nodes --app grn --size 64
-refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --size 64
-refused 'is a cluster of 4 nodes' profile --platform plbhec-nodes --app matmul --square --sizes 64:128:64 --out "$folder/p.csv"
-refused 'is a cluster of 4 nodes' platform plbhec-nodes --env
+refused 'build it with tools/build smpi' "$apportion" compare --platform plbhec-nodes --app matmul --size 64
+refused '--launch' "$apportion" compare --platform plbhec-nodes --launch 'mpirun -np 4' --app matmul --size 64
+refused '--blocks' "$apportion" compare --platform plbhec-nodes --app matmul --size 64 --blocks 4
+refused 'dmda is no policy of Apportion' "$apportion" compare --platform plbhec-nodes --app matmul --size 64 --policies dmda,plb-hec
+refused 'does not describe kernel "grn"' "$apportion" compare --platform gdansk-nodes --app grn --size 64
+refused 'is a cluster of 4 nodes' "$apportion" profile --platform plbhec-nodes --app matmul --size 64
+refused 'is a cluster of 4 nodes' "$apportion" profile --platform plbhec-nodes --app matmul --square --sizes 64:128:64 --out "$folder/p.csv"
+refused 'is a cluster of 4 nodes' "$apportion" platform plbhec-nodes --env
 object=$(realpath "$(cc -print-file-name=libm.so.6)") # which programs of the flavour smpi are, too
-refused 'white space' platform plbhec-nodes "$object" 'two words'
-refused 'is no program that runs on a simulated cluster' platform plbhec-nodes "$1"
-refused 'is no program that runs on a simulated cluster' platform plbhec-nodes "$folder/none"
-refused 'is a program for simulated clusters' platform plbhec-a "$object"
+refused 'white space' "$apportion" platform plbhec-nodes "$object" 'two words'
+refused 'is no program that runs on a simulated cluster' "$apportion" platform plbhec-nodes "$1"
+refused 'is no program that runs on a simulated cluster' "$apportion" platform plbhec-nodes "$folder/none"
+refused 'is a program for simulated clusters' "$apportion" platform plbhec-a "$object"
 [ ! -e "$folder/p.csv" ] || fail "something was written: $(ls "$folder")"
 
 "$apportion" platform plbhec-nodes | grep -q '^  D  *1  *1.17 GB/s  *30 us  1 x GTX Titan, 1 x i7-3930K, 5 cores; bus 6 GB/s, 10 us' ||
@@ -59,9 +52,9 @@ own = dict(report, processors=[dict(processor, name="CPU 0", kind="CPU")])
 print(json.dumps(dict(report, nodes=eval(sys.argv[1]))))' "$1" >"$folder/report"
 }
 export REPORT_OF_NODES=$folder/report
-with_reports() { PATH=$folder/bin:$PATH refused "$1" compare --platform plbhec-nodes --app matmul --size 64 --policies cpm,plb-hec; }
+with_reports() { PATH=$folder/bin:$PATH refused "$1" "$apportion" compare --platform plbhec-nodes --app matmul --size 64 --policies cpm,plb-hec; }
 report_of '[]'
-with_reports "cpm needs a profile, .*load 'matmul' tells of 0 nodes' processors, and the platform has 4 nodes"
+with_reports "cpm needs a profile, and none could be made: the report of load 'matmul' tells of 0 nodes' processors, and the platform has 4 nodes"
 report_of '[own, own, own]'
 with_reports "tells of 3 nodes' processors"
 report_of '[own, None, own, own]'
@@ -72,4 +65,4 @@ report_of '[dict(own, processors=[dict(processor, name="CPU 99", kind="CPU")])] 
 with_reports "'CPU 99' is no device of the platform"
 
 # smpirun, a shell script, divides paths at white space.
-XDG_CACHE_HOME="$folder/with space" refused 'smpirun bears no white space' platform plbhec-nodes "$object"
+XDG_CACHE_HOME="$folder/with space" refused 'smpirun bears no white space' "$apportion" platform plbhec-nodes "$object"

@@ -9,15 +9,6 @@ cd "$folder"
 export STARPU_PERF_MODEL_DIR=$folder/models STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
 mkdir models
 points() { grep -vc -e '^#' -e '^processor,' "$1"; }
-# refused SENTENCE-PART ARGUMENT...: exit status not 0, one line with that part, no file
-refused() {
-    local part=$1 status=0 said
-    shift
-    said=$("$apportion" profile "$@" 2>&1) || status=$?
-    [ $status -ne 0 ] || fail "accepted: $*"
-    case $said in *"$part"*) ;; *) fail "'$*' says '$said', not '$part'" ;; esac
-    [ ! -e new.csv ] || fail "'$*' left a file"
-}
 quick=(--max-seconds 0.2 --max-repetitions 5)
 
 # An own kernel, and the planner's reader of what was measured.
@@ -40,8 +31,8 @@ grep -q '^balanced: .* 2000, .* 2000; times differ by .* %, after 1 distribution
 grep -q '^assigned.json: an instance of 1 node with 2 processing units$' assigned.txt || fail "the instance: $(cat assigned.txt)"
 "$apportion" plan --instance assigned.json --units 64 >assigned.txt || fail "plan does not read the instance"
 grep -q '^ *main memory: CPU 1 ' assigned.txt || fail "the instance has not both cores: $(cat assigned.txt)"
-refused "a kernel's data are not known" --kernel "$kernel" --size 4000 --sizes 100:200:100 --out new.csv --instance new.json
-refused "cannot be written" --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance missing/new.json
+refused "a kernel's data are not known" "$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:200:100 --out new.csv --instance new.json
+refused "cannot be written" "$apportion" profile --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance missing/new.json
 
 # Ctrl-C loses no finished point; the same command continues. (SIGTERM means the same; a script's background jobs do
 # not hear Ctrl-C.)
@@ -69,24 +60,25 @@ env XDG_DATA_HOME="$folder/data" "$apportion" profile --kernel "$kernel" --size 
 "$apportion" profile --kernel "$fftw" --size 64 --processors 0 "${quick[@]}" --out fft.csv
 [ "$(points fft.csv)" = 16 ] || fail "fft.csv has not the 16 default sizes"
 
-refused "is no bundled application" --app nothing --out new.csv
-refused "2 numbers are no size of this application; give one or 3" --app matmul --size 64,48 --out new.csv
-refused "2 numbers are no size of this application; give one" --app jacobi --size 64,48 --out new.csv
-refused "a kernel's size is one number" --kernel "$kernel" --size 64,48 --out new.csv
-refused "--size 0: give whole numbers from 1 on" --app matmul --size 0 --out new.csv
-refused "cannot open shared object" --kernel ./nothing.so --out new.csv
-refused "give from:to:step" --kernel "$kernel" --sizes 1:2 --out new.csv
-refused "measure sizes that fit by --sizes first" --kernel "$kernel" --size 4000 --balance 0.1 --out new.csv
-refused "excludes" --kernel "$kernel" --balance 0.1 --sizes 1:2:1 --out new.csv
-refused "begins behind its end" --kernel "$kernel" --sizes 2:1:1 --out new.csv
-refused "cannot be written" --kernel "$kernel" --out missing/new.csv
-refused "give the application" --kernel "$kernel" --platform plbhec-a
-refused "returned -22 (Invalid argument)" --kernel "$kernel" --size 666 --out new.csv
-refused "precision must be greater" --kernel "$kernel" --precision 0 --out new.csv
-refused "is given twice" --kernel "$kernel" --processors 1,1 --out new.csv
-refused "more than the 64" --app matmul --size 64 --sizes 16:128:16 --out new.csv
-refused "is no StarPU worker" --app matmul --size 64 --processors 2 --out new.csv
-refused "was measured with kernel 'counting', not 'matmul'" --app matmul --size 64 --out kernel.csv
-refused "was measured with load 'counting-4000', not 'counting-2000'" --kernel "$kernel" --size 2000 --out kernel.csv
-refused "name what to measure" --out new.csv
+refused "is no bundled application" "$apportion" profile --app nothing --out new.csv
+refused "2 numbers are no size of this application; give one or 3" "$apportion" profile --app matmul --size 64,48 --out new.csv
+refused "2 numbers are no size of this application; give one" "$apportion" profile --app jacobi --size 64,48 --out new.csv
+refused "a kernel's size is one number" "$apportion" profile --kernel "$kernel" --size 64,48 --out new.csv
+refused "--size 0: give whole numbers from 1 on" "$apportion" profile --app matmul --size 0 --out new.csv
+refused "cannot open shared object" "$apportion" profile --kernel ./nothing.so --out new.csv
+refused "give from:to:step" "$apportion" profile --kernel "$kernel" --sizes 1:2 --out new.csv
+refused "measure sizes that fit by --sizes first" "$apportion" profile --kernel "$kernel" --size 4000 --balance 0.1 --out new.csv
+refused "excludes" "$apportion" profile --kernel "$kernel" --balance 0.1 --sizes 1:2:1 --out new.csv
+refused "begins behind its end" "$apportion" profile --kernel "$kernel" --sizes 2:1:1 --out new.csv
+refused "cannot be written" "$apportion" profile --kernel "$kernel" --out missing/new.csv
+refused "give the application" "$apportion" profile --kernel "$kernel" --platform plbhec-a
+refused "returned -22 (Invalid argument)" "$apportion" profile --kernel "$kernel" --size 666 --out new.csv
+refused "precision must be greater" "$apportion" profile --kernel "$kernel" --precision 0 --out new.csv
+refused "is given twice" "$apportion" profile --kernel "$kernel" --processors 1,1 --out new.csv
+refused "more than the 64" "$apportion" profile --app matmul --size 64 --sizes 16:128:16 --out new.csv
+refused "is no StarPU worker" "$apportion" profile --app matmul --size 64 --processors 2 --out new.csv
+refused "was measured with kernel 'counting', not 'matmul'" "$apportion" profile --app matmul --size 64 --out kernel.csv
+refused "was measured with load 'counting-4000', not 'counting-2000'" "$apportion" profile --kernel "$kernel" --size 2000 --out kernel.csv
+refused "name what to measure" "$apportion" profile --out new.csv
 cmp kernel.csv before.csv
+[ ! -e new.csv ] || fail "a refused command left a file"

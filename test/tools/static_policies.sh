@@ -9,21 +9,6 @@ cd "$folder"
 export APPORTION_LEARN=0 XDG_DATA_HOME=$folder/data STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_WORKERS_NOBIND=1
 host=${STARPU_HOSTNAME:-$(uname -n | cut -d. -f1)}
 profiles=$folder/data/apportion/profiles/$host
-# refused POLICY SENTENCE-PART... -- COMMAND...: it fails with one line that has all the parts
-refused() {
-    local policy=$1 said status=0 parts=()
-    for (( ; ; )); do
-        shift
-        [ "$1" != -- ] || break
-        parts+=("$1")
-    done
-    shift
-    said=$(STARPU_SCHED=$policy "$@" 2>&1) || status=$?
-    [ $status -ne 0 ] || fail "$policy accepted: $*"
-    said=$(sed '/^\[starpu\]/d' <<<"$said") # StarPU's own warnings
-    [ "$(wc -l <<<"$said")" = 1 ] || fail "$policy says more than a line: $said"
-    for part in "${parts[@]}"; do [[ $said == *"$part"* ]] || fail "$policy says '$said', not '$part'"; done
-}
 # runs POLICY PYTHON-CONDITION COMMAND...: the result is verified, and the condition on its report holds
 runs() {
     STARPU_SCHED=$1 "${@:3}" --json | python3 -c '
@@ -35,7 +20,7 @@ assert eval("(" + sys.argv[1] + ")"), (sys.argv[1], r)' "$2" || fail "$1: $2"
 
 # A bundled application: the sentence names the file and the command, and the command makes the file.
 file=$profiles/matmul-192.csv
-refused hpopta "there is no recorded profile $file; record it with \`apportion profile --app matmul --size 192\`" -- "$matmul" --size 192 --json
+STARPU_SCHED=hpopta refused "there is no recorded profile $file; record it with \`apportion profile --app matmul --size 192\`" "$matmul" --size 192 --json
 runs imbalance 'r["profile"]["file"] is None and shares == [96, 96] and "searching" in r["note"]' "$matmul" --size 192
 "$apportion" profile --app matmul --size 192 --max-seconds 0.1 --max-repetitions 3 >said
 grep -q "^$file: 32 points" said || fail "the profile is not recorded where programs look for it: $(cat said)"
@@ -49,28 +34,28 @@ sed -i -E 's/^(CPU 1,[0-9]+),.*/\1,1000,,/; s/^(CPU 0,[0-9]+),.*/\1,1,,/' "$file
 runs hpopta 'shares == [192, 0]' "$matmul" --size 192
 
 # The same for a size of several numbers, also in a comparison, which records it by itself.
-refused hpopta "record it with \`apportion profile --app matmul --size 96,80,64\`" -- "$matmul" --size 96,80,64 --json
+STARPU_SCHED=hpopta refused "record it with \`apportion profile --app matmul --size 96,80,64\`" "$matmul" --size 96,80,64 --json
 "$apportion" compare --app matmul --size 96,80,64 --policies hpopta,eager --blocks 4 --repeat 1 2>/dev/null >said ||
     fail "no comparison of a size of several numbers"
 grep -q '^ *[12]  hpopta ' said || fail "the comparison has no row for hpopta: $(cat said)"
 
 # An own program: profiles of something else, and incomplete ones.
 n=$((1 << 20)) file=$profiles/hello.csv
-refused fpm "there is no recorded profile $file; run the program with STARPU_SCHED=plb-hec, which learns it, without" -- "$hello"
+STARPU_SCHED=fpm refused "there is no recorded profile $file; run the program with STARPU_SCHED=plb-hec, which learns it, without" "$hello"
 profile() { { for note in "${notes[@]}"; do echo "# $note"; done; echo processor,units,seconds; printf '%s\n' "$@"; } >"$file"; }
 notes=("load: other")
 profile "CPU 0,$n,3" "CPU 1,$n,1"
-refused fpm "$file was recorded for the load 'other', but this is 'hello'; remove it and run the program" -- "$hello"
+STARPU_SCHED=fpm refused "$file was recorded for the load 'other', but this is 'hello'; remove it and run the program" "$hello"
 notes=("machine: another")
 profile "CPU 0,$n,3" "CPU 1,$n,1"
-refused ilp "$file was recorded on the machine 'another', but this is '$host (" -- "$hello"
+STARPU_SCHED=ilp refused "$file was recorded on the machine 'another', but this is '$host (" "$hello"
 notes=()
 profile "CPU 7,1,1"
-refused hpopta "does not have the processor 'CPU 0'" -- "$hello"
+STARPU_SCHED=hpopta refused "does not have the processor 'CPU 0'" "$hello"
 profile "CPU 0,1,1"
-refused hpopta "has only sizes that are too small for $n units" -- "$hello"
+STARPU_SCHED=hpopta refused "has only sizes that are too small for $n units" "$hello"
 profile "CPU 0,x,1"
-refused hpopta "$file:2: units are 'x'" -- "$hello"
+STARPU_SCHED=hpopta refused "$file:2: units are 'x'" "$hello"
 profile "CPU 0,$n,3"
 runs cpm '"CPU 1 has the recorded times of CPU 0" in r["note"] and shares[0] == shares[1]' "$hello"
 profile "CPU 0,$((n / 2)),3" "CPU 0,$n,6" "CPU 1,$((n / 2)),1" "CPU 1,$n,2"
@@ -79,8 +64,8 @@ mv "$file" own.csv
 
 # A file of one's own choice.
 APPORTION_PROFILES=$folder/own.csv runs fpm 'shares == [262144, 786432]' "$hello"
-APPORTION_PROFILES=$folder/none.csv refused min-min \
-    "none.csv; record it with \`apportion profile --app matmul --size 192 --out $folder/none.csv\`, or run" -- "$matmul" --size 192
+APPORTION_PROFILES=$folder/none.csv STARPU_SCHED=min-min refused \
+    "none.csv; record it with \`apportion profile --app matmul --size 192 --out $folder/none.csv\`, or run" "$matmul" --size 192
 
 # A comparison makes a profile where none is.
 said=$("$apportion" compare --app matmul --size 96 --policies hpopta,min-min --repeat 1 --json 2>err) || fail "compare: $(cat err)"
