@@ -16,12 +16,12 @@ TEST_CASE("blackscholes prices a file of options into a file") {
     const AppFolder folder;
     folder.write("options.csv",
                  "spot,strike,rate,volatility,expiry,type\n42,40,0.1,0.2,0.5,call\n42,40,0.1,0.2,0.5,put\n");
-    const std::string in = "blackscholes --in " + folder.file("options.csv");
-    REQUIRE(folder.run(in + " --method closed --out " + folder.file("prices.csv")).status == 0);
+    const std::string in = "blackscholes --in options.csv";
+    REQUIRE(folder.run(in + " --method closed --out prices.csv").status == 0);
     CHECK(folder.read("prices.csv")
               .starts_with("spot,strike,rate,volatility,expiry,type,price\n42,40,0.1,0.2,0.5,call,4.75942"));
 
-    const Result simulated = folder.run(in + " --paths 100000 --json --out " + folder.file("prices.npy"));
+    const Result simulated = folder.run(in + " --paths 100000 --json --out prices.npy");
     REQUIRE(simulated.status == 0);
     const json object = json::parse(simulated.out);
     CHECK(object.at("app") == "blackscholes");
@@ -41,7 +41,7 @@ TEST_CASE("blackscholes prices a file of options into a file") {
 
 TEST_CASE("a Monte Carlo price is the same bits under every policy") {
     const AppFolder folder;
-    const std::string command = "blackscholes --size 97 --paths 1000 --seed 4 --out " + folder.file("prices.csv");
+    const std::string command = "blackscholes --size 97 --paths 1000 --seed 4 --out prices.csv";
     REQUIRE(folder.run(command, "STARPU_SCHED=equal STARPU_NCPU=1").status == 0);
     const std::string expected = folder.read("prices.csv");
     for (const char* environment : {"STARPU_SCHED=plb-hec", "STARPU_SCHED=dmda APPORTION_BLOCKS=13",
@@ -50,7 +50,7 @@ TEST_CASE("a Monte Carlo price is the same bits under every policy") {
         REQUIRE(folder.run(command, environment).status == 0);
         CHECK(folder.read("prices.csv") == expected);
     }
-    REQUIRE(folder.run("blackscholes --size 97 --paths 1000 --seed 5 --out " + folder.file("prices.csv")).status == 0);
+    REQUIRE(folder.run("blackscholes --size 97 --paths 1000 --seed 5 --out prices.csv").status == 0);
     CHECK(folder.read("prices.csv") != expected);
 }
 
@@ -75,8 +75,8 @@ TEST_CASE("blackscholes prices options without volatility or time by both method
     for (const char* type : {"double", "float"})
         for (const char* method : {"closed", "monte-carlo --paths 1000"}) {
             INFO(type << " " << method);
-            const Result result = folder.run("blackscholes --in " + folder.file("options.csv") + " --json --type " +
-                                             type + " --method " + method + " --out " + folder.file("prices.csv"));
+            const Result result = folder.run(std::string("blackscholes --in options.csv --json --type ") + type +
+                                             " --method " + method + " --out prices.csv");
             REQUIRE(result.status == 0);
             CHECK(json::parse(result.out).at("verified") == true);
             std::istringstream lines(folder.read("prices.csv"));
@@ -100,8 +100,7 @@ TEST_CASE("input of blackscholes that makes no sense is refused") {
     const std::string header = "spot,strike,rate,volatility,expiry,type\n", option = "42,40,0.1,0.2,0.5,call\n";
     const auto refused = [&](const std::string& text, const std::string& reason) {
         folder.write("bad.csv", text);
-        check_refused(folder.run("blackscholes --in " + folder.file("bad.csv") + " --out " + folder.file("prices.csv")),
-                      "bad.csv:" + reason);
+        check_refused(folder.run("blackscholes --in bad.csv --out prices.csv"), "bad.csv:" + reason);
         CHECK(folder.read("prices.csv").empty());
     };
     refused("", "1: the file is empty");
@@ -112,14 +111,14 @@ TEST_CASE("input of blackscholes that makes no sense is refused") {
     refused(header + "42,40,0.1,0.2,0.5,straddle\n", "2: type 'straddle' is neither call nor put");
     folder.write("options.csv",
                  "spot,strike,rate,volatility,expiry,type\n42,40,0.1,0.2,0.5,call\n42,-40,0.1,0.2,0.5,put\n");
-    check_refused(folder.run("blackscholes --in " + folder.file("options.csv")), "options.csv:3: strike is -40");
-    check_refused(folder.run("blackscholes --in " + folder.file("none.csv")), "cannot be opened");
+    check_refused(folder.run("blackscholes --in options.csv"), "options.csv:3: strike is -40");
+    check_refused(folder.run("blackscholes --in none.csv"), "cannot be opened");
     check_refused(folder.run("blackscholes"), "give --size N, or --in");
     check_refused(folder.run("blackscholes --size 0"), "--size");
     check_refused(folder.run("blackscholes --size 5,6"), "give one number of options");
     check_refused(folder.run("blackscholes --size 5 --in x.csv"), "excludes");
     check_refused(folder.run("blackscholes --size 5 --paths 1"), "--paths");
     check_refused(folder.run("blackscholes --size 5 --method tree"), "--method");
-    check_refused(folder.run("blackscholes --size 5 --out " + folder.file("none/prices.csv")), "there is no folder");
+    check_refused(folder.run("blackscholes --size 5 --out none/prices.csv"), "there is no folder");
     check_refused(folder.run("blackscholes --size 2000000000"), "choose a smaller size");
 }

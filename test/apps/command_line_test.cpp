@@ -73,8 +73,7 @@ TEST_CASE("a misspelt option of an application gets the nearest one as advice") 
 TEST_CASE("a result that standard output cannot take is a failure") {
     const AppFolder folder;
     for (const char* options : {"", " --json"}) {
-        const Result result =
-            folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>" + folder.file("complaint") + " #");
+        const Result result = folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>complaint #");
         INFO(options);
         CHECK(result.status == 1);
         CHECK(folder.read("complaint").find("standard output cannot be written: No space left") != std::string::npos);
@@ -101,7 +100,7 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
                       {{"processor", second}, {"first_row", rows}, {"first_column", 0}, {"rows", 1}, {"columns", 4}}}}}
             .dump();
     };
-    const std::string command = "matmul --size 40,30,20 --rectangles " + folder.file("plan.json");
+    const std::string command = "matmul --size 40,30,20 --rectangles plan.json";
     folder.write("plan.json", plan("CPU 1", "CPU 0", 3));
     const Result result = folder.run(command + " --json", "STARPU_NCPU=2");
     REQUIRE(result.status == 0);
@@ -124,7 +123,7 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
     check_refused(folder.run(command, "STARPU_NCPU=2"), "is not within the matrix");
     folder.write("plan.json", plan("CPU 1", "CPU 0", 3).substr(2));
     check_refused(folder.run(command, "STARPU_NCPU=2"), "is no plan of a matrix");
-    check_refused(folder.run("matmul --size 4 --blas-peer --rectangles " + folder.file("plan.json")), "excludes");
+    check_refused(folder.run("matmul --size 4 --blas-peer --rectangles plan.json"), "excludes");
 }
 
 TEST_CASE("matmul multiplies matrices from files into a file") {
@@ -137,8 +136,7 @@ TEST_CASE("matmul multiplies matrices from files into a file") {
         }
     write_npy(folder.file("a.npy"), a);
     write_npy(folder.file("b.npy"), b);
-    const std::string files = "--a " + folder.file("a.npy") + " --b " + folder.file("b.npy");
-    REQUIRE(folder.run("matmul " + files + " --out " + folder.file("c.npy")).status == 0);
+    REQUIRE(folder.run("matmul --a a.npy --b b.npy --out c.npy").status == 0);
     const Matrix c = read_npy(folder.file("c.npy"));
     REQUIRE(c.rows() == 2);
     REQUIRE(c.columns() == 2);
@@ -149,20 +147,20 @@ TEST_CASE("matmul multiplies matrices from files into a file") {
     CHECK(*static_cast<const double*>(c.at(1, 1)) == 154);
 
     write_npy(folder.file("single.npy"), Matrix(ElementType::float32, 3, 2));
-    const std::string a_file = "matmul --a " + folder.file("a.npy") + " --b ";
-    check_refused(folder.run(a_file + folder.file("a.npy")), "columns of A must be as many as the rows of B");
-    check_refused(folder.run(a_file + folder.file("single.npy")), "different element types");
-    check_refused(folder.run(a_file + folder.file("none.npy")), "cannot be opened");
+    const std::string a_file = "matmul --a a.npy --b ";
+    check_refused(folder.run(a_file + "a.npy"), "columns of A must be as many as the rows of B");
+    check_refused(folder.run(a_file + "single.npy"), "different element types");
+    check_refused(folder.run(a_file + "none.npy"), "cannot be opened");
     check_refused(folder.run(a_file + "/dev/null"), "is not a regular file");
-    check_refused(folder.run("matmul --a " + folder.file("a.npy")), "--a requires --b");
-    check_refused(folder.run("matmul --size 3 " + files), "excludes");
-    check_refused(folder.run("matmul " + files + " --out " + folder.file("none/c.npy")), "there is no folder");
-    check_refused(folder.run("matmul " + files + " --out /dev/null"), "is not a regular file");
+    check_refused(folder.run("matmul --a a.npy"), "--a requires --b");
+    check_refused(folder.run("matmul --size 3 --a a.npy --b b.npy"), "excludes");
+    check_refused(folder.run("matmul --a a.npy --b b.npy --out none/c.npy"), "there is no folder");
+    check_refused(folder.run("matmul --a a.npy --b b.npy --out /dev/null"), "is not a regular file");
 }
 
 TEST_CASE("a result does not depend on the policy or on handicaps") {
     const AppFolder folder;
-    const std::string command = "matmul --size 80,77,50 --seed 5 --out " + folder.file("c.npy");
+    const std::string command = "matmul --size 80,77,50 --seed 5 --out c.npy";
     REQUIRE(folder.run(command, "STARPU_SCHED=equal").status == 0);
     const Matrix expected = read_npy(folder.file("c.npy"));
     for (const char* environment :

@@ -77,17 +77,15 @@ TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
     const AppFolder folder;
     const std::vector<Complex> matrix = {1, 2, Complex(0, 3), 4, Complex(5, 1), -6};
     write_matrix(folder.file("a.npy"), 2, matrix);
-    REQUIRE(folder.run("fft2d --in " + folder.file("a.npy") + " --out " + folder.file("b.npy") + kQuick).status == 0);
+    REQUIRE(folder.run("fft2d --in a.npy --out b.npy" + kQuick).status == 0);
     const std::vector<Complex> transform = read_elements(folder.file("b.npy"));
     REQUIRE(transform.size() == 6);
     CHECK(std::abs(transform[0] - Complex(6, 4)) < 1e-14);                      // the sum of all
     CHECK(std::abs(transform[3] - Complex(1 + 2 - 4 - 5 + 6, 3 - 1)) < 1e-14);  // the rows' difference
-    REQUIRE(
-        folder.run("fft2d --inverse --in " + folder.file("b.npy") + " --out " + folder.file("c.npy") + kQuick).status ==
-        0);
+    REQUIRE(folder.run("fft2d --inverse --in b.npy --out c.npy" + kQuick).status == 0);
     const std::vector<Complex> again = read_elements(folder.file("c.npy"));
     for (std::size_t k = 0; k < 6; ++k) CHECK(std::abs(again[k] - matrix[k]) < 1e-14);
-    const Result table = folder.run("fft2d --inverse --in " + folder.file("b.npy") + kQuick, "STARPU_SCHED=plb-hec");
+    const Result table = folder.run("fft2d --inverse --in b.npy" + kQuick, "STARPU_SCHED=plb-hec");
     for (const char* part : {"inverse of 2 x 3", "complex128", "plb-hec", "GFLOP/s", "CPU 1", "verified: yes"}) {
         INFO(part);
         CHECK(table.out.find(part) != std::string::npos);
@@ -115,15 +113,14 @@ TEST_CASE("fft2d refuses what is no matrix of complex numbers") {
     check_refused(folder.run("fft2d --size 8", "APPORTION_FFT_PLANING=measure"), "APPORTION_FFT_PLANNING");
     check_refused(folder.run("fft2d --size 8 --in x.npy"), "excludes");
     check_refused(folder.run("fft2d --size 8 --out /dev/null"), "is not a regular file");
-    check_refused(folder.run("fft2d --in " + folder.file("none.npy")), "cannot be opened");
+    check_refused(folder.run("fft2d --in none.npy"), "cannot be opened");
     write_npy(folder.file("real.npy"), Matrix(ElementType::float64, 2, 2));
-    check_refused(folder.run("fft2d --in " + folder.file("real.npy")), "has real elements");
+    check_refused(folder.run("fft2d --in real.npy"), "has real elements");
     write_matrix(folder.file("nan.npy"), 2, {1, 2, 3, 4, Complex(0, NAN), 6});
-    check_refused(folder.run("fft2d --in " + folder.file("nan.npy")), "the element in row 1, column 1 (from 0)");
+    check_refused(folder.run("fft2d --in nan.npy"), "the element in row 1, column 1 (from 0)");
     const Matrix vector(ElementType::complex64, 5, 1);
     write_npy_rows(folder.file("vector.npy"), vector, {5});
-    check_refused(folder.run("fft2d --in " + folder.file("vector.npy")),
-                  "a matrix with 2 dimensions is needed, and it has 1");
+    check_refused(folder.run("fft2d --in vector.npy"), "a matrix with 2 dimensions is needed, and it has 1");
     folder.write("empty.npy", "");
-    check_refused(folder.run("fft2d --in " + folder.file("empty.npy")), "is not a .npy file");
+    check_refused(folder.run("fft2d --in empty.npy"), "is not a .npy file");
 }

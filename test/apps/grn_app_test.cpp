@@ -26,9 +26,7 @@ TEST_CASE("grn finds planted pairs in a file of expression, the same under every
     std::string expected;
     for (const char* environment : {"STARPU_SCHED=equal STARPU_NCPU=1", "STARPU_SCHED=plb-hec", "STARPU_SCHED=dmda"}) {
         INFO(environment);
-        const Result result = folder.run(
-            "grn --levels 3 --json --in " + folder.file("expression.tsv") + " --out " + folder.file("network.tsv"),
-            environment);
+        const Result result = folder.run("grn --levels 3 --json --in expression.tsv --out network.tsv", environment);
         REQUIRE(result.status == 0);
         const json object = json::parse(result.out);
         CHECK(object.at("size") == kGenes);
@@ -62,8 +60,7 @@ TEST_CASE("grn's options choose targets, candidates and what is searched for") {
     const AppFolder folder;
     const Result result = folder.run(
         "grn --size 200 --targets 7 --candidates 20 --cardinality 1 --criterion determination --discretise deviation "
-        "--json --out " +
-            folder.file("network.tsv"),
+        "--json --out network.tsv",
         "STARPU_SCHED=greedy");
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
@@ -86,21 +83,16 @@ TEST_CASE("input of grn that makes no sense is refused") {
     folder.write("one.tsv", "a b c\nG1 1 2 3\n");
     folder.write("empty.tsv", "");
     folder.write("three.tsv", "a b c\nG1 1 2 3\nG2 1 2 4\nG3 2 1 5\n");
-    check_refused(folder.run("grn --in " + folder.file("ragged.tsv")),
-                  "ragged.tsv:3: this gene has 2 values instead of 3");
-    check_refused(folder.run("grn --in " + folder.file("one.tsv")),
-                  "one.tsv has 1 gene; sets of 2 predictors need at least 3");
-    check_refused(folder.run("grn --in " + folder.file("empty.tsv")),
-                  "empty.tsv:1: a line with the samples' names is needed");
-    check_refused(folder.run("grn --in " + folder.file("none.tsv")), "cannot be opened");
+    check_refused(folder.run("grn --in ragged.tsv"), "ragged.tsv:3: this gene has 2 values instead of 3");
+    check_refused(folder.run("grn --in one.tsv"), "one.tsv has 1 gene; sets of 2 predictors need at least 3");
+    check_refused(folder.run("grn --in empty.tsv"), "empty.tsv:1: a line with the samples' names is needed");
+    check_refused(folder.run("grn --in none.tsv"), "cannot be opened");
     folder.write("nan.tsv", "a b c\nG1 1 2 3\nG2 1 nan 3\nG3 1 2 4\n");
-    check_refused(folder.run("grn --in " + folder.file("nan.tsv") + " --out " + folder.file("network.tsv")),
+    check_refused(folder.run("grn --in nan.tsv --out network.tsv"),
                   "nan.tsv:3: value 2 of gene G2 is 'nan'; give a finite number");
     CHECK(folder.read("network.tsv").empty());
-    check_refused(folder.run("grn --in " + folder.file("three.tsv") + " --candidates 4"),
-                  "has 3 genes, but 4 candidates");
-    check_refused(folder.run("grn --in " + folder.file("three.tsv") + " --lag 2"),
-                  "at least 4 are needed for this lag");
+    check_refused(folder.run("grn --in three.tsv --candidates 4"), "has 3 genes, but 4 candidates");
+    check_refused(folder.run("grn --in three.tsv --lag 2"), "at least 4 are needed for this lag");
     check_refused(folder.run("grn"), "give --size N, or --in");
     check_refused(folder.run("grn --size 2"), "--size 2: this has 2 genes");
     check_refused(folder.run("grn --size 50 --targets 0"), "--targets: Value 0 not in range");
@@ -111,5 +103,5 @@ TEST_CASE("input of grn that makes no sense is refused") {
     check_refused(folder.run("grn --size 50 --penalty -1"), "--penalty");
     check_refused(folder.run("grn --size 50 --penalty 1 --criterion determination"),
                   "belongs to the criterion entropy");
-    check_refused(folder.run("grn --size 50 --out " + folder.file("none/network.tsv")), "there is no folder");
+    check_refused(folder.run("grn --size 50 --out none/network.tsv"), "there is no folder");
 }

@@ -34,7 +34,7 @@ TEST_CASE("mpdata keeps mass, sign and bounds, and gives the reference's bits un
 
 TEST_CASE("mpdata draws the field, tells what happened to it, and is timed in turn with a loop") {
     const AppFolder folder;
-    const Result result = folder.run("mpdata --size 16 --steps 2 --body sphere --plot " + folder.file("field.png"));
+    const Result result = folder.run("mpdata --size 16 --steps 2 --body sphere --plot field.png");
     REQUIRE(result.status == 0);
     for (const char* part : {"16 x 16 x 16 cells", "mass changed by", "values from 0 to", "verified: yes"}) {
         INFO(part);
@@ -59,6 +59,6 @@ TEST_CASE("mpdata refuses what cannot be computed") {
     check_refused(folder.run("mpdata --size 16 --steps 0"), "--steps");
     check_refused(folder.run("mpdata --size 16 --repeat 2"), "give --steps");
     check_refused(folder.run("mpdata --size 100000"), "choose a smaller size");
-    check_refused(folder.run("mpdata --size 16 --plot " + folder.file("none/field.png")), "there is no folder");
-    check_refused(folder.run("mpdata --size 16 --plot " + folder.file("field.gif")), "field.gif");
+    check_refused(folder.run("mpdata --size 16 --plot none/field.png"), "there is no folder");
+    check_refused(folder.run("mpdata --size 16 --plot field.gif"), "field.gif");
 }

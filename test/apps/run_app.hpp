@@ -21,11 +21,11 @@ struct Result {
 
 /// Where they run.
 struct AppFolder : Folder {
-    /// Runs an application through the shell, `environment` being assignments. Leaves out StarPU's own warnings.
+    /// Runs an application in the folder, through the shell, `environment` being assignments. Leaves out StarPU's own
+    /// warnings.
     Result run(const std::string& command, const std::string& environment = "") const {
-        const std::string line = environment + " " + APPORTION_TEST_APPS "/" + command + " >" + file("out") + " 2>" +
-                                 file("err") + "; status=$?; sed -i '/^\\[starpu\\]/d' " + file("err") +
-                                 "; exit $status";
+        const std::string line = "cd " + path().string() + " && " + environment + " " APPORTION_TEST_APPS "/" +
+                                 command + " >out 2>err; status=$?; sed -i '/^\\[starpu\\]/d' err; exit $status";
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
     }
