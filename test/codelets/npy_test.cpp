@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <new>
 #include <string>
 #include <vector>
@@ -38,13 +37,6 @@ std::string bytes_of(std::initializer_list<T> values) {
     return bytes;
 }
 
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
-std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 template <class T>
 T element(const Matrix& matrix, std::size_t i, std::size_t j) {
     return *static_cast<const T*>(matrix.at(i, j));
@@ -60,13 +52,11 @@ const std::string kSix = bytes_of<float>({1, 2, 3, 4, 5, 6});
 
 TEST_CASE("C order, Fortran order and all header versions give the same matrix") {
     const Folder folder;
-    const std::string path = folder.file("a.npy");
     const std::string columns = bytes_of<float>({1, 4, 2, 5, 3, 6});
     for (int version : {1, 2, 3})
         for (bool fortran : {false, true}) {
-            write(path,
-                  npy(version, dictionary("<f4", fortran ? "True" : "False", "(2, 3)"), fortran ? columns : kSix));
-            const Matrix matrix = read_npy(path);
+            const std::string header = dictionary("<f4", fortran ? "True" : "False", "(2, 3)");
+            const Matrix matrix = read_npy(folder.write("a.npy", npy(version, header, fortran ? columns : kSix)));
             REQUIRE(matrix.rows() == 2);
             REQUIRE(matrix.columns() == 3);
             CHECK(matrix.type() == ElementType::float32);
@@ -78,10 +68,9 @@ TEST_CASE("C order, Fortran order and all header versions give the same matrix")
 
 TEST_CASE("double-precision files are read, also with keys in another order and other spacing") {
     const Folder folder;
-    const std::string path = folder.file("a.npy");
-    write(path,
-          npy(1, "{\"shape\":(1,2),\"fortran_order\":False,\"descr\":\"<f8\"}   \n", bytes_of<double>({0.5, -3})));
-    const Matrix matrix = read_npy(path);
+    const Matrix matrix =
+        read_npy(folder.write("a.npy", npy(1, "{\"shape\":(1,2),\"fortran_order\":False,\"descr\":\"<f8\"}   \n",
+                                           bytes_of<double>({0.5, -3}))));
     CHECK(matrix.type() == ElementType::float64);
     CHECK(element<double>(matrix, 0, 0) == 0.5);
     CHECK(element<double>(matrix, 0, 1) == -3);
@@ -89,14 +78,13 @@ TEST_CASE("double-precision files are read, also with keys in another order and 
 
 TEST_CASE("what is written has NumPy's layout") {
     const Folder folder;
-    const std::string path = folder.file("c.npy");
     Matrix matrix(ElementType::float32, 2, 1);
     *static_cast<float*>(matrix.at(0, 0)) = 7;
     *static_cast<float*>(matrix.at(1, 0)) = -2;
-    write_npy(path, matrix);
+    write_npy(folder.file("c.npy"), matrix);
     std::string header = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1), }";
     header.append(128 - 10 - header.size() - 1, ' ');
-    CHECK(read(path) == npy(1, header + "\n", bytes_of<float>({7, -2})));
+    CHECK(folder.read("c.npy") == npy(1, header + "\n", bytes_of<float>({7, -2})));
 }
 
 TEST_CASE("a written matrix is read back, whatever its padding, type and shape") {
@@ -121,11 +109,9 @@ TEST_CASE("a written matrix is read back, whatever its padding, type and shape")
 
 TEST_CASE("rows in C order beyond one strip arrive in their places") {
     const Folder folder;
-    const std::string path = folder.file("a.npy");
     std::string data;
     for (int i = 0; i < 131 * 2; ++i) data += bytes_of<double>({static_cast<double>(i)});
-    write(path, npy(1, dictionary("<f8", "False", "(131, 2)"), data));
-    const Matrix matrix = read_npy(path);
+    const Matrix matrix = read_npy(folder.write("a.npy", npy(1, dictionary("<f8", "False", "(131, 2)"), data)));
     bool right = true;
     for (std::size_t i = 0; i < 131; ++i)
         for (std::size_t j = 0; j < 2; ++j)
@@ -135,9 +121,8 @@ TEST_CASE("rows in C order beyond one strip arrive in their places") {
 
 TEST_CASE("files that are not exactly a matrix are refused with the reason") {
     const Folder folder;
-    const std::string path = folder.file("bad.npy");
     const auto refused = [&](const std::string& bytes, const std::string& reason) {
-        write(path, bytes);
+        const std::string path = folder.write("bad.npy", bytes);
         INFO(reason);
         const std::string sentence = complaint(path);
         CHECK(sentence.starts_with(path + ": "));
@@ -177,7 +162,7 @@ TEST_CASE("arrays of 1 to 3 dimensions are read and written by their rows") {
     const std::string path = folder.file("a.npy");
     const auto check = [&](const std::string& shape, const char* order, std::size_t rows, std::size_t columns) {
         INFO(shape);
-        write(path, npy(1, dictionary("<f4", order, shape), kSix));
+        folder.write("a.npy", npy(1, dictionary("<f4", order, shape), kSix));
         const Matrix matrix = read_npy_rows(path, NpyElements::real);
         REQUIRE(matrix.columns() == rows);
         REQUIRE(matrix.rows() == columns);
@@ -197,37 +182,36 @@ TEST_CASE("arrays of 1 to 3 dimensions are read and written by their rows") {
     const Matrix again = read_npy_rows(path, NpyElements::real);
     write_npy_rows(folder.file("b.npy"), again, {1, 2, 3});
     CHECK(read_npy_rows_header(folder.file("b.npy"), NpyElements::real).shape == std::vector<std::size_t>{1, 2, 3});
-    CHECK(read(folder.file("b.npy")).ends_with(kSix));
+    CHECK(folder.read("b.npy").ends_with(kSix));
     write_npy_rows(folder.file("b.npy"), again, {6});
-    CHECK(read(folder.file("b.npy")).find("'shape': (6,), }") != std::string::npos);
+    CHECK(folder.read("b.npy").find("'shape': (6,), }") != std::string::npos);
 }
 
 TEST_CASE("complex arrays are read where they are wanted, and only there") {
     const Folder folder;
     const std::string path = folder.file("a.npy");
     const auto said = [](auto&& reading) { return thrown<std::runtime_error>(reading); };
-    write(path, npy(1, dictionary("<c16", "True", "(1, 2)"), bytes_of<double>({1, 2, 3, 4})));
+    folder.write("a.npy", npy(1, dictionary("<c16", "True", "(1, 2)"), bytes_of<double>({1, 2, 3, 4})));
     const Matrix matrix = read_npy_rows(path, NpyElements::complex);
     CHECK(matrix.type() == ElementType::complex128);
     CHECK(element<std::complex<double>>(matrix, 1, 0) == std::complex<double>(3, 4));
     write_npy_rows(folder.file("b.npy"), matrix, {1, 2});
-    CHECK(read(folder.file("b.npy")).find("'descr': '<c16', 'fortran_order': False") != std::string::npos);
+    CHECK(folder.read("b.npy").find("'descr': '<c16', 'fortran_order': False") != std::string::npos);
     CHECK(said([&] { read_npy(path); }).find("has complex elements") != std::string::npos);
     CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("has complex elements") != std::string::npos);
-    write(path, npy(1, dictionary("<c8", "False", "(2, 1)"), bytes_of<float>({1, 2, 3, 4})));
+    folder.write("a.npy", npy(1, dictionary("<c8", "False", "(2, 1)"), bytes_of<float>({1, 2, 3, 4})));
     CHECK(read_npy_rows(path, NpyElements::complex).type() == ElementType::complex64);
-    write(path, npy(1, dictionary("<f4", "False", "(2, 3)"), kSix));
+    folder.write("a.npy", npy(1, dictionary("<f4", "False", "(2, 3)"), kSix));
     CHECK(said([&] { read_npy_rows(path, NpyElements::complex); }).find("has real elements") != std::string::npos);
-    write(path, npy(1, dictionary("<f4", "True", "(1, 2, 3)"), kSix));
+    folder.write("a.npy", npy(1, dictionary("<f4", "True", "(1, 2, 3)"), kSix));
     CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("Fortran order") != std::string::npos);
-    write(path, npy(1, dictionary("<f4", "False", "(1, 1, 2, 3)"), kSix));
+    folder.write("a.npy", npy(1, dictionary("<f4", "False", "(1, 1, 2, 3)"), kSix));
     CHECK(said([&] { read_npy_rows(path, NpyElements::real); }).find("has 4 dimensions") != std::string::npos);
 }
 
 TEST_CASE("of a matrix that is too large for this program its file is named") {
     const Folder folder;
-    const std::string path = folder.file("long.npy");
-    write(path, npy(1, dictionary("<f4", "False", "(2147483648, 1)"), ""));
+    const std::string path = folder.write("long.npy", npy(1, dictionary("<f4", "False", "(2147483648, 1)"), ""));
     std::filesystem::resize_file(path, std::filesystem::file_size(path) + (std::size_t{1} << 31) * sizeof(float));
     CHECK(complaint(path).starts_with(path + ": a matrix of 2147483648 x 1 is too large"));
     CHECK_THROWS_WITH(read_npy_rows(path, NpyElements::real), ContainsSubstring(path + ": a matrix of 1 x 2147483648"));
@@ -235,9 +219,9 @@ TEST_CASE("of a matrix that is too large for this program its file is named") {
 
 TEST_CASE("a wide matrix takes no more memory than its elements twice") {
     const Folder folder;
-    const std::string path = folder.file("wide.npy");
     constexpr std::size_t kColumns = 50'000'000;
-    write(path, npy(1, dictionary("<f4", "False", "(1, " + std::to_string(kColumns) + ")"), ""));
+    const std::string path =
+        folder.write("wide.npy", npy(1, dictionary("<f4", "False", "(1, " + std::to_string(kColumns) + ")"), ""));
     std::filesystem::resize_file(path, std::filesystem::file_size(path) + kColumns * sizeof(float));  // a hole
     std::ifstream statm("/proc/self/statm");
     std::size_t pages = 0;
@@ -257,12 +241,11 @@ TEST_CASE("a wide matrix takes no more memory than its elements twice") {
 
 TEST_CASE("the part that a killed process of the same number left is not in the way") {
     const Folder folder;
-    const std::string victim = folder.file("victim"), path = folder.file("c.npy");
-    write(victim, "precious");
+    const std::string victim = folder.write("victim", "precious"), path = folder.file("c.npy");
     std::filesystem::create_symlink(victim, path + "." + std::to_string(getpid()) + ".part");
     write_npy(path, Matrix(ElementType::float32, 2, 2));
     CHECK(read_npy(path).rows() == 2);
-    CHECK(read(victim) == "precious");
+    CHECK(folder.read("victim") == "precious");
 }
 
 TEST_CASE("a file that cannot be written leaves nothing behind") {
