@@ -14,26 +14,20 @@ std::string message(const char* call, const char* name, const char* text) {
 
 /// cuFFT has no texts; these are its manual's, and the numbers' names those of cufft.h.
 std::string message(cufftResult status, const char* call) {
-    switch (status) {
-        case CUFFT_INVALID_PLAN:
-            return message(call, "CUFFT_INVALID_PLAN", "the plan is not valid");
-        case CUFFT_ALLOC_FAILED:
-            return message(call, "CUFFT_ALLOC_FAILED", "no memory for the plan");
-        case CUFFT_INVALID_VALUE:
-            return message(call, "CUFFT_INVALID_VALUE", "an argument is not valid");
-        case CUFFT_INTERNAL_ERROR:
-            return message(call, "CUFFT_INTERNAL_ERROR", "the driver or cuFFT failed");
-        case CUFFT_EXEC_FAILED:
-            return message(call, "CUFFT_EXEC_FAILED", "the transform cannot run on the GPU");
-        case CUFFT_SETUP_FAILED:
-            return message(call, "CUFFT_SETUP_FAILED", "cuFFT did not start");
-        case CUFFT_INVALID_SIZE:
-            return message(call, "CUFFT_INVALID_SIZE", "no transform of this size");
-        case CUFFT_NO_WORKSPACE:
-            return message(call, "CUFFT_NO_WORKSPACE", "no work area");
-        default:
-            return message(call, ("cufftResult " + std::to_string(static_cast<int>(status))).c_str(), "cuFFT failed");
-    }
+    static constexpr struct {
+        cufftResult status;
+        const char *name, *text;
+    } kTexts[] = {{CUFFT_INVALID_PLAN, "CUFFT_INVALID_PLAN", "the plan is not valid"},
+                  {CUFFT_ALLOC_FAILED, "CUFFT_ALLOC_FAILED", "no memory for the plan"},
+                  {CUFFT_INVALID_VALUE, "CUFFT_INVALID_VALUE", "an argument is not valid"},
+                  {CUFFT_INTERNAL_ERROR, "CUFFT_INTERNAL_ERROR", "the driver or cuFFT failed"},
+                  {CUFFT_EXEC_FAILED, "CUFFT_EXEC_FAILED", "the transform cannot run on the GPU"},
+                  {CUFFT_SETUP_FAILED, "CUFFT_SETUP_FAILED", "cuFFT did not start"},
+                  {CUFFT_INVALID_SIZE, "CUFFT_INVALID_SIZE", "no transform of this size"},
+                  {CUFFT_NO_WORKSPACE, "CUFFT_NO_WORKSPACE", "no work area"}};
+    for (const auto& known : kTexts)
+        if (known.status == status) return message(call, known.name, known.text);
+    return message(call, ("cufftResult " + std::to_string(static_cast<int>(status))).c_str(), "cuFFT failed");
 }
 
 std::string message(cudaError_t status, const char* call) {
