@@ -23,6 +23,12 @@ void AnyLoad::run() {
         run_to_end(*load_, *workload_);
 }
 
+std::string AnyLoad::policy() const {
+    if (!over_nodes_) return load_->policy();
+    const auto its = over_nodes_->report();
+    return its.value("policy", "") + "/" + its.value("inner_policy", "");
+}
+
 nlohmann::ordered_json AnyLoad::report() const { return over_nodes_ ? over_nodes_->report() : report_of(*load_); }
 
 }  // namespace apportion

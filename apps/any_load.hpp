@@ -23,7 +23,7 @@ class AnyLoad {
 
     void run();
     double seconds() const { return over_nodes_ ? over_nodes_->seconds() : load_->seconds(); }
-    std::string policy() const { return over_nodes_ ? over_nodes_->policy() : load_->policy(); }
+    std::string policy() const;
     nlohmann::ordered_json report() const;
 
     /// Of iterated loads; without effect on one node, where all data are. See NodesIteration.

@@ -26,7 +26,6 @@ class NodesLoad {
     /// Throws std::runtime_error.
     virtual void run() = 0;
     virtual double seconds() const = 0;
-    virtual std::string policy() const = 0;
     virtual nlohmann::ordered_json report() const = 0;
 };
 

@@ -62,10 +62,6 @@ class OverNodes final : public NodesLoad {
 
     void run() override { check(apportion_mpi_load_run(load_)); }
     double seconds() const override { return apportion_mpi_load_seconds(load_); }
-    std::string policy() const override {
-        const auto its = report();
-        return fmt::format("{}/{}", its.value("policy", ""), its.value("inner_policy", ""));
-    }
     nlohmann::ordered_json report() const override {
         return nlohmann::ordered_json::parse(apportion_mpi_load_report(load_));
     }
@@ -89,10 +85,6 @@ class Iteration final : public NodesIteration {
 
     void run() override { check(apportion_mpi_iteration_run(iteration_)); }
     double seconds() const override { return apportion_mpi_iteration_seconds(iteration_); }
-    std::string policy() const override {
-        const auto its = report();
-        return fmt::format("{}/{}", its.value("policy", ""), its.value("inner_policy", ""));
-    }
     nlohmann::ordered_json report() const override {
         return nlohmann::ordered_json::parse(apportion_mpi_iteration_report(iteration_));
     }
