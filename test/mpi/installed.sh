@@ -19,7 +19,7 @@ if [ "$1" = --inside ]; then
         fail "mpicc: $(cat output)"
     [ ! -s output ] || fail "the compiler warns: $(head -5 output)"
     ! ldd heat | grep 'not found' || fail "libraries are missing"
-    ldd heat | grep -q "$prefix/.*libapportion-mpi" || fail "another library: $(ldd heat)"
+    [[ $(ldd heat) == *"$prefix/"*libapportion-mpi* ]] || fail "another library: $(ldd heat)"
     nodes -np 2 ./heat >output 2>&1 || fail "the example: $(cat output)"
     grep -q '^2 nodes, .* 0 points wrong$' output || fail "$(cat output)"
     [ -e "$(pkg-config --variable=sched_lib apportion-mpi)" ] || fail "there is no plug-in at $(pkg-config --variable=sched_lib apportion-mpi)"
@@ -28,7 +28,7 @@ if [ "$1" = --inside ]; then
             fail "cmake: $(tail -20 output)"
         nodes -np 2 cmake-build/heat >output 2>&1 || fail "built by CMake: $(cat output)"
     fi
-    exit 0
+    exit "$failed" # fail() of run_nodes.sh counts
 fi
 
 build=$1 prefix=$2 source=$3
