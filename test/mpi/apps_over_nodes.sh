@@ -10,9 +10,7 @@ shift
 outer=("$@")
 [ ${#outer[@]} -gt 0 ] || outer=(plb-hec equal fpm-dynamic)
 read -ra inner_policies <<<"${INNER:-plb-hec dmda}"
-folder=$(mktemp -d)
 export APPORTION_LEARN=1 XDG_DATA_HOME=$folder/data
-trap 'rm -rf "$folder"' EXIT
 
 # program, arguments
 unlike_nodes() { nodes -np 3 "$@" : -np 1 env APPORTION_HANDICAP=0=3 "$@"; }

@@ -29,14 +29,6 @@ right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
 for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=$inner "$axpy" 2000 unfilled 1; done
 
-# words of the sentence, then arguments of mpirun
-refused() {
-    local words=$1 status=0 said
-    shift
-    said=$(nodes "$@" 2>&1) || status=$?
-    [ $status != 0 ] && [ $status != 124 ] && [ $status != 137 ] || fail "status $status: $*"
-    [ "$(grep -c "$words" <<<"$said")" = 1 ] || fail "not said once, '$words': $*: $said"
-}
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
 refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
 refused 'apportion_mpi_share: 8 bytes on one rank and 16 on another' -np 3 "$axpy" 500 'shares more' 1

@@ -6,8 +6,6 @@
 . "$(dirname "$0")/run_nodes.sh"
 export STARPU_SCHED=plb-hec # loads IPOPT as it starts
 build=$1 source=$2 pc=$3
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 libraries="$build/policies/starpu/libapportion.so $build/policies/mpi/libapportion-mpi.so"
 for library in $libraries "$build/apps/matmul"; do
     ! ldd "$library" | grep -E 'mumps|mpiseq|ipopt' || fail "$library brings a sequential MUMPS"

@@ -6,6 +6,8 @@ export STARPU_SILENT=1 STARPU_NCPU=${STARPU_NCPU:-1} STARPU_NCUDA=0 STARPU_NOPEN
 export APPORTION_LEARN=${APPORTION_LEARN:-0}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 limit_s=${limit_s:-60} # after which what hangs is killed
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 failed=0
 fail() {
     echo "FAILED: $*" >&2
@@ -13,3 +15,13 @@ fail() {
 }
 # arguments of mpirun
 nodes() { timeout -k 5 "$limit_s" mpirun --oversubscribe --bind-to none "$@"; }
+# words of the sentence, which is said once, then the arguments of mpirun
+refused() {
+    local words=$1 status=0 said
+    shift
+    said=$(nodes "$@" 2>&1 >"$folder/out") || status=$?
+    [ $status != 124 ] && [ $status != 137 ] || { fail "it hangs: $*"; return; }
+    [ $status != 0 ] || fail "it succeeds: $*"
+    [ "$(grep -c "$words" <<<"$said")" = 1 ] || fail "not said once, '$words': $* : $said"
+    ! grep -q '"app"' "$folder/out" || fail "it prints a result: $*"
+}
