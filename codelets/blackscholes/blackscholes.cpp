@@ -58,14 +58,7 @@ BlackScholes::~BlackScholes() {
 
 std::vector<TaskData> BlackScholes::data(const TaskRange& range) {
     const auto rows_of = [&](Matrix& matrix, int mode) {
-        TaskData d;
-        d.mode = mode;
-        d.data = matrix.at(range.first, 0);
-        d.ld = matrix.ld();
-        d.rows = range.units;
-        d.columns = matrix.columns();
-        d.element_size = element_size(matrix.type());
-        return d;
+        return part_of(matrix, mode, {range.first, range.units, 0, matrix.columns()});
     };
     return {rows_of(problem_->options, STARPU_R), rows_of(problem_->results, STARPU_W)};
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codelets/common/failed_task.hpp"
+#include "codelets/common/matrix.hpp"
 
 namespace apportion {
 
@@ -100,6 +101,16 @@ double finish(starpu_task* task) {
 }
 
 }  // namespace
+
+TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part) {
+    // StarPU takes addresses of what is only read without const.
+    return {.mode = mode,
+            .data = const_cast<void*>(matrix.at(part.row, part.column)),
+            .ld = matrix.ld(),
+            .rows = part.rows,
+            .columns = part.columns,
+            .element_size = element_size(matrix.type())};
+}
 
 const std::string& Workload::profile() {
     if (shape_.profile.empty()) shape_.profile = fmt::format("{}-{:.12g}ops", shape_.name, shape_.operations_per_unit);

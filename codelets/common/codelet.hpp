@@ -34,6 +34,12 @@ struct TaskData {
     std::size_t element_size = 0;
 };
 
+class Matrix;
+struct MatrixPart {
+    std::size_t row = 0, rows = 0, column = 0, columns = 0;
+};
+TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part);
+
 struct TaskRange {
     std::uint64_t first = 0;
     std::uint64_t units = 0;

@@ -89,19 +89,8 @@ Pass::~Pass() {
 }
 
 std::vector<TaskData> Pass::data(const TaskRange& range) {
-    TaskData in, out;
-    in.mode = STARPU_R;
-    in.data = from().at(0, range.first);
-    in.ld = from().ld();
-    in.rows = from().rows();
-    in.columns = range.units;
-    in.element_size = out.element_size = element_size(from().type());
-    out.mode = STARPU_W;
-    out.data = to().at(range.first, 0);
-    out.ld = to().ld();
-    out.rows = range.units;
-    out.columns = to().columns();
-    return {in, out};
+    return {part_of(from(), STARPU_R, {0, from().rows(), range.first, range.units}),
+            part_of(to(), STARPU_W, {range.first, range.units, 0, to().columns()})};
 }
 
 }  // namespace

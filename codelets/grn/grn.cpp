@@ -33,12 +33,7 @@ std::uint64_t targets_of(const starpu_task* task) { return starpu_vector_get_nx(
 
 template <class T>
 TaskData vector_data(std::vector<T>& values, int mode, std::size_t first, std::size_t rows, std::size_t elements) {
-    TaskData d;
-    d.mode = mode;
-    d.data = values.data() + first * elements;
-    d.rows = rows;
-    d.element_size = elements * sizeof(T);
-    return d;
+    return {.mode = mode, .data = values.data() + first * elements, .rows = rows, .element_size = elements * sizeof(T)};
 }
 
 class Grn final : public Workload {
@@ -94,11 +89,8 @@ std::vector<TaskData> Grn::data(const TaskRange& range) {
     GrnProblem& p = *problem_;
     const TaskData results = vector_data(p.results, STARPU_W, range.first, range.units, 1);
     if (shared_.empty()) return {results};
-    std::vector<TaskData> all(shared_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        all[i].shared = shared_[i];
-        all[i].mode = STARPU_R;
-    }
+    std::vector<TaskData> all;
+    for (const starpu_data_handle_t handle : shared_) all.push_back({.shared = handle, .mode = STARPU_R});
     all.push_back(vector_data(p.targets, STARPU_R, range.first, range.units, p.parameters.target_words()));
     all.push_back(results);
     return all;

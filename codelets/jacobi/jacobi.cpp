@@ -74,12 +74,10 @@ class Solver final : public JacobiSolver {
 void* address(const void* data) { return const_cast<void*>(data); }
 
 TaskData part_of(const Matrix& vector, int mode, std::uint64_t first, std::uint64_t elements) {
-    TaskData d;
-    d.mode = mode;
-    d.data = address(vector.at(first, 0));
-    d.rows = elements;
-    d.element_size = element_size(vector.type());
-    return d;
+    return {.mode = mode,
+            .data = address(vector.at(first, 0)),
+            .rows = elements,
+            .element_size = element_size(vector.type())};
 }
 
 /// Pairs of numbers, two per row.
@@ -91,12 +89,10 @@ TaskData pairs_of(const Matrix& pairs, int mode, std::uint64_t first, std::uint6
 
 template <class T>
 TaskData part_of(const std::vector<T>& values, std::int64_t first, std::int64_t elements) {
-    TaskData d;
-    d.mode = STARPU_R | APPORTION_KEEP;
-    d.data = address(values.data() + first);
-    d.rows = static_cast<std::size_t>(elements);
-    d.element_size = sizeof(T);
-    return d;
+    return {.mode = STARPU_R | APPORTION_KEEP,
+            .data = address(values.data() + first),
+            .rows = static_cast<std::size_t>(elements),
+            .element_size = sizeof(T)};
 }
 
 template <class T>
@@ -148,11 +144,8 @@ Solver::~Solver() {
 
 void Solver::add_rows(std::vector<TaskData>& list, const TaskRange& range) const {
     if (system_->dense) {
-        TaskData rows = part_of(*system_->dense, STARPU_R | APPORTION_KEEP, 0, system_->n());
-        rows.data = address(system_->dense->at(0, range.first));
-        rows.ld = system_->dense->ld();
-        rows.columns = range.units;
-        list.push_back(rows);
+        list.push_back(
+            part_of(*system_->dense, STARPU_R | APPORTION_KEEP, {0, system_->n(), range.first, range.units}));
         return;
     }
     const SparseMatrix& s = *system_->sparse;
@@ -167,9 +160,7 @@ std::vector<TaskData> Solver::data(const TaskRange& range) {
     std::vector<TaskData> list;
     add_rows(list, range);
     list.push_back(pairs_of(terms_, STARPU_R | APPORTION_KEEP, range.first, range.units));
-    TaskData whole;
-    whole.shared = vectors_[current_];
-    list.push_back(whole);
+    list.push_back({.shared = vectors_[current_]});
     list.push_back(part_of(x(), STARPU_R, range.first, range.units));
     list.push_back(part_of(next(), STARPU_W, range.first, range.units));
     list.push_back(pairs_of(changes_, STARPU_W, range.first, 1));

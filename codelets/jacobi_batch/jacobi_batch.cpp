@@ -91,21 +91,10 @@ Batch::~Batch() {
 }
 
 std::vector<TaskData> Batch::data(const TaskRange& range) {
-    std::vector<TaskData> list;
-    const auto add = [&](Matrix& matrix, int mode, std::size_t columns_per_system) {
-        TaskData d;
-        d.mode = mode;
-        d.data = matrix.at(0, range.first * columns_per_system);
-        d.ld = matrix.ld();
-        d.rows = matrix.rows();
-        d.columns = range.units * columns_per_system;
-        d.element_size = element_size(matrix.type());
-        list.push_back(d);
-    };
-    add(batch_->a, STARPU_R, batch_->n());
-    add(batch_->b, STARPU_R, 1);
-    add(batch_->x, STARPU_W, 1);
-    return list;
+    const std::size_t n = batch_->n();
+    const MatrixPart vectors{0, n, range.first, range.units};
+    return {part_of(batch_->a, STARPU_R, {0, n, range.first * n, range.units * n}),
+            part_of(batch_->b, STARPU_R, vectors), part_of(batch_->x, STARPU_W, vectors)};
 }
 
 template <class T>

@@ -65,7 +65,6 @@ class Matmul final : public Workload {
   private:
     std::size_t first_row(unsigned panel) const { return problem_->a.rows() * panel / shape_.parts; }
     unsigned panel_of(const TaskRange& range);
-    static TaskData part_of(Matrix& matrix, int mode, const MatrixPart& part);
 
     std::shared_ptr<MatmulProblem> problem_;
     std::vector<starpu_data_handle_t> panels_;  ///< of A; none in the simulated flavour
@@ -123,17 +122,6 @@ unsigned Matmul::panel_of(const TaskRange& range) {
     return backwards_[range.worker] ? shape_.parts - 1 - range.part : range.part;
 }
 
-TaskData Matmul::part_of(Matrix& matrix, int mode, const MatrixPart& part) {
-    TaskData d;
-    d.mode = mode;
-    d.data = matrix.at(part.row, part.column);
-    d.ld = matrix.ld();
-    d.rows = part.rows;
-    d.columns = part.columns;
-    d.element_size = element_size(matrix.type());
-    return d;
-}
-
 std::vector<TaskData> Matmul::data(const TaskRange& range) {
     const std::size_t k = problem_->b.rows();
     if (!of_workers_.empty()) {
@@ -147,9 +135,7 @@ std::vector<TaskData> Matmul::data(const TaskRange& range) {
     const std::size_t row = first_row(panel);
     const TaskData c = part_of(problem_->c, STARPU_W, {row, first_row(panel + 1) - row, range.first, range.units});
     if (panels_.empty()) return {b, c};
-    TaskData a;
-    a.shared = panels_[panel];
-    return {a, b, c};
+    return {{.shared = panels_[panel]}, b, c};
 }
 
 }  // namespace

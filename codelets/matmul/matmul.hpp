@@ -31,14 +31,9 @@ MatmulProblem random_matmul(ElementType type, std::size_t m, std::size_t n, std:
 /// `panels`: row panels of A; 0 lets the devices' memory decide.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels = 0);
 
-/// A rectangle of C.
-struct MatrixPart {
-    std::size_t row = 0, rows = 0, column = 0, columns = 0;
-};
-
-/// The same in one rectangle for each StarPU worker, which run_on_workers() has to give one unit to every worker with a
-/// rectangle that is not empty: it reads those rows of A and columns of B only. Not a load: a rectangle belongs to its
-/// worker. Real flavours only.
+/// The same in one rectangle of C for each StarPU worker, which run_on_workers() has to give one unit to every worker
+/// with a rectangle that is not empty: it reads those rows of A and columns of B only. Not a load: a rectangle belongs
+/// to its worker. Real flavours only.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, std::vector<MatrixPart> of_workers);
 
 /// Float matrices, of size M, N, K.

@@ -72,13 +72,12 @@ Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), g
 
 std::vector<TaskData> Mpdata::data(const TaskRange& range) {
     const auto planes = [&](int mode, double* first, std::size_t doubles_per_plane, std::size_t count) {
-        TaskData d;
-        d.mode = mode;
-        d.data = first;
-        d.ld = d.rows = doubles_per_plane;
-        d.columns = count;
-        d.element_size = sizeof(double);
-        return d;
+        return TaskData{.mode = mode,
+                        .data = first,
+                        .ld = doubles_per_plane,
+                        .rows = doubles_per_plane,
+                        .columns = count,
+                        .element_size = sizeof(double)};
     };
     const int first = static_cast<int>(range.first), halo = grid_.halo();
     const std::size_t read = range.units + 2 * static_cast<std::size_t>(halo);
