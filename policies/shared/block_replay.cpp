@@ -31,7 +31,7 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
         for (Lane& lane : lanes_) lane.best = lane.ran;
         best_s_ = end_s_;
         best_runs_ = 1;
-    } else if (best_s_ > 0 && end_s_ > kClearlyLonger * best_s_) {
+    } else if (best_s_ > 0 && end_s_ > kClearlyLonger * best_s_ && load.staying <= 0) {
         if (++slow_runs_ == kSlowRuns) forget();
     } else {
         slow_runs_ = 0;

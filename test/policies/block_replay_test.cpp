@@ -206,3 +206,18 @@ TEST_CASE("one slow repetition is a spike, two in a row are a change") {
     replay.conclude(load, false);
     CHECK(replay.best_s() == 0);
 }
+
+TEST_CASE("slow repetitions are no reason to move data that stay") {
+    LoadDescription load = two_processors();
+    load.data_stay = true;
+    load.staying = 1;
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    for (int run = 0; run < 4; ++run) {
+        replay.conclude(load, false);
+        CHECK(replay.best_units() == std::vector<double>{60, 40});
+        replay.begin(load, true);
+        run_once(replay, 15);
+    }
+}
