@@ -3,8 +3,8 @@
 // Repeats the blocks of the best run that a load has had. A load that runs again is planned anew while that makes it
 // clearly faster; from then on it computes the same blocks on the same processors as in its best run, or, where data
 // stay on the devices, as in the run before, whose data are in place. One repetition that takes longer is a spike, two
-// in a row are a change, after which nothing is known; where data stay, this is for who decides whether they move. Of an
-// open load no run is the best.
+// in a row are a change, after which nothing is known; where data stay, this is for who decides whether they move. Of
+// an open load no run is the best.
 #pragma once
 
 #include <deque>
