@@ -347,7 +347,7 @@ nlohmann::ordered_json apportion_mpi_load::outer_report(bool with_nodes) const {
         if (counts && g.block.processor != 0) elsewhere += static_cast<double>(g.block.units);
     }
     for (const apportion::LostNode& lost : grants_->lost_nodes())
-        record.lost.push_back({lost.node, lost.at_s, lost.reason, 0});
+        record.lost.push_back({lost.node, lost.at_s, lost.reason});
     auto report =
         nlohmann::ordered_json::parse(apportion::report_json(record, policy_->report(), apportion::trace_option()));
     report["inner_policy"] = part_->policy();
