@@ -48,7 +48,7 @@ class PipelineTime final : public ShareTime {
     /// A block is in flight, so that the transfer into the next one is hidden.
     void follow(bool follows) { follows_ = follows, asked_units_ = -1; }
 
-    /// Of the data of a share that fits its memory that part is there already.
+    /// Of the data of a share that fits its memory that part is there already. Counts in seconds(), not in derivatives.
     void stay(double part) { stays_ = part, asked_units_ = -1; }
 
     /// A block in flight takes longer than it should: so, for the time being, do all.

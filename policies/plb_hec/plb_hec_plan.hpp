@@ -49,9 +49,9 @@ class PlbHecPlan {
     void gave(int processor, Units units, double now_s);
     /// Whether there are units that are in nobody's share.
     bool some_unshared() const { return unshared_ > 0; }
-    /// That of the whole load, before it begins, for runs in which the data that stay are where they are needed.
+    /// That of the whole load, of which no data stay, before it begins.
     void make_for_all();
-    /// Without a plan: time() of each processor for such a run.
+    /// Without a plan: time() of each processor for runs in which the data that stay are where they are needed.
     void pose_for_all();
     /// The same plan, solved by IPOPT.
     void refine();
