@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The static policies on the fake platform: what they plan is what happens, where their model is exact.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -250,4 +251,25 @@ TEST_CASE("over a serial network ilp plans the published optimal distributions, 
         }
     }
     CHECK(others > 0);
+}
+
+TEST_CASE("a planned share is one piece, and the same one in the next run") {
+    const FakePlatform platform = unlike_platform();
+    LoadDescription load = platform.load(20'000);
+    platform.record(load, {1, 10, 100, 1000, 3000, 10'000, 20'000});
+    const auto policy = find_policy("hpopta")->make();
+    const FakeRun first = run(platform, *policy, load);
+    load.run = 2;
+    load.data_stay = true;
+    const FakeRun second = run(platform, *policy, load, &first);
+    CHECK(moved_units(first, second) == 0);
+    for (int p = 0; p < 4; ++p) {
+        Units from = load.units, to = 0;
+        for (const FakeBlock& block : first.blocks) {
+            if (block.processor != p) continue;
+            from = std::min(from, block.first);
+            to = std::max(to, block.first + block.units);
+        }
+        CHECK(std::max<Units>(0, to - from) == first.units_of(p));
+    }
 }
