@@ -31,8 +31,11 @@ class BlockReplay {
     /// Whether the last plan made the load no faster, or promised too little to be tried: another one hardly will.
     bool settled() const { return settled_; }
 
-    /// When each processor was done in the run that ended; empty: that run had no fixed blocks, or did not keep them.
+    /// When each processor was done in the run that ended, and whether that run had no blocks but those it repeated.
     std::vector<double> ends_s() const;
+    bool repeated_to_the_end() const { return active_; }
+    /// Seconds of the run that ended, if it began as a repetition and did not end as one; else 0.
+    double broken_s() const { return broken_s_; }
 
     /// A run begins; `repeat`: with the blocks of the best one.
     void begin(const LoadDescription& load, bool repeat);
@@ -82,7 +85,8 @@ class BlockReplay {
     std::vector<OwnedUnits> blocks_of_best() const;
 
     std::vector<Lane> lanes_;
-    double end_s_ = 0;   ///< of this run
+    double end_s_ = 0;     ///< of this run
+    double broken_s_ = 0;  ///< of the last one
     double best_s_ = 0;  ///< mean of the best run and its repetitions
     int best_runs_ = 0;  ///< averaged
     int slow_runs_ = 0;  ///< of the latest repetitions
