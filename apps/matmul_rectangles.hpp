@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `matmul --rectangles`: C in one rectangle for each processor, as `apportion plan --matrix N --json` arranged them
-// (FuPerMod's column-based partition). The distribution is given, so that no policy has a part in the run: every
-// rectangle is a plain task on its worker, which reads its rows of A and columns of B only.
+// `matmul --rectangles`: C in one or several rectangles for each processor, as `apportion plan --matrix N --json`
+// arranged them (FuPerMod's column-based partition, SummaGen's shapes). The distribution is given, so that no policy
+// has a part in the run: a rectangle is a plain task on its worker, which reads its rows of A and columns of B only.
+// The rectangles of a worker are cut at each other's edges first: so it reads a row or column once, whatever its part's
+// shape.
 #pragma once
 
 #include <memory>
@@ -14,13 +16,12 @@
 
 namespace apportion {
 
-/// The rectangles of the file in C of that size, by StarPU's workers, which must run; those without one have rows 0.
-/// Throws UsageError, FileError.
-std::vector<MatrixPart> read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
+/// The rectangles of the file in C of that size, by StarPU's workers, which must run. Throws UsageError, FileError.
+PartsOfWorkers read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
 
 /// Runs the rectangles options.repeat times; the report tells what processors read of A and B, and what they would of
-/// columns of the same areas.
-Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, const std::vector<MatrixPart>& of_workers,
+/// whole columns of C of the same areas.
+Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, const PartsOfWorkers& of_workers,
                        const AppOptions& options);
 
 }  // namespace apportion

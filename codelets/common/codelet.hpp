@@ -101,6 +101,9 @@ class Workload {
     const std::string& profile();
     virtual starpu_codelet& codelet() = 0;
 
+    /// Tasks that run_on_workers() makes of the worker's units.
+    virtual unsigned parts_on([[maybe_unused]] int worker) { return shape_.parts; }
+
     /// The data of one task, disjoint between ranges where they are written. Called from any thread, not twice at once.
     virtual std::vector<TaskData> data(const TaskRange& range) = 0;
 

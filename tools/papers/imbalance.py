@@ -113,7 +113,7 @@ def grid(runs, case):
     """The same shares as sub-domains of the 2 x 2 grid (Fig. 8): a unit is a column of the domain's third dimension."""
     domain = case["domain"]
     plan = runs.plan("--profiles", model_file(runs, domain), "--matrix", domain, "--algorithm", "imbalance")
-    placed = [f"{share['rows']} x {share['columns']} at {share['first_row']}, {share['first_column']}" for share in plan["shares"]]
+    placed = [f"{r['rows']} x {r['columns']} at {r['first_row']}, {r['first_column']}" for share in plan["shares"] for r in share["rectangles"]]
     return [case | {f"team_{team}": place for team, place in enumerate(placed)} | {"seconds": f"{plan['makespan_seconds']:.3f}"}]
 
 
