@@ -65,10 +65,11 @@ bool NodeShares::run_ended(std::span<const double> seconds) {
     const Rebalancer rebalancer_before = rebalancer_;
     for (std::size_t node = 0; node < models_.size(); ++node)
         if (units[node] > 0) models_[node].add({shares[node], seconds[node]});
-    const Redistribution decision = rebalancer_.decide(load_, {shares, {seconds.begin(), seconds.end()}}, [this](std::size_t node, double its) {
-        const auto& function = models_[node].function();
-        return function ? function->seconds(its) : std::numeric_limits<double>::infinity();
-    });
+    const Redistribution decision =
+        rebalancer_.decide(load_, {shares, {seconds.begin(), seconds.end()}}, [this](std::size_t node, double its) {
+            const auto& function = models_[node].function();
+            return function ? function->seconds(its) : std::numeric_limits<double>::infinity();
+        });
     if (learning && !(decision.worthwhile && kTwice * decision.run_s <= predicted_s_)) {
         models_ = models_before;
         rebalancer_ = rebalancer_before;
