@@ -6,17 +6,12 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "apps/app.hpp"
 #include "codelets/matmul/matmul.hpp"
 
 namespace apportion {
-
-/// The rectangles of the file in C of that size, by StarPU's workers, which must run; those without one have rows 0.
-/// Throws UsageError, FileError.
-std::vector<MatrixPart> read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
 
 /// Runs the rectangles options.repeat times; the report tells what processors read of A and B, and what they would of
 /// columns of the same areas.

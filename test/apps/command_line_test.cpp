@@ -121,8 +121,16 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
     check_refused(folder.run(command, "STARPU_NCPU=2"), "are not the whole matrix");
     folder.write("plan.json", plan("CPU 1", "CPU 0", 4));
     check_refused(folder.run(command, "STARPU_NCPU=2"), "is not within the matrix");
+    const auto half = [](const char* worker) {
+        return json{{"processor", worker}, {"first_row", 1}, {"first_column", 0}, {"rows", 2}, {"columns", 4}};
+    };
+    folder.write("plan.json", json{{"units", 16}, {"shares", {half("CPU 0"), half("CPU 1")}}}.dump());
+    check_refused(folder.run(command, "STARPU_NCPU=2"), "two rectangles overlap");
+    folder.write("plan.json", plan("CPU 0", "CPU 0", 3));
+    check_refused(folder.run(command, "STARPU_NCPU=2"), "CPU 0 has two rectangles");
     folder.write("plan.json", plan("CPU 1", "CPU 0", 3).substr(2));
     check_refused(folder.run(command, "STARPU_NCPU=2"), "is no plan of a matrix");
+    check_refused(folder.run("matmul --size 4 --rectangles none.json"), "cannot be opened");
     check_refused(folder.run("matmul --size 4 --blas-peer --rectangles plan.json"), "excludes");
 }
 
