@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // MPDATA on one core: all stages of a time step go through the block together, a few planes apart, so that intermediate
-// fields stay in the cache (the (3+1)D decomposition of paper 002, section 5.3, with whole planes as its blocks).
+// fields stay in the cache: the (3+1)D decomposition of paper 002, section 5.3. Its blocks are rows of all planes, so
+// many that their intermediate planes fit the core's cache; rows beside them are computed twice.
 #include <starpu.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -271,6 +273,27 @@ class TimeStep {
     Ring lx_, ly_, lz_;  ///< limited Courant numbers
 };
 
+/// How many blocks these rows are: one where there would be two, which gain less than they compute twice.
+int blocks_of(const MpdataGrid& grid, int rows) {
+    constexpr long kPlanes = 36, kLeastRows = 32, kLeastBlocks = 3, kLeastCache = 1 << 20;
+    static const long cache = std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), kLeastCache);
+    const long of_block = cache / (kPlanes * grid.row() * static_cast<long>(sizeof(double)));
+    const long blocks = rows / std::max(of_block, kLeastRows);
+    return blocks < kLeastBlocks ? 1 : static_cast<int>(blocks);
+}
+
+/// The pointers are those of TimeStep::run(), `result` to the first of the rows.
+void time_step(const MpdataGrid& grid, const MpdataRows& rows, const double* psi, const double* courant, double* result,
+               int planes) {
+    const std::ptrdiff_t blocks = blocks_of(grid, rows.count);
+    for (std::ptrdiff_t b = 0; b < blocks; ++b) {
+        const auto begin = static_cast<int>(rows.count * b / blocks),
+                   end = static_cast<int>(rows.count * (b + 1) / blocks);
+        TimeStep(grid, {rows.first + begin, end - begin})
+            .run(psi, courant, result + static_cast<std::ptrdiff_t>(begin) * grid.row(), planes);
+    }
+}
+
 }  // namespace
 
 void mpdata_wrap(const MpdataGrid& grid, double* plane) {
@@ -300,9 +323,8 @@ void mpdata_advance(const MpdataGrid& grid, const double* psi, const double* cou
             buffer.resize(static_cast<std::size_t>(planes + 2 * margin) * plane);
             to = buffer.data() + margin * plane;
         }
-        TimeStep(grid, {0, grid.ny})
-            .run(from - margin * plane, c - 3 * margin * plane, to - margin * plane + grid.row() + 1,
-                 planes + 2 * margin);
+        time_step(grid, {0, grid.ny}, from - margin * plane, c - 3 * margin * plane,
+                  to - margin * plane + grid.row() + 1, planes + 2 * margin);
         from = to;
     }
 }
@@ -310,7 +332,7 @@ void mpdata_advance(const MpdataGrid& grid, const double* psi, const double* cou
 void mpdata_advance_rows(const MpdataGrid& grid, const MpdataRows& rows, const double* psi, const double* courant,
                          double* result, int planes) {
     const std::size_t halo = MpdataGrid::kHalo * grid.plane();
-    TimeStep(grid, rows).run(psi + halo, courant + 3 * halo, result + 1, planes);
+    time_step(grid, rows, psi + halo, courant + 3 * halo, result + 1, planes);
 }
 
 void mpdata_cpu(void* buffers[], void* arg) {

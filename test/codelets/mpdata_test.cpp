@@ -68,6 +68,11 @@ TEST_CASE("a block of a single plane, and planes of a single cell") {
     run(body(7, 1, 1, 2), 2);
 }
 
+TEST_CASE("many long rows, which go through the cache in blocks, are the same bits", "[once]") {
+    run(body(3, 97, 600, 1), 1);
+    run(body(6, 97, 600, 2), 1);
+}
+
 TEST_CASE("in rectangles of planes and rows the field is the same bits, at the domain's edges too", "[once]") {
     const auto check = [](int nx, int ny, const std::vector<int>& plane_cuts, const std::vector<int>& row_cuts) {
         const auto field = body(nx, ny, 5, 1);
