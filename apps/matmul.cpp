@@ -122,9 +122,9 @@ int multiply(const MatmulOptions& options) {
         print_outcome(outcome, options.common, operations, {{"app", "matmul"}, {"size", {m, n, k}}, {"type", type}},
                       fmt::format("matmul, {} x {} times {} x {}, {}", m, k, k, n, type));
     if (!options.rectangles.empty() && !options.common.json)
-        fmt::print("  processors read {} elements of A and B; in columns they would read {}\n",
+        fmt::print("  processors read {} elements of A and B; in whole columns of C they would read {}\n",
                    outcome.report.at("elements_read").get<std::size_t>(),
-                   outcome.report.at("elements_read_in_columns").get<std::size_t>());
+                   outcome.report.at("elements_read_in_whole_columns").get<std::size_t>());
     return status;
 }
 
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
         "--blas-peer", options.blas_peer,
         "time one multi-threaded OpenBLAS call in turn with the load (5 times unless --repeat says otherwise)");
     cli.add_option("--rectangles", options.rectangles,
-                   "instead of blocks: one rectangle for each processor, from apportion plan --matrix N --json")
+                   "instead of blocks: rectangles for each processor, from apportion plan --matrix N --json")
         ->type_name("FILE")
         ->excludes("--blas-peer");
     add_app_options(cli, options.common);

@@ -2,7 +2,10 @@
 #include "apps/matmul_rectangles.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/rectangles.hpp"
 
@@ -10,24 +13,46 @@ namespace apportion {
 
 namespace {
 
-nlohmann::ordered_json report_of(const std::vector<MatrixPart>& of_workers, std::span<const double> busy_s,
-                                 double seconds, const MatmulProblem& problem) {
+/// The same parts, cut at the edges of all of them.
+std::vector<MatrixPart> cut_at_edges(const std::vector<MatrixPart>& parts) {
+    std::set<std::size_t> rows, columns;
+    for (const MatrixPart& p : parts) {
+        rows.insert({p.row, p.row + p.rows});
+        columns.insert({p.column, p.column + p.columns});
+    }
+    std::vector<MatrixPart> cut;
+    for (const MatrixPart& p : parts)
+        for (auto row = rows.find(p.row); *row < p.row + p.rows; ++row)
+            for (auto column = columns.find(p.column); *column < p.column + p.columns; ++column)
+                cut.push_back({*row, *std::next(row) - *row, *column, *std::next(column) - *column});
+    return cut;
+}
+
+nlohmann::ordered_json report_of(const PartsOfWorkers& of_workers, std::span<const double> busy_s, double seconds,
+                                 const MatmulProblem& problem) {
     nlohmann::ordered_json report = report_of_rectangles(of_workers, busy_s, seconds);
     const std::size_t m = problem.a.rows(), k = problem.a.columns();
     std::size_t read = 0, count = 0;
-    for (const MatrixPart& part : of_workers) {
-        read += (part.rows + part.columns) * k;
-        count += part.rows > 0 ? 1 : 0;
+    for (const std::vector<MatrixPart>& parts : of_workers) {
+        std::map<std::size_t, std::size_t> rows, columns;  // that it reads: how many from which on
+        for (const MatrixPart& p : parts) {
+            rows[p.row] = p.rows;
+            columns[p.column] = p.columns;
+        }
+        for (const auto& strips : {rows, columns})
+            for (const auto& [first, strip] : strips) read += strip * k;
+        count += parts.empty() ? 0 : 1;
     }
     report["elements_read"] = read;
-    report["elements_read_in_columns"] = (count * m + problem.b.columns()) * k;
+    report["elements_read_in_whole_columns"] = (count * m + problem.b.columns()) * k;
     return report;
 }
 
 }  // namespace
 
-Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, const std::vector<MatrixPart>& of_workers,
+Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, PartsOfWorkers of_workers,
                        const AppOptions& options) {
+    for (std::vector<MatrixPart>& parts : of_workers) parts = cut_at_edges(parts);
     const auto workload = make_matmul(problem, of_workers);
     const std::vector<std::uint64_t> units = units_of_rectangles(of_workers);
     Outcome outcome;

@@ -10,7 +10,7 @@ namespace apportion {
 namespace {
 
 /// In the domain's columns: as planned, or enlarged by whole numbers, so that shares are those of the plan.
-std::vector<MatrixPart> rectangles_of(const MpdataField& field, const std::string& file) {
+PartsOfWorkers rectangles_of(const MpdataField& field, const std::string& file) {
     const auto rows = static_cast<std::size_t>(field.grid().ny), planes = static_cast<std::size_t>(field.nx());
     const auto [side, of_workers] = read_rectangles(file, rows, planes);
     if (rows % side != 0 || planes % side != 0)
@@ -23,7 +23,7 @@ std::vector<MatrixPart> rectangles_of(const MpdataField& field, const std::strin
 }  // namespace
 
 Outcome run_rectangles(const std::shared_ptr<MpdataField>& field, const std::string& file, const AppOptions& options) {
-    const std::vector<MatrixPart> of_workers = rectangles_of(*field, file);
+    const PartsOfWorkers of_workers = rectangles_of(*field, file);
     const std::vector<std::uint64_t> units = units_of_rectangles(of_workers);
     const auto workload = make_mpdata(field, of_workers);
     for (unsigned w = 0; w < units.size(); ++w)

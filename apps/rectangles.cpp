@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "apps/app.hpp"
 #include "models/io/file_error.hpp"
@@ -73,17 +74,18 @@ struct Share {
 /// Those that are not empty.
 std::vector<Share> read_shares(const nlohmann::json& plan, std::size_t side, const std::string& file) {
     std::vector<Share> shares;
-    for (const auto& share : plan.at("shares")) {
-        const MatrixPart part{share.at("first_row"), share.at("rows"), share.at("first_column"), share.at("columns")};
-        if (side == 0 || part.row > side || part.column > side || part.rows > side - part.row ||
-            part.columns > side - part.column)
-            throw UsageError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
-        if (part.rows * part.columns == 0) continue;
-        for (const Share& other : shares)
-            if (overlap(part, other.part))
+    for (const auto& share : plan.at("shares"))
+        for (const auto& rectangle : share.at("rectangles")) {
+            const MatrixPart part{rectangle.at("first_row"), rectangle.at("rows"), rectangle.at("first_column"),
+                                  rectangle.at("columns")};
+            if (part.row > side || part.column > side || part.rows > side - part.row ||
+                part.columns > side - part.column)
+                throw UsageError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
+            if (part.rows * part.columns == 0) continue;
+            if (std::ranges::any_of(shares, [&](const Share& other) { return overlap(other.part, part); }))
                 throw UsageError(fmt::format("--rectangles {}: two rectangles overlap", file));
-        shares.push_back({part, share.at("processor")});
-    }
+            shares.push_back({part, share.at("processor")});
+        }
     return shares;
 }
 
@@ -106,7 +108,7 @@ std::string worker_name(std::size_t worker) {
 
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns) {
     const std::string advice = "; make it by apportion plan --profiles FILE.csv --matrix N --json";
-    Rectangles found{0, std::vector<MatrixPart>(starpu_worker_get_count())};
+    Rectangles found{0, PartsOfWorkers(starpu_worker_get_count())};
     try {
         const auto plan = read_plan(file);
         const auto blocks = plan.at("units").get<std::size_t>();
@@ -120,13 +122,10 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
                                              rows, columns));
             const std::vector<std::size_t> workers = workers_of(processor, file);
             for (std::size_t i = 0; i < workers.size(); ++i) {
-                MatrixPart& part = found.of_workers[workers[i]];
-                if (part.rows > 0)
-                    throw UsageError(
-                        fmt::format("--rectangles {}: {} has two rectangles", file, worker_name(workers[i])));
                 const std::size_t first = scaled(i, workers.size(), whole.columns);
                 const std::size_t end = scaled(i + 1, workers.size(), whole.columns);
-                if (first < end) part = {whole.row, whole.rows, whole.column + first, end - first};
+                if (first < end)
+                    found.of_workers[workers[i]].push_back({whole.row, whole.rows, whole.column + first, end - first});
             }
         }
         if (blocks == 0 || area != blocks || area != side * side)
@@ -138,23 +137,28 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
     return found;
 }
 
-std::vector<std::uint64_t> units_of_rectangles(std::span<const MatrixPart> of_workers) {
+std::vector<std::uint64_t> units_of_rectangles(const PartsOfWorkers& of_workers) {
     std::vector<std::uint64_t> units;
-    for (const MatrixPart& part : of_workers) units.push_back(part.rows > 0 ? 1 : 0);
+    for (const std::vector<MatrixPart>& parts : of_workers) units.push_back(parts.empty() ? 0 : 1);
     return units;
 }
 
-nlohmann::ordered_json report_of_rectangles(std::span<const MatrixPart> of_workers, std::span<const double> busy_s,
+nlohmann::ordered_json report_of_rectangles(const PartsOfWorkers& of_workers, std::span<const double> busy_s,
                                             double seconds) {
     nlohmann::ordered_json report{{"policy", "rectangles"}, {"makespan_seconds", seconds}};
     for (std::size_t w = 0; w < of_workers.size(); ++w) {
-        const auto& [row, rows, column, columns] = of_workers[w];
+        std::size_t units = 0;
+        auto rectangles = nlohmann::ordered_json::array();
+        for (const MatrixPart& p : of_workers[w]) {
+            units += p.rows * p.columns;
+            rectangles.push_back({p.row, p.column, p.rows, p.columns});
+        }
         report["processors"].push_back({{"name", worker_name(w)},
-                                        {"units", rows * columns},
-                                        {"blocks", rows > 0 ? 1 : 0},
+                                        {"units", units},
+                                        {"blocks", of_workers[w].size()},
                                         {"idle_percent", 100 * std::max(0.0, 1 - busy_s[w] / seconds)},
                                         {"compute_seconds", busy_s[w]},
-                                        {"rectangle", {row, column, rows, columns}}});
+                                        {"rectangles", std::move(rectangles)}});
     }
     return report;
 }

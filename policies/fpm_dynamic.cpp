@@ -91,13 +91,14 @@ bool FpmDynamic::all_measured() const {
 }
 
 void FpmDynamic::begin(const LoadDescription& load) {
-    std::vector<double> previous, ends_s;
+    EndedRun before{{}, {}, one_round_};
     for (const Lane& lane : lanes_) {
-        previous.push_back(static_cast<double>(lane.computed));
-        if (one_round_) ends_s.push_back(lane.end_s);
+        before.shares.push_back(static_cast<double>(lane.computed));
+        before.ends_s.push_back(lane.end_s);
     }
-    const bool same_load = load_.units == load.units && same_processors(load) && !previous.empty() &&
-                           std::accumulate(previous.begin(), previous.end(), 0.0) == static_cast<double>(load.units);
+    const double computed = std::accumulate(before.shares.begin(), before.shares.end(), 0.0);
+    const bool same_load = load_.units == load.units && same_processors(load) && !lanes_.empty() &&
+                           computed == static_cast<double>(load.units);
     if (!same_processors(load)) {
         lanes_.clear();
         for (const Processor& processor : load.processors) lanes_.push_back({processor});
@@ -129,7 +130,7 @@ void FpmDynamic::begin(const LoadDescription& load) {
         begin_round(partition(round_units_), 0, load.units, "models of the previous run");
         return;
     }
-    const Redistribution decision = rebalancer_.decide(load, previous, ends_s, [this](std::size_t p, double units) {
+    const Redistribution decision = rebalancer_.decide(load, before, [this](std::size_t p, double units) {
         const auto& function = lanes_[p].model.function();
         return function ? function->seconds(units) : std::numeric_limits<double>::infinity();
     });

@@ -63,9 +63,9 @@ struct LoadDescription {
     /// What earlier processes learnt, one per processor, without points where nothing is known; empty: nothing is known
     /// of any. For policies that learn.
     std::vector<ProcessorProfile> learnt;
-    /// Data of the blocks of the run before this one lie where these ran, so that it costs time to move units.
-    bool data_stay = false;
-    double staying = 0;     ///< of the bytes that a unit's data take, the part that lies there
+    /// Of the bytes that a unit's data take, the part that lies where the block of the run before this one ran, so that
+    /// it costs time to move units; 0: no data stay.
+    double staying = 0;
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
 };

@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <new>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "codelets/common/failed_task.hpp"
@@ -48,7 +50,8 @@ int fill(starpu_task* task, apportion_block* block, void* arg) {
     return set_argument(task, workload, range) ? 0 : -ENOMEM;
 }
 
-/// Handles of plain tasks, unregistered (results come home) at the end.
+/// Handles of plain tasks, unregistered (results come home) at the end. What several tasks only read has one handle, so
+/// that it travels to a memory once.
 class Registrations {
   public:
     Registrations() = default;
@@ -60,7 +63,9 @@ class Registrations {
 
     starpu_data_handle_t add(const TaskData& d) {
         if (d.shared) return d.shared;
-        starpu_data_handle_t handle = nullptr;
+        starpu_data_handle_t written = nullptr;
+        starpu_data_handle_t& handle = d.mode == STARPU_R ? read_[{d.data, d.ld, d.rows, d.columns}] : written;
+        if (handle) return handle;
         const auto address = reinterpret_cast<std::uintptr_t>(d.data);
         if (d.ld == 0)
             starpu_vector_data_register(&handle, STARPU_MAIN_RAM, address, d.rows, d.element_size);
@@ -72,6 +77,7 @@ class Registrations {
 
   private:
     std::vector<starpu_data_handle_t> handles_;
+    std::map<std::tuple<void*, std::size_t, std::size_t, std::size_t>, starpu_data_handle_t> read_;
 };
 
 starpu_task* plain_task(Workload& workload, const TaskRange& range, Registrations& registrations) {
@@ -161,7 +167,7 @@ std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint
         Registrations registrations;
         std::uint64_t first = 0;
         for (int worker = 0; worker < static_cast<int>(units.size()); ++worker) {
-            for (unsigned part = 0; units[worker] > 0 && part < workload.shape().parts; ++part)
+            for (unsigned part = 0; units[worker] > 0 && part < workload.parts_on(worker); ++part)
                 tasks.emplace_back(worker, plain_task(workload, {first, units[worker], part, worker}, registrations));
             first += units[worker];
         }

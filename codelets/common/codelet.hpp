@@ -38,6 +38,7 @@ class Matrix;
 struct MatrixPart {
     std::size_t row = 0, rows = 0, column = 0, columns = 0;
 };
+using PartsOfWorkers = std::vector<std::vector<MatrixPart>>;  ///< of each StarPU worker
 TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part);
 
 struct TaskRange {
@@ -100,6 +101,9 @@ class Workload {
     /// workload gives one, it is made of its name and the operations of a unit.
     const std::string& profile();
     virtual starpu_codelet& codelet() = 0;
+
+    /// Tasks that run_on_workers() makes of the worker's units.
+    virtual unsigned parts_on([[maybe_unused]] int worker) { return shape_.parts; }
 
     /// The data of one task, disjoint between ranges where they are written. Called from any thread, not twice at once.
     virtual std::vector<TaskData> data(const TaskRange& range) = 0;

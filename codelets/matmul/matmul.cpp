@@ -52,12 +52,15 @@ std::uint64_t smallest_device_memory(starpu_codelet& codelet) {
 
 class Matmul final : public Workload {
   public:
-    Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, std::vector<MatrixPart> of_workers = {});
+    Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfWorkers of_workers = {});
     ~Matmul() override;
     Matmul(const Matmul&) = delete;
     Matmul& operator=(const Matmul&) = delete;
 
     starpu_codelet& codelet() override { return matmul_codelet(); }
+    unsigned parts_on(int worker) override {
+        return of_workers_.empty() ? shape_.parts : static_cast<unsigned>(of_workers_[worker].size());
+    }
     std::vector<TaskData> data(const TaskRange& range) override;
     void spoil_result() override { fill_nan(problem_->c); }
     Verification verify() override { return verify_matmul(*problem_); }
@@ -69,12 +72,11 @@ class Matmul final : public Workload {
     std::shared_ptr<MatmulProblem> problem_;
     std::vector<starpu_data_handle_t> panels_;  ///< of A; none in the simulated flavour
     std::vector<bool> backwards_;               ///< per worker: the direction of its current block
-    std::vector<MatrixPart> of_workers_;        ///< in rectangles; empty: in columns
+    PartsOfWorkers of_workers_;                 ///< in rectangles; empty: in columns
     DeviceWorkers keep_;
 };
 
-Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned panels,
-               std::vector<MatrixPart> of_workers)
+Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned panels, PartsOfWorkers of_workers)
     : problem_(std::move(problem)), backwards_(starpu_worker_get_count()), of_workers_(std::move(of_workers)) {
     Matrix& a = problem_->a;
     const std::size_t m = a.rows(), k = a.columns();
@@ -125,7 +127,7 @@ unsigned Matmul::panel_of(const TaskRange& range) {
 std::vector<TaskData> Matmul::data(const TaskRange& range) {
     const std::size_t k = problem_->b.rows();
     if (!of_workers_.empty()) {
-        const MatrixPart& part = of_workers_[static_cast<std::size_t>(range.worker)];
+        const MatrixPart& part = of_workers_[static_cast<std::size_t>(range.worker)][range.part];
         return {part_of(problem_->a, STARPU_R, {part.row, part.rows, 0, k}),
                 part_of(problem_->b, STARPU_R, {0, k, part.column, part.columns}),
                 part_of(problem_->c, STARPU_W, part)};
@@ -158,7 +160,7 @@ std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, un
     return std::make_unique<Matmul>(std::move(problem), panels);
 }
 
-std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, std::vector<MatrixPart> of_workers) {
+std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, PartsOfWorkers of_workers) {
     return std::make_unique<Matmul>(std::move(problem), 0, std::move(of_workers));
 }
 

@@ -44,12 +44,15 @@ simulated::KernelSize size_of_rectangle(const starpu_task* task, simulated::Kern
 
 class Mpdata final : public Workload {
   public:
-    explicit Mpdata(std::shared_ptr<MpdataField> field, std::vector<MatrixPart> of_workers = {});
+    explicit Mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers = {});
     ~Mpdata() override { field_->unpin(); }
     Mpdata(const Mpdata&) = delete;
     Mpdata& operator=(const Mpdata&) = delete;
 
     starpu_codelet& codelet() override { return in_rectangles() ? rectangle_codelet() : mpdata_codelet(); }
+    unsigned parts_on(int worker) override {
+        return in_rectangles() ? static_cast<unsigned>(rectangles_.of_workers[worker].size()) : shape_.parts;
+    }
     void* argument() override { return &grid_; }
     const void* argument_with_range() override { return in_rectangles() ? &rectangles_ : nullptr; }
     std::vector<TaskData> data(const TaskRange& range) override;
@@ -68,7 +71,7 @@ class Mpdata final : public Workload {
     DeviceWorkers keep_;
 };
 
-Mpdata::Mpdata(std::shared_ptr<MpdataField> field, std::vector<MatrixPart> of_workers)
+Mpdata::Mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers)
     : field_(std::move(field)), grid_(field_->grid()), rectangles_{grid_, std::move(of_workers)} {
     constexpr std::uint64_t kFields = 5;  // psi, result and three Courant numbers
     shape_.name = "mpdata";
@@ -151,7 +154,7 @@ std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field) {
     return std::make_unique<Mpdata>(std::move(field));
 }
 
-std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field, std::vector<MatrixPart> of_workers) {
+std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers) {
     return std::make_unique<Mpdata>(std::move(field), std::move(of_workers));
 }
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "codelets/common/codelet.hpp"
 
@@ -44,15 +43,17 @@ void mpdata_wrap(const MpdataGrid& grid, double* plane);
 
 void mpdata_cpu(void* buffers[], void* grid);
 
-/// The parameters of a KernelArgument: a rectangle of every worker, whose columns are planes.
+/// The parameters of a KernelArgument: rectangles of every worker, whose columns are planes.
 struct MpdataRectangles {
     MpdataGrid grid;
-    std::vector<MatrixPart> of_workers;
+    PartsOfWorkers of_workers;
 
-    const MatrixPart& of(const TaskRange& range) const { return of_workers[static_cast<std::size_t>(range.worker)]; }
+    const MatrixPart& of(const TaskRange& range) const {
+        return of_workers[static_cast<std::size_t>(range.worker)][range.part];
+    }
 };
 
-/// Of the result, the third buffer has the worker's rectangle only.
+/// Of the result, the third buffer has the rectangle only.
 void mpdata_rectangle_cpu(void* buffers[], void* argument);
 
 #ifdef APPORTION_CUDA

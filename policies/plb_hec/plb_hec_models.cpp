@@ -12,8 +12,15 @@ namespace {
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
 constexpr std::size_t kHistory = 64;  // samples kept per processor
+constexpr std::size_t kWindow = 8;    // of the latest blocks, by which noise is known
 
-double deviation(double measured_s, double expected_s) { return std::abs(measured_s / expected_s - 1); }
+double deviation(double measured_s, double expected_s) {
+    return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
+}
+
+bool within(const FittedCurve& curve, double units) {
+    return units >= curve.smallest_measured() && units <= curve.largest_measured();
+}
 
 }  // namespace
 
@@ -78,10 +85,18 @@ bool PlbHecModels::sizes_differ(int processor) const {
     return known && known->sizes_differ();
 }
 
-bool PlbHecModels::deviates(const FittedCurve& curve, const BlockTime& sample) const {
-    const bool measured = sample.units >= curve.smallest_measured() && sample.units <= curve.largest_measured();
-    return measured &&
-           deviation(sample.seconds, curve.seconds(sample.units)) > std::max(kAgreement, 3 * curve.relative_error());
+/// By how much a block may deviate that is no news: three standard deviations of the latest, which the median tells
+/// (times 1.4826), so that neither a spike nor a change moves it soon.
+double PlbHecModels::tolerance(const Entry& entry) const {
+    std::vector<double> sorted(entry.deviations.begin(), entry.deviations.end());
+    sorted.resize(kWindow, 0);
+    std::ranges::nth_element(sorted, sorted.begin() + kWindow / 2);
+    return std::max(kAgreement, 3 * 1.4826 * sorted[kWindow / 2]);
+}
+
+bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
+    return within(curve, sample.units) && deviation(sample.seconds, curve.seconds(sample.units)) >
+                                              std::max(tolerance(entry), 3 * curve.relative_error());
 }
 
 /// Whether one of the kind needed about as long for about as many units; nothing: none had about as many.
@@ -108,7 +123,7 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
         if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;
         return entry.suspect && deviation(sample.seconds, curve.seconds(sample.units)) > kAgreement;
     }
-    return entry.samples.size() >= kFewest && deviates(curve, sample);
+    return entry.samples.size() >= kFewest && deviates(entry, curve, sample);
 }
 
 void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
@@ -127,9 +142,13 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
     if (!(sample.units > 0) || !(sample.seconds > 0)) return SampleVerdict::used;
 
     SampleVerdict verdict = SampleVerdict::used;
-    constexpr double kMuchLonger = 1.5;  // for fewer units: that was a spike, whatever the model says
     const FittedCurve* current = curve(block.processor);
-    if (current && is_strange(entry, *current, sample)) {
+    const bool strange = current && is_strange(entry, *current, sample);
+    if (current && within(*current, sample.units)) {
+        entry.deviations.push_back(deviation(sample.seconds, current->seconds(sample.units)));
+        if (entry.deviations.size() > kWindow) entry.deviations.pop_front();
+    }
+    if (strange) {
         const bool slower = sample.seconds > current->seconds(sample.units);
         if (!entry.suspect || slower != (entry.suspect->seconds > current->seconds(entry.suspect->units))) {
             entry.suspect = sample;
@@ -147,8 +166,9 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
     }
     entry.suspect.reset();
     entry.unchecked = false;
+    const double much = tolerance(entry);  // longer for fewer units: that was a spike, whatever the model says
     discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
-        return other.units < sample.units && other.seconds > kMuchLonger * sample.seconds;
+        return other.units < sample.units && other.seconds > (1 + much) * sample.seconds;
     }));
     if (block.half_busy_s > 0) {
         std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
@@ -175,20 +195,20 @@ bool PlbHecModels::worth_a_fit(const Group& group, std::size_t samples, const Bl
 }
 
 /// The one sample without which the others agree: a spike that came before there was a model to tell it by.
-std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime>& samples,
-                                                     const FittedCurve& curve) const {
+std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
+                                                     double tolerance) const {
     constexpr std::size_t kFewest = 4;  // three others, so that a line through them means something
     constexpr double kMuchBetter = 3;
     if (samples.size() < kFewest) return std::nullopt;
     const auto worst = std::max_element(samples.begin(), samples.end(), [&](const BlockTime& a, const BlockTime& b) {
         return deviation(a.seconds, curve.seconds(a.units)) < deviation(b.seconds, curve.seconds(b.units));
     });
-    if (deviation(worst->seconds, curve.seconds(worst->units)) <= kAgreement) return std::nullopt;
+    if (deviation(worst->seconds, curve.seconds(worst->units)) <= tolerance) return std::nullopt;
     std::vector<BlockTime> others(samples.begin(), worst);
     others.insert(others.end(), worst + 1, samples.end());
     const auto without = FittedCurve::fit(others);
     if (!without || without->relative_error() * kMuchBetter > curve.relative_error() ||
-        deviation(worst->seconds, without->seconds(worst->units)) <= kAgreement)
+        deviation(worst->seconds, without->seconds(worst->units)) <= tolerance)
         return std::nullopt;
     return static_cast<std::size_t>(worst - samples.begin());
 }
@@ -203,7 +223,7 @@ void PlbHecModels::refit(Entry& entry) {
     if (!worth_a_fit(group, samples.size(), entry.samples.back())) return;
     auto curve = FittedCurve::fit(samples);
     if (!curve) return;
-    if (const auto spike = spike_among(samples, *curve)) {
+    if (const auto spike = spike_among(samples, *curve, tolerance(entry))) {
         std::size_t position = *spike;
         for (Entry* member : members) {
             if (position < member->samples.size()) {

@@ -8,7 +8,8 @@
 //    would learn in nine; a first block that does not agree is believed when the second says the same;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
 //    when the next one of the processor says the same, it was a change: the older samples of the processor go, and it
-//    no longer shares those of its kind.
+//    no longer shares those of its kind. How much is much, the processor's latest blocks tell: where times vary, all
+//    blocks count.
 #pragma once
 
 #include <deque>
@@ -64,6 +65,7 @@ class PlbHecModels {
         Processor processor;
         std::deque<BlockTime> samples;
         std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
+        std::deque<double> deviations{};   ///< of the last blocks from what the curve said
         bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
         bool pooled = false;               ///< shares with others of its kind that are pooled
         double last_start_s = 0;
@@ -77,9 +79,11 @@ class PlbHecModels {
     void add_transfer(Entry& entry, const FinishedBlock& block);
     std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
-    bool deviates(const FittedCurve& curve, const BlockTime& sample) const;
+    double tolerance(const Entry& entry) const;
+    bool deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
-    std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve) const;
+    std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
+                                           double tolerance) const;
     void refit(Entry& entry);
 
     std::vector<Entry> entries_;

@@ -13,11 +13,14 @@ void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) 
     replay_.conclude(load, taught_);
     taught_ = data_move_ = false;
     const bool known = replay_.best_s() > 0;
-    if (!known) rebalancer_.forget();
+    if (replay_.broken_s() > 0)
+        rebalancer_.shares_not_kept(replay_.broken_s());
+    else if (!known)
+        rebalancer_.forget();
     if (known && load.staying > 0 && redistribute(report)) return;
     replay_.begin(load, known && (load.staying > 0 || worth_repeating()));
     if (!active()) return;
-    report.note = "blocks of the best run repeated";
+    report.note = load.staying > 0 ? "blocks of the run before repeated" : "blocks of the best run repeated";
     report.distributions.push_back({0, "distribution kept", replay_.best_units(), replay_.best_s()});
 }
 
@@ -48,7 +51,7 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
     for (int p = 0; p < static_cast<int>(load.processors.size()); ++p)
         now_s.push_back(plan_.time(p).seconds_of(replay_.best_blocks(p)));
     const auto decision = rebalancer_.decide(
-        load, replay_.best_units(), replay_.ends_s(),
+        load, {replay_.best_units(), replay_.ends_s(), replay_.repeated_to_the_end()},
         [this](std::size_t p, double units) { return plan_.time(static_cast<int>(p)).seconds(units); }, now_s);
     if (!decision.worthwhile) return false;
     const std::vector<Units> shares = whole_shares(decision.shares, load_.granularity);

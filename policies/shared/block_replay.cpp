@@ -11,34 +11,27 @@ namespace apportion {
 void BlockReplay::forget() {
     for (Lane& lane : lanes_) lane.best.clear();
     best_s_ = 0;
-    best_runs_ = slow_runs_ = 0;
     settled_ = false;
+    reproducible_ = true;
 }
 
 void BlockReplay::conclude(const LoadDescription& load, bool taught) {
-    constexpr int kSlowRuns = 2;  // in a row: a change
-    constexpr int kMostAveraged = 8;
     double units = 0;  // blocks that were lost count, too: together they may be more than a number of units can be
     for (const Lane& lane : lanes_) units += static_cast<double>(lane.computed);
     // When an open load ends depends on when its units came.
     const bool whole =
         !load.open && units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
-    if (!whole || (repeated_ && !active_)) return forget();
-    if (!repeated_) {
-        const bool better = best_s_ <= 0 || end_s_ <= (1 - kLeastGain) * best_s_;
-        settled_ = !better && !taught;
-        if (!better && end_s_ >= best_s_ && !load.data_stay) return;
-        for (Lane& lane : lanes_) lane.best = lane.ran;
-        best_s_ = end_s_;
-        best_runs_ = 1;
-    } else if (best_s_ > 0 && end_s_ > kClearlyLonger * best_s_ && load.staying <= 0) {
-        if (++slow_runs_ == kSlowRuns) forget();
-    } else {
-        slow_runs_ = 0;
-        if (kClearlyLonger * end_s_ < best_s_) best_runs_ = 0;  // in the run before it data moved
-        best_runs_ = std::min(best_runs_ + 1, kMostAveraged);
-        best_s_ += (end_s_ - best_s_) / best_runs_;
+    broken_s_ = whole && repeated_ && !active_ ? end_s_ : 0;
+    if (!whole || (broken_s_ > 0 && load.staying > 0)) return forget();
+    if (repeated_ && load.staying <= 0) {
+        reproducible_ = active_ && end_s_ <= (1 + kLeastGain) * best_s_;
+        return;
     }
+    const bool better = best_s_ <= 0 || end_s_ <= (1 - kLeastGain) * best_s_;
+    settled_ = !better && !taught;
+    if (!better && end_s_ >= best_s_ && load.staying <= 0) return;
+    for (Lane& lane : lanes_) lane.best = lane.ran;
+    best_s_ = end_s_;
 }
 
 std::vector<double> BlockReplay::best_units() const {
@@ -52,7 +45,7 @@ std::vector<double> BlockReplay::best_units() const {
 
 std::vector<double> BlockReplay::ends_s() const {
     std::vector<double> ends_s;
-    for (std::size_t p = 0; active_ && p < lanes_.size(); ++p) ends_s.push_back(lanes_[p].end_s);
+    for (const Lane& lane : lanes_) ends_s.push_back(lane.end_s);
     return ends_s;
 }
 
@@ -102,7 +95,6 @@ void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shar
             }
         }
     best_s_ = 0;
-    best_runs_ = slow_runs_ = 0;
     begin(load, true);
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Repeats the blocks of the best run that a load has had. A load that runs again is planned anew while that makes it
-// clearly faster; from then on it computes the same blocks on the same processors as in its best run, or, where data
-// stay on the devices, as in the run before, whose data are in place. One repetition that takes longer is a spike, two
-// in a row are a change, after which nothing is known; where data stay, this is for who decides whether they move. Of
-// an open load no run is the best.
+// clearly faster; from then on it computes the same blocks on the same processors as in its best run, while that takes
+// as long as it did: else times vary, and a plan that sees how they do is the better one. Where data stay on the
+// devices, the run before is repeated, whose data are in place. Of an open load no run is the best.
 #pragma once
 
 #include <deque>
@@ -23,16 +22,19 @@ class BlockReplay {
     /// plan could not know better, and the next one may.
     void conclude(const LoadDescription& load, bool taught);
 
-    /// Seconds of the best run; 0: none is known.
-    double best_s() const { return best_s_; }
+    /// Seconds of the best run; 0: none is known, or it cannot be repeated.
+    double best_s() const { return reproducible_ ? best_s_ : 0; }
     /// Units per processor in the best run, and those of its blocks.
     std::vector<double> best_units() const;
     std::vector<Units> best_blocks(int processor) const;
     /// Whether the last plan made the load no faster, or promised too little to be tried: another one hardly will.
     bool settled() const { return settled_; }
 
-    /// When each processor was done in the run that ended; empty: that run had no fixed blocks, or did not keep them.
+    /// When each processor was done in the run that ended, and whether that run had no blocks but those it repeated.
     std::vector<double> ends_s() const;
+    bool repeated_to_the_end() const { return active_; }
+    /// Seconds of the run that ended, if it began as a repetition and did not end as one; else 0.
+    double broken_s() const { return broken_s_; }
 
     /// A run begins; `repeat`: with the blocks of the best one.
     void begin(const LoadDescription& load, bool repeat);
@@ -82,10 +84,10 @@ class BlockReplay {
     std::vector<OwnedUnits> blocks_of_best() const;
 
     std::vector<Lane> lanes_;
-    double end_s_ = 0;   ///< of this run
-    double best_s_ = 0;  ///< mean of the best run and its repetitions
-    int best_runs_ = 0;  ///< averaged
-    int slow_runs_ = 0;  ///< of the latest repetitions
+    double end_s_ = 0;     ///< of this run
+    double broken_s_ = 0;  ///< of the last one
+    double best_s_ = 0;
+    bool reproducible_ = true;  ///< no repetition took clearly longer
     bool settled_ = false;
     bool repeated_ = false;  ///< this run began as a repetition
     bool active_ = false;

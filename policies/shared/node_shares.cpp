@@ -37,7 +37,6 @@ NodeShares::NodeShares(const LoadDescription& load, std::vector<Units> first, bo
       ranges_(first.empty() ? equal_shares(load) : std::move(first)),
       models_(load.processors.size()) {
     load_.links.clear();  // a move costs what most_moved() says
-    load_.data_stay = true;
     load_.run = 1;
 }
 
@@ -66,7 +65,7 @@ bool NodeShares::run_ended(std::span<const double> seconds) {
     const Rebalancer rebalancer_before = rebalancer_;
     for (std::size_t node = 0; node < models_.size(); ++node)
         if (units[node] > 0) models_[node].add({shares[node], seconds[node]});
-    const Redistribution decision = rebalancer_.decide(load_, shares, seconds, [this](std::size_t node, double its) {
+    const Redistribution decision = rebalancer_.decide(load_, {shares, {seconds.begin(), seconds.end()}}, [this](std::size_t node, double its) {
         const auto& function = models_[node].function();
         return function ? function->seconds(its) : std::numeric_limits<double>::infinity();
     });

@@ -17,8 +17,6 @@ constexpr double kNearBest = 0.01;  // makespans that much above the best count 
 constexpr double kWhole = 1e-9;     // of a granule: 3.9999999999 is 4
 constexpr int kSlowRuns = 2;        // in a row: a change
 constexpr int kMostAveraged = 8;
-constexpr double kWorse = 1.02;     // than the best known distribution: taken back
-constexpr double kMostGain = 0.32;  // asked for after distributions that were taken back
 
 /// The largest share up to `most` that is done in time.
 double units_within(std::size_t processor, double most, double within_s, const SecondsOfShare& seconds) {
@@ -146,7 +144,7 @@ class SharesInTime {
     /// Who keeps what it has, has nothing to move.
     std::vector<double> moved_in_time(std::vector<double> most, double run_s, double move_s) const {
         for (std::size_t p = 0; p < most.size(); ++p) {
-            const bool links = load_.data_stay && p < load_.links.size();
+            const bool links = load_.staying > 0 && p < load_.links.size();
             const double per_unit_s = links ? load_.staying * load_.links[p].seconds_per_unit : 0;
             const double left_s = move_s / moving_ratio_ - (links ? load_.links[p].latency_s : 0);
             if (left_s < per_unit_s * most[p]) most[p] = left_s < 0 ? 0 : whole(left_s / per_unit_s);
@@ -166,7 +164,7 @@ class SharesInTime {
 
 double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to) {
     double longest_s = 0;
-    for (std::size_t p = 0; load.data_stay && p < std::min(load.links.size(), from.size()); ++p) {
+    for (std::size_t p = 0; load.staying > 0 && p < std::min(load.links.size(), from.size()); ++p) {
         if (to[p] != from[p])
             longest_s =
                 std::max(longest_s, load.links[p].latency_s + load.staying * load.links[p].seconds_per_unit * to[p]);
@@ -211,72 +209,84 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
     return whole;
 }
 
-double Rebalancer::Known::run_s() const {
-    return mean_s.empty() ? std::numeric_limits<double>::infinity() : *std::max_element(mean_s.begin(), mean_s.end());
+/// Another distribution. False: its data move in that run.
+bool Rebalancer::begin_with(const LoadDescription& load, const EndedRun& ended) {
+    const double run_s = *std::ranges::max_element(ended.ends_s);
+    const std::vector<double> from =
+        current_.shares.empty() ? std::vector<double>(ended.shares.size(), 0) : current_.shares;
+    current_ = ended.shares == best_.shares ? best_ : Known{ended.shares, {}};
+    slow_runs_ = 0;
+    settling_s_ = 0;
+    const double moving_s = moving_seconds(load, from, ended.shares);
+    if (!ended.fixed || moving_s <= kLeastGain * run_s) return true;
+    moving_ratio_ = std::max(moving_ratio_, run_s / moving_s);
+    settling_s_ = run_s;
+    return false;
 }
 
 /// False: nothing, or too little more, to be learnt from that run.
-bool Rebalancer::learn(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s) {
-    const auto same = [&](const Known& known) {
-        return std::equal(shares.begin(), shares.end(), known.shares.begin(), known.shares.end());
-    };
-    const double run_s = *std::max_element(times_s.begin(), times_s.end());
-    if (!same(current_)) {
-        const std::vector<double> from =
-            current_.shares.empty() ? std::vector<double>(shares.size(), 0) : current_.shares;
-        current_ = same(best_) ? best_ : Known{{shares.begin(), shares.end()}, {}, 0};
-        slow_runs_ = 0;
-        settling_s_ = 0;
-        if (const double moving_s = moving_seconds(load, from, shares); moving_s > kLeastGain * run_s) {
-            moving_ratio_ = std::max(moving_ratio_, run_s / moving_s);
-            settling_s_ = run_s;
-            return false;
-        }
+bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
+    const double run_s = *std::ranges::max_element(ended.ends_s);
+    if (ended.shares != current_.shares && !begin_with(load, ended)) return false;
+    if (!ended.fixed) {
+        current_.run_s = current_.shortest_s = std::min(current_.shortest_s, run_s);
+        return true;
     }
     if (settling_s_ > 0) {
         settling_s_ = kClearlyLonger * run_s < settling_s_ ? run_s : 0;
         if (settling_s_ > 0) return false;
     }
-    if (current_.runs > 0 && run_s > kClearlyLonger * current_.run_s()) {
+    if (current_.runs > 0 && run_s > kClearlyLonger * current_.run_s) {
         if (++slow_runs_ < kSlowRuns) return false;
-        current_.runs = 0;
+        current_ = {ended.shares, {}};
         best_ = {};
+        promised_s_ = 0;
         least_gain_ = kLeastGain;
     }
     slow_runs_ = 0;
-    if (current_.runs == 0) current_.mean_s.assign(times_s.size(), 0);
+    if (current_.runs == 0) current_.mean_s.assign(ended.ends_s.size(), 0);
     ++current_.runs;
-    for (std::size_t p = 0; p < times_s.size(); ++p)
-        current_.mean_s[p] += (times_s[p] - current_.mean_s[p]) / std::min(current_.runs, kMostAveraged);
+    for (std::size_t p = 0; p < ended.ends_s.size(); ++p)
+        current_.mean_s[p] += (ended.ends_s[p] - current_.mean_s[p]) / std::min(current_.runs, kMostAveraged);
+    current_.run_s = *std::ranges::max_element(current_.mean_s);
+    current_.shortest_s = std::min(current_.shortest_s, run_s);
     return std::has_single_bit(static_cast<unsigned>(current_.runs));  // to decide costs time
 }
 
-Redistribution Rebalancer::decide(const LoadDescription& load, std::span<const double> shares,
-                                  std::span<const double> times_s, const SecondsOfShare& seconds,
+void Rebalancer::check_promise(double run_s) {
+    if (promised_s_ > 0) least_gain_ = std::max(least_gain_, 1 - promised_s_ / run_s);
+}
+
+void Rebalancer::shares_not_kept(double run_s) {
+    check_promise(run_s);
+    const double least_gain = least_gain_;
+    forget();
+    least_gain_ = least_gain;
+}
+
+Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,
                                   std::span<const double> now_s) {
-    Redistribution decision{false, {shares.begin(), shares.end()}, 0, {}};
-    if (times_s.empty()) {
-        current_ = {decision.shares, {}, 0};
-        decision = better_than_current(load, seconds, now_s);
-    } else {
-        decision.run_s = current_.run_s();
-        if (!learn(load, shares, times_s)) return decision;
-        decision.run_s = current_.run_s();
-        if (best_.shares == current_.shares || current_.run_s() <= best_.run_s()) {
-            best_ = current_;
-        } else if (current_.run_s() > kWorse * best_.run_s()) {
-            least_gain_ = std::min(2 * least_gain_, kMostGain);
-            const double gain_s = current_.run_s() - best_.run_s();
-            if (gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, shares, best_.shares)) {
-                decision = {true, best_.shares, best_.run_s(), {}};
-                for (std::size_t p = 0; p < shares.size(); ++p) decision.anew.push_back(shares[p] != best_.shares[p]);
-                return decision;
-            }
-        }
-        decision = better_than_current(load, seconds, now_s);
-    }
-    if (decision.worthwhile && decision.shares == current_.shares) current_ = best_ = {};  // in other blocks
+    if (!learn(load, ended)) return {false, ended.shares, current_.run_s, {}};
+    if (current_.run_s > best_.run_s) check_promise(current_.run_s);
+    promised_s_ = 0;
+    if (best_.shares == current_.shares || current_.run_s <= best_.run_s || !ended.fixed) best_ = current_;
+    Redistribution decision = back_to_best(load);
+    if (decision.worthwhile) return decision;
+    decision = better_than_current(load, seconds, now_s);
+    if (!decision.worthwhile) return decision;
+    promised_s_ = decision.run_s;
+    if (decision.shares == current_.shares) current_ = best_ = {};  // in other blocks
     return decision;
+}
+
+/// Whether the best distribution known is worth its way back.
+Redistribution Rebalancer::back_to_best(const LoadDescription& load) const {
+    Redistribution back{false, best_.shares, best_.run_s, {}};
+    const double gain_s = current_.run_s - best_.run_s;
+    for (std::size_t p = 0; p < best_.shares.size(); ++p) back.anew.push_back(current_.shares[p] != best_.shares[p]);
+    back.worthwhile = gain_s > kLeastGain * current_.run_s &&
+                      gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, current_.shares, best_.shares);
+    return back;
 }
 
 Redistribution Rebalancer::better_than_current(const LoadDescription& load, const SecondsOfShare& seconds,
@@ -293,7 +303,8 @@ Redistribution Rebalancer::better_than_current(const LoadDescription& load, cons
     const SecondsOfShare scaled = [&](std::size_t p, double units) { return scale[p] * seconds(p, units); };
     const SharesInTime in_time(load, current, as_now_s, moving_ratio_, scaled);
 
-    const double current_s = in_time.now_s(), most_s = (1 - least_gain_) * current_s;
+    const double current_s = std::min(in_time.now_s(), current_.shortest_s);
+    const double most_s = (1 - least_gain_) * current_s;
     Redistribution kept{false, current, current_s, {}};
     if (!in_time.least_move_s(most_s)) return kept;
     double best_s = most_s, late_s = 0;

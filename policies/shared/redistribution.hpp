@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -47,36 +48,48 @@ std::vector<double> least_movement(std::span<const double> current, std::span<co
 /// sum. Whole shares stay as they are.
 std::vector<Units> whole_shares(std::span<const double> shares, Units granularity);
 
+/// A run that has ended.
+struct EndedRun {
+    std::vector<double> shares;  ///< units per processor, of sum load.units
+    std::vector<double> ends_s;  ///< when each was done
+    bool fixed = true;           ///< with these shares from the beginning on; else only its duration tells something
+};
+
 /// Decides between the runs of a load. It knows what runs with the current distribution really took, on average: the
 /// time functions are scaled to that, so that a link that processors share, or a model that is wrong by some factor,
 /// does not make another distribution look better than it is. One run that took clearly longer is a spike; two in a row
 /// are a change. Runs in which data move tell what moving costs, and nothing of the distribution; data have moved when
-/// a run takes no less than the one before it. When a new distribution turns out to be worse than the best one known,
-/// it is taken back, and the next one must promise more.
+/// a run takes no less than the one before it. A distribution that turns out to be worse than the best one known is
+/// taken back, and from then on another one must gain more than that one's promise was wrong by, be it that models are
+/// wrong, that times vary, or that processors disturb each other.
 class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
     void forget() { *this = {}; }
+    /// A run of so many seconds ended with other shares than those it began with: only promises are remembered.
+    void shares_not_kept(double run_s);
 
-    /// `shares`: units per processor in the run that ended, of sum load.units; `times_s`: when each was done, or empty
-    /// if that run was not one with fixed shares. `now_s`: what `seconds` says of the blocks that make up these shares,
-    /// where others would do better.
-    Redistribution decide(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s,
-                          const SecondsOfShare& seconds, std::span<const double> now_s = {});
+    /// `now_s`: what `seconds` says of the blocks that make up the shares of that run, where others would do better.
+    Redistribution decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,
+                          std::span<const double> now_s = {});
 
   private:
     struct Known {
         std::vector<double> shares;
-        std::vector<double> mean_s;  ///< per processor
-        int runs = 0;                ///< in the average, in which the last few count
-        double run_s() const;
+        std::vector<double> mean_s;  ///< per processor; empty: not known
+        int runs = 0;                ///< in the averages, in which the last few count
+        double run_s = std::numeric_limits<double>::infinity(), shortest_s = run_s;
     };
-    bool learn(const LoadDescription& load, std::span<const double> shares, std::span<const double> times_s);
+    void check_promise(double run_s);
+    bool learn(const LoadDescription& load, const EndedRun& ended);
+    bool begin_with(const LoadDescription& load, const EndedRun& ended);
+    Redistribution back_to_best(const LoadDescription& load) const;
     Redistribution better_than_current(const LoadDescription& load, const SecondsOfShare& seconds,
                                        std::span<const double> now_s) const;
 
     Known current_, best_;
-    int slow_runs_ = 0;  ///< of the latest
+    int slow_runs_ = 0;      ///< of the latest
+    double promised_s_ = 0;  ///< what runs were to take with the current distribution; 0: nothing was promised
     double least_gain_ = kLeastGain;
     double settling_s_ = 0;    ///< of the last run while data moved; 0: they do not
     double moving_ratio_ = 1;  ///< of what it took to move data to what the links promise, at most so far

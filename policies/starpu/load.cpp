@@ -176,8 +176,7 @@ apportion::RunRecord apportion_load::new_record() const {
 void apportion_load::make_run() {
     choose_policy();
     description_.run = ++runs_;
-    description_.data_stay = !previous_blocks_.empty();
-    description_.staying = description_.data_stay ? kept_.part() : 0;
+    description_.staying = previous_blocks_.empty() ? 0 : kept_.part();
     if (recovery_ && runs_ == 1)
         recovery_->recorded(description_.recorded.processors.empty() || description_.recorded.learnt
                                 ? description_.learnt  // each one's own

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The applications as programs: what they print, what they write and how they end.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "codelets/io/npy.hpp"
 #include "test/apps/run_app.hpp"
@@ -91,47 +94,105 @@ TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
           Approx(object.at("peer").at("seconds").get<double>() / object.at("seconds").get<double>()));
 }
 
+namespace {
+
+/// Rectangles {first row, first column, rows, columns} of workers, of a matrix of 4 x 4 blocks.
+std::string plan_of(const std::vector<std::pair<std::string, std::vector<std::array<int, 4>>>>& workers) {
+    json plan{{"units", 16}, {"shares", json::array()}};
+    for (const auto& [worker, rectangles] : workers) {
+        json share{{"processor", worker}, {"rectangles", json::array()}};
+        for (const auto& [row, column, rows, columns] : rectangles)
+            share["rectangles"].push_back(
+                {{"first_row", row}, {"first_column", column}, {"rows", rows}, {"columns", columns}});
+        plan["shares"].push_back(share);
+    }
+    return plan.dump();
+}
+
+}  // namespace
+
 TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") {
     const AppFolder folder;
-    const auto plan = [](const std::string& first, const std::string& second, int rows, int units = 16) {
-        return json{{"units", units},
-                    {"shares",
-                     {{{"processor", first}, {"first_row", 0}, {"first_column", 0}, {"rows", rows}, {"columns", 4}},
-                      {{"processor", second}, {"first_row", rows}, {"first_column", 0}, {"rows", 1}, {"columns", 4}}}}}
-            .dump();
-    };
     const std::string command = "matmul --size 40,30,20 --rectangles plan.json";
-    folder.write("plan.json", plan("CPU 1", "CPU 0", 3));
+    folder.write("plan.json", plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 4}}}}));
     const Result result = folder.run(command + " --json", "STARPU_NCPU=2");
+    INFO(result.err);
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
     CHECK(object.at("verified") == true);
     const json& report = object.at("report");
-    CHECK(report.at("processors").at(0).at("rectangle") == json({30, 0, 10, 30}));
+    CHECK(report.at("processors").at(0).at("rectangles") == json({{30, 0, 10, 30}}));
     CHECK(report.at("processors").at(1).at("units") == 30 * 30);
     CHECK(report.at("elements_read") == 20 * (30 + 30 + 10 + 30));
-    CHECK(report.at("elements_read_in_columns") == 20 * (2 * 40 + 30));
+    CHECK(report.at("elements_read_in_whole_columns") == 20 * (2 * 40 + 30));
     CHECK(folder.run(command, "STARPU_NCPU=2")
-              .out.find("processors read 2000 elements of A and B; in columns they would read 2200\n") !=
+              .out.find("processors read 2000 elements of A and B; in whole columns of C they would read 2200\n") !=
           std::string::npos);
 
-    folder.write("plan.json", plan("CPU 1", "card", 3));
-    check_refused(folder.run(command, "STARPU_NCPU=2"), "has no worker 'card' here");
-    folder.write("plan.json", plan("CPU 1", "CPU 0", 2));
-    check_refused(folder.run(command, "STARPU_NCPU=2"), "are not the whole matrix");
-    folder.write("plan.json", plan("CPU 1", "CPU 0", 4));
-    check_refused(folder.run(command, "STARPU_NCPU=2"), "is not within the matrix");
-    const auto half = [](const char* worker) {
-        return json{{"processor", worker}, {"first_row", 1}, {"first_column", 0}, {"rows", 2}, {"columns", 4}};
+    const auto check_plan = [&](const std::string& plan, const std::string& why) {
+        folder.write("plan.json", plan);
+        check_refused(folder.run(command, "STARPU_NCPU=2"), why);
     };
-    folder.write("plan.json", json{{"units", 16}, {"shares", {half("CPU 0"), half("CPU 1")}}}.dump());
-    check_refused(folder.run(command, "STARPU_NCPU=2"), "two rectangles overlap");
-    folder.write("plan.json", plan("CPU 0", "CPU 0", 3));
-    check_refused(folder.run(command, "STARPU_NCPU=2"), "CPU 0 has two rectangles");
-    folder.write("plan.json", plan("CPU 1", "CPU 0", 3).substr(2));
-    check_refused(folder.run(command, "STARPU_NCPU=2"), "is no plan of a matrix");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"card", {{3, 0, 1, 4}}}}), "has no worker 'card' here");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "are not the whole matrix");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{2, 0, 1, 4}}}}), "two rectangles overlap");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}, {2, 3, 2, 1}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "two rectangles overlap");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{4, 0, 1, 4}}}}), "is not within the matrix");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, -1, 4}}}}), "is not within the matrix");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}}).substr(2), "is no plan of a matrix");
+    check_plan(R"({"units": 16, "shares": [{"processor": "CPU 0", "rectangles": 4}]})", "is no plan of a matrix");
     check_refused(folder.run("matmul --size 4 --rectangles none.json"), "cannot be opened");
     check_refused(folder.run("matmul --size 4 --blas-peer --rectangles plan.json"), "excludes");
+}
+
+TEST_CASE("matmul computes a plan of each shape, and a processor reads a row or column of its part once") {
+    const AppFolder folder;
+    struct Shape {
+        std::string name, plan, workers;
+        int half_perimeters;
+        std::vector<int> blocks;  // that a part is cut into
+    };
+    for (const auto& [name, plan, workers, half_perimeters, blocks] :
+         {Shape{"straight cut", plan_of({{"CPU 0", {{0, 0, 3, 4}}}, {"CPU 1", {{3, 0, 1, 4}}}}), "2", 12, {1, 1}},
+          Shape{"square corner of two",
+                plan_of({{"CPU 0", {{0, 0, 3, 4}, {3, 0, 1, 3}}}, {"CPU 1", {{3, 3, 1, 1}}}}),
+                "2",
+                10,
+                {3, 1}},
+          Shape{"one-dimensional",
+                plan_of({{"CPU 0", {{0, 0, 4, 2}}}, {"CPU 1", {{0, 2, 4, 1}}}, {"CPU 2", {{0, 3, 4, 1}}}}),
+                "3",
+                16,
+                {1, 1, 1}},
+          Shape{"block rectangle",
+                plan_of({{"CPU 2", {{0, 0, 4, 2}}}, {"CPU 1", {{0, 2, 2, 2}}}, {"CPU 0", {{2, 2, 2, 2}}}}),
+                "3",
+                14,
+                {1, 1, 1}},
+          Shape{
+              "square rectangle",
+              plan_of({{"CPU 0", {{0, 0, 3, 2}, {3, 0, 1, 1}}}, {"CPU 1", {{0, 2, 4, 2}}}, {"CPU 2", {{3, 1, 1, 1}}}}),
+              "3",
+              14,
+              {3, 1, 1}},
+          Shape{"square corner of three",
+                plan_of({{"CPU 0", {{0, 1, 1, 3}, {1, 0, 2, 4}, {3, 0, 1, 3}}},
+                         {"CPU 1", {{0, 0, 1, 1}}},
+                         {"CPU 2", {{3, 3, 1, 1}}}}),
+                "3",
+                12,
+                {7, 1, 1}}}) {
+        INFO(name);
+        folder.write("plan.json", plan);
+        const Result result =
+            folder.run("matmul --size 80 --repeat 2 --rectangles plan.json --json", "STARPU_NCPU=" + workers);
+        REQUIRE(result.status == 0);
+        const json object = json::parse(result.out);
+        CHECK(object.at("verified") == true);
+        CHECK(object.at("report").at("elements_read") == 80 * 20 * half_perimeters);
+        for (std::size_t w = 0; w < blocks.size(); ++w)
+            CHECK(object.at("report").at("processors").at(w).at("blocks") == blocks[w]);
+    }
 }
 
 TEST_CASE("matmul multiplies matrices from files into a file") {

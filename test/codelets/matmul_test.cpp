@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,12 +123,12 @@ TEST_CASE("work on chosen workers runs there and is timed") {
 
 TEST_CASE("in rectangles each worker reads its rows of A and columns of B, and C is the whole product", "[once]") {
     const auto problem = problem_of(ElementType::float64, {41, 30, 12});
-    std::vector<MatrixPart> parts(starpu_worker_get_count());
+    PartsOfWorkers parts(starpu_worker_get_count());
     REQUIRE(parts.size() >= 2);
-    parts[0] = {0, 41, 0, 20};
-    parts[1] = {0, 41, 20, 10};
+    parts[0] = {{0, 41, 0, 20}};
+    parts[1] = {{0, 41, 20, 10}};
     for (const bool in_rows : {false, true}) {
-        if (in_rows) parts[0] = {11, 30, 0, 30}, parts[1] = {0, 11, 0, 30};
+        if (in_rows) parts[0] = {{11, 30, 0, 30}}, parts[1] = {{0, 11, 0, 30}};
         fill_nan(problem->c);
         const auto workload = make_matmul(problem, parts);
         std::vector<std::uint64_t> units(parts.size(), 0);
@@ -134,11 +136,47 @@ TEST_CASE("in rectangles each worker reads its rows of A and columns of B, and C
         run_on_workers(*workload, units);
         CHECK(distance_from_definition(*problem) <= rounding(*problem));
         const std::vector<TaskData> data = workload->data({0, 1, 0, 1});
-        CHECK(data[0].rows == parts[1].rows);
+        CHECK(data[0].rows == parts[1][0].rows);
         CHECK(data[0].columns == 12);
         CHECK(data[1].rows == 12);
-        CHECK(data[1].columns == parts[1].columns);
+        CHECK(data[1].columns == parts[1][0].columns);
     }
+}
+
+namespace {
+
+std::set<starpu_data_handle_t> seen[3];  ///< of A, B and C
+std::mutex seen_mutex;
+
+void note_and_multiply(void* buffers[], void* arg) {
+    {
+        const std::lock_guard lock(seen_mutex);
+        for (int buffer = 0; buffer < 3; ++buffer) seen[buffer].insert(starpu_task_get_current()->handles[buffer]);
+    }
+    matmul_cpu(buffers, arg);
+}
+
+}  // namespace
+
+TEST_CASE("what several rectangles of a worker read is registered once", "[once]") {
+    const auto problem = problem_of(ElementType::float32, {41, 30, 12});
+    PartsOfWorkers parts(starpu_worker_get_count());
+    std::vector<std::uint64_t> units(parts.size(), 0);
+    const int workers[] = {starpu_worker_get_by_type(STARPU_CPU_WORKER, 0),
+                           starpu_worker_get_by_type(STARPU_CPU_WORKER, 1)};
+    REQUIRE((workers[0] >= 0 && workers[1] >= 0));
+    parts[workers[0]] = {{0, 11, 0, 20}, {0, 11, 20, 10}, {11, 30, 0, 20}};  // an L
+    parts[workers[1]] = {{11, 30, 20, 10}};
+    for (const int worker : workers) units[worker] = 1;
+    const auto workload = make_matmul(problem, parts);
+    auto& kernel = workload->codelet().cpu_funcs[0];
+    const auto original = std::exchange(kernel, note_and_multiply);
+    run_on_workers(*workload, units);
+    kernel = original;
+    CHECK(distance_from_definition(*problem) <= rounding(*problem));
+    CHECK(seen[0].size() == 2);
+    CHECK(seen[1].size() == 2);
+    CHECK(seen[2].size() == 4);
 }
 
 TEST_CASE("after the warm-up StarPU's schedulers know the cost of every block size on every worker") {

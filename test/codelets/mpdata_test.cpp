@@ -97,15 +97,16 @@ TEST_CASE("in rectangles of planes and rows the field is the same bits, at the d
     check(4, 1, {0, 2, 4}, {0, 1});
 }
 
-TEST_CASE("each worker computes its rectangle, time step after time step", "[once]") {
+TEST_CASE("each worker computes its rectangles, time step after time step", "[once]") {
     const auto field = body(12, 10, 7, 1), whole = body(12, 10, 7, 1);
-    std::vector<MatrixPart> parts(starpu_worker_get_count());
+    PartsOfWorkers parts(starpu_worker_get_count());
     std::vector<std::uint64_t> units(parts.size(), 0);
     REQUIRE(parts.size() >= 2);
     units[0] = units[1] = 1;
     for (const bool in_rows : {false, true}) {
-        parts[0] = in_rows ? MatrixPart{3, 7, 0, 12} : MatrixPart{0, 10, 5, 7};
-        parts[1] = in_rows ? MatrixPart{0, 3, 0, 12} : MatrixPart{0, 10, 0, 5};
+        parts[0] = {in_rows ? MatrixPart{3, 7, 0, 12} : MatrixPart{0, 10, 5, 7}};
+        parts[1] = {in_rows ? MatrixPart{0, 3, 0, 12} : MatrixPart{0, 10, 0, 2}};
+        if (!in_rows) parts[1].push_back({0, 10, 2, 3});
         const auto workload = make_mpdata(field, parts);
         for (int step = 0; step < 3; ++step) {
             workload->spoil_result();

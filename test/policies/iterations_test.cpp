@@ -27,7 +27,7 @@ class Application {
     Iteration iterate(const FakePlatform& now) {
         LoadDescription load = now.load(kUnits);
         load.run = ++runs_;
-        load.data_stay = runs_ > 1;
+        load.staying = runs_ > 1 ? 1 : 0;
         Iteration result;
         result.run = run(now, *policy_, load, runs_ > 1 ? &last_ : nullptr);
         result.moved = runs_ > 1 ? moved_units(last_, result.run) : 0;
@@ -131,7 +131,6 @@ TEST_CASE("plb-hec gives a device behind a slow link what it does in all the run
         const FakeRun first = run(platform, *policy, load);
         CHECK(first.units_of(0) < 0.3 * kUnits);
         load.run = 2;
-        load.data_stay = true;
         load.staying = staying;
         const FakeRun second = run(platform, *policy, load, &first);
         CHECK(second.units_of(0) + second.units_of(1) + second.units_of(2) + second.units_of(3) == kUnits);

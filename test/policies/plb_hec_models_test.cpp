@@ -77,6 +77,15 @@ TEST_CASE("one slow block is a spike, two in a row are a change") {
     CHECK(models.discarded() == 1);
 }
 
+TEST_CASE("where blocks take now this long, now three times, none is a spike") {
+    PlbHecModels models;
+    models.begin(load_of({{"core 0", 0}}));
+    for (Units units : {10, 20, 40, 80}) models.add(finished(0, units, 0.1 * double(units)));
+    for (int k = 0; k < 8; ++k) models.add(finished(0, 30, k % 2 ? 3.0 : 9.0));
+    for (int k = 0; k < 8; ++k) CHECK(models.add(finished(0, 30, k % 2 ? 3.0 : 9.0)) == SampleVerdict::used);
+    CHECK(models.curve(0)->relative_error() > 0.3);
+}
+
 TEST_CASE("a slow block that the next run confirms is no spike of that run") {
     PlbHecModels models;
     const LoadDescription load = load_of({{"core 0", 0}});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <random>
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
@@ -162,6 +163,28 @@ TEST_CASE("a single spike costs plb-hec no more than it must") {
             }
         CHECK(result.makespan_s <= 1.02 * std::max(end_s, without_s + lost_s * 4000 / 6500));
     }
+}
+
+TEST_CASE("plb-hec stays good where the times of blocks vary, and in every run") {
+    const auto [noise, at_most] = GENERATE(std::pair(0.1, 1.03), std::pair(0.4, 1.1));
+    double log_sum = 0;
+    int runs = 0;
+    for (unsigned machine = 0; machine < 20; ++machine) {
+        std::mt19937 random(machine);
+        std::vector<double> speeds(2 + random() % 7);
+        for (double& speed : speeds) speed = 500 * std::exp2(random() % 4);
+        FakePlatform platform = plain_platform(speeds, 1e-3);
+        for (FakeWorker& worker : platform.workers) worker.noise = noise;
+        const Units units = 4000 * static_cast<Units>(speeds.size());
+        const auto policy = improved();
+        for (int k = 0; k < 6; ++k, ++runs) {
+            platform.seed = 100 * machine + static_cast<unsigned>(k);
+            const double mean_factor = std::exp(noise * noise / 2);
+            log_sum += std::log(run(platform, *policy, platform.load(units)).makespan_s /
+                                (mean_factor * ideal_s(speeds, units)));
+        }
+    }
+    CHECK(std::exp(log_sum / runs) <= at_most);
 }
 
 TEST_CASE("plb-hec keeps its models when the load runs again") {

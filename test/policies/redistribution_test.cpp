@@ -53,7 +53,7 @@ TEST_CASE("whole shares are whole granules that cover the load, and stay what th
 
 TEST_CASE("an unbalanced distribution is left for a balanced one") {
     Rebalancer rebalancer;
-    const auto decision = rebalancer.decide(load_of(100, 2, 2), Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1}));
+    const auto decision = rebalancer.decide(load_of(100, 2, 2), {Shares{50, 50}, Shares{12.5, 50}}, speeds({4, 1}));
     CHECK(decision.worthwhile);
     CHECK(decision.shares[0] == Approx(80).epsilon(0.02));
     CHECK(sum(decision.shares) == Approx(100));
@@ -62,36 +62,34 @@ TEST_CASE("an unbalanced distribution is left for a balanced one") {
 
 TEST_CASE("a gain that is smaller than noise moves nothing") {
     Rebalancer rebalancer;
-    const auto decision = rebalancer.decide(load_of(100, 2, 9), Shares{51, 49}, Shares{51, 49}, speeds({1, 1}));
+    const auto decision = rebalancer.decide(load_of(100, 2, 9), {Shares{51, 49}, Shares{51, 49}}, speeds({1, 1}));
     CHECK_FALSE(decision.worthwhile);
     CHECK(decision.shares == Shares{51, 49});
 }
 
 TEST_CASE("units move only when the runs to come gain more than the links cost") {
     LoadDescription load = load_of(100, 2, 3, 0);
-    load.data_stay = true;
     load.staying = 1;
     load.links = {{0, 1.0}, {0, 0}};  // 80 units cost 80 s, a run gains 30 s
     const auto decides = [&] {
         Rebalancer rebalancer;
-        rebalancer.decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1}));  // data moved in that run
-        return rebalancer.decide(load, Shares{50, 50}, Shares{12.5, 50}, speeds({4, 1})).worthwhile;
+        rebalancer.decide(load, {Shares{50, 50}, Shares{12.5, 50}}, speeds({4, 1}));  // data moved in that run
+        return rebalancer.decide(load, {Shares{50, 50}, Shares{12.5, 50}}, speeds({4, 1})).worthwhile;
     };
     CHECK_FALSE(decides());
     SECTION("more runs") { load.runs_expected = 10; }
-    SECTION("no data are there") { load.data_stay = false; }
+    SECTION("no data are there") { load.staying = 0; }
     CHECK(decides());
 }
 
 TEST_CASE("of what gains most in the long run, as much moves as the runs to come pay for") {
     LoadDescription load = load_of(100, 3, 2, 0);
-    load.data_stay = true;
     load.staying = 1;
     load.links = {{0, 1.0}, {0, 100.0}, {0, 0}};  // two fast devices, one behind a slow link, and a slow core
     const SecondsOfShare model = speeds({10, 10, 1});
     const auto shares = [&](int runs) {
         load.runs_expected = runs;
-        return Rebalancer().decide(load, Shares{10, 10, 80}, {}, model).shares;
+        return Rebalancer().decide(load, {Shares{10, 10, 80}, Shares{80, 80, 80}, false}, model).shares;
     };
     CHECK(shares(2) == Shares{10, 10, 80});  // one run: 61 units would take 61 s to gain 60
     // More runs use the nearer device alone, 10 s of them move; with very many, both.
@@ -107,7 +105,7 @@ TEST_CASE("a distribution is thought over when as many runs have told of it agai
     Rebalancer rebalancer;
     int asked = 0;
     for (int run = 2; run <= 18; ++run)
-        rebalancer.decide(load_of(100, 2, run), Shares{50, 50}, Shares{50, 50}, [&](std::size_t, double units) {
+        rebalancer.decide(load_of(100, 2, run), {Shares{50, 50}, Shares{50, 50}}, [&](std::size_t, double units) {
             asked += units == 50 && run == 6 ? 1 : 0;  // the fifth
             return units;
         });
@@ -116,7 +114,6 @@ TEST_CASE("a distribution is thought over when as many runs have told of it agai
 
 TEST_CASE("a processor with another share has the data of all of it brought anew") {
     LoadDescription load = load_of(100, 2, 2);
-    load.data_stay = true;
     load.staying = 0.5;
     load.links = {{0, 0}, {3, 2.0}};
     CHECK(moving_seconds(load, Shares{50, 50}, Shares{49, 51}) == Approx(3 + 51));
@@ -125,14 +122,13 @@ TEST_CASE("a processor with another share has the data of all of it brought anew
 
 TEST_CASE("runs in which data moved tell what that costs, and not how good a distribution is") {
     LoadDescription load = load_of(100, 2, 11);
-    load.data_stay = true;
     load.staying = 1;
     load.links = {{0, 0}, {0, 2.0}};  // 50 units travel for 100 s, and 80 for 160, of which ten runs gain 300
     const SecondsOfShare model = speeds({1, 4});
     const Shares before{50, 50};
     Rebalancer rebalancer;
     const auto decides = [&](const Shares& shares, double second_s) {
-        return rebalancer.decide(load, shares, Shares{shares[0], second_s}, model);
+        return rebalancer.decide(load, {shares, Shares{shares[0], second_s}}, model);
     };
     const bool slow_links = GENERATE(false, true);
     CHECK_FALSE(decides(before, slow_links ? 300 : 100).worthwhile);
@@ -148,7 +144,7 @@ TEST_CASE("runs in which data moved tell what that costs, and not how good a dis
 TEST_CASE("what was measured counts, not what the model says") {
     // The model thinks the second processor three times as fast as it is.
     Rebalancer rebalancer;
-    const auto decision = rebalancer.decide(load_of(100, 2, 2), Shares{50, 50}, Shares{50, 50}, speeds({1, 3}));
+    const auto decision = rebalancer.decide(load_of(100, 2, 2), {Shares{50, 50}, Shares{50, 50}}, speeds({1, 3}));
     CHECK_FALSE(decision.worthwhile);
 }
 
@@ -157,23 +153,47 @@ TEST_CASE("one slow run is a spike, two are a change") {
     const SecondsOfShare model = speeds({1, 1});
     const Shares shares{50, 50};
     for (int run = 2; run < 6; ++run)
-        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), shares, Shares{50, 50}, model).worthwhile);
-    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 6), shares, Shares{50, 1000}, model).worthwhile);
-    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 7), shares, Shares{50, 50}, model).worthwhile);
-    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 8), shares, Shares{50, 150}, model).worthwhile);
-    const auto decision = rebalancer.decide(load_of(100, 2, 9), shares, Shares{50, 150}, model);
+        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), {shares, Shares{50, 50}}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 6), {shares, Shares{50, 1000}}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 7), {shares, Shares{50, 50}}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 8), {shares, Shares{50, 150}}, model).worthwhile);
+    const auto decision = rebalancer.decide(load_of(100, 2, 9), {shares, Shares{50, 150}}, model);
     CHECK(decision.worthwhile);
     CHECK(decision.shares[0] == Approx(75).epsilon(0.02));
+}
+
+TEST_CASE("what a first run took is known, and promises that were wrong are believed no more") {
+    Rebalancer rebalancer;
+    const SecondsOfShare model = speeds({10, 30});  // they disturb each other, and take five times as long
+    const Shares first{40, 60};
+    const auto decision = rebalancer.decide(load_of(100, 2, 2), {first, Shares{10, 10}, false}, model);
+    CHECK(decision.worthwhile);
+    CHECK(decision.run_s == Approx(2.5).epsilon(0.02));
+    const auto back = rebalancer.decide(load_of(100, 2, 3), {decision.shares, Shares{12.5, 12.5}}, model);
+    CHECK(back.worthwhile);
+    CHECK(back.shares == first);
+    for (int run = 4; run < 20; ++run)
+        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), {first, Shares{8, 10}}, model).worthwhile);
+}
+
+TEST_CASE("after a run that could not keep its shares nothing before counts") {
+    Rebalancer rebalancer;
+    const SecondsOfShare model = speeds({1, 1});
+    const Shares before{50, 50}, after{75, 25};
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 2), {before, Shares{50, 50}}, model).worthwhile);
+    const auto decision = rebalancer.decide(load_of(100, 2, 3), {after, Shares{75, 75}, false}, speeds({1, 0.33}));
+    CHECK_FALSE(decision.worthwhile);
+    CHECK(decision.shares == after);
 }
 
 TEST_CASE("a distribution that turns out to be worse is taken back, and the next must promise more") {
     Rebalancer rebalancer;
     const SecondsOfShare model = speeds({1, 1.2});
     const Shares before{50, 50}, tried{45, 55};
-    rebalancer.decide(load_of(100, 2, 2), before, Shares{50, 45}, model);
-    const auto back = rebalancer.decide(load_of(100, 2, 3), tried, Shares{45, 60}, model);
+    rebalancer.decide(load_of(100, 2, 2), {before, Shares{50, 45}}, model);
+    const auto back = rebalancer.decide(load_of(100, 2, 3), {tried, Shares{45, 60}}, model);
     CHECK(back.worthwhile);
     CHECK(back.shares == before);
     // 50 s and 45 s promise 5 %: enough at first, too little now.
-    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 4), before, Shares{50, 45}, model).worthwhile);
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 4), {before, Shares{50, 45}}, model).worthwhile);
 }

@@ -110,7 +110,6 @@ TEST_CASE("data that stay are planned with once the runs to come gain more than 
         const auto policy = find_policy(name)->make();
         load.run = 1;
         load.runs_expected = 0;
-        load.data_stay = false;
         load.staying = 0;
         policy->begin(load);
         const PlannedDistribution first = policy->report().distributions.at(0);
@@ -118,7 +117,6 @@ TEST_CASE("data that stay are planned with once the runs to come gain more than 
 
         const auto again = [&](int run, double staying, int runs_expected) {
             load.run = run;
-            load.data_stay = true;
             load.staying = staying;
             load.runs_expected = runs_expected;
             policy->begin(load);
@@ -260,7 +258,7 @@ TEST_CASE("a planned share is one piece, and the same one in the next run") {
     const auto policy = find_policy("hpopta")->make();
     const FakeRun first = run(platform, *policy, load);
     load.run = 2;
-    load.data_stay = true;
+    load.staying = 1;
     const FakeRun second = run(platform, *policy, load, &first);
     CHECK(moved_units(first, second) == 0);
     for (int p = 0; p < 4; ++p) {

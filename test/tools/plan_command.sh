@@ -64,7 +64,15 @@ expect 0 '(?s)"pairs": 1,\s*"largest_percent": 100.0,\s*"mean_percent": 100.0,\s
 expect 0 'cpm at 20 ' --profiles profile.csv --condition --references 20
 # 16 blocks of a matrix, 8 for each.
 printf '%s\n' processor,units,seconds a,4,4 a,16,16 b,4,4 b,16,16 >alike.csv
-expect 0 '(?s)rectangle.*a +0 +0 +2 +4.*b +2 +0 +2 +4.*half perimeters: 12' --profiles alike.csv --matrix 4 --algorithm fpm
+expect 0 '(?s)rectangle.*a +0 +0 +2 +4.*b +2 +0 +2 +4.*\ncolumns; half perimeters: 12 blocks; of columns: 12; of 2 rows each as high as its share: 12\n' \
+    --profiles alike.csv --matrix 4 --algorithm fpm
+# Of a processor eight times as fast, a square is cut out: 2 x 2 of 6 x 6 blocks.
+printf '%s\n' processor,units,seconds a,36,36 b,36,4.5 >unlike.csv
+expect 0 '(?s)rectangle.*a +4 +4 +2 +2.*b +0 +0 +4 +6.*b +4 +0 +2 +4.*square corner; half perimeters: 16 blocks; of columns: 18; of' \
+    --profiles unlike.csv --matrix 6 --algorithm fpm
+rectangle() { echo "\{\s*\"first_row\": $1,\s*\"first_column\": $2,\s*\"rows\": $3,\s*\"columns\": $4\s*\}"; }
+expect 0 "(?s)\"processor\": \"a\",[^}]*\"rectangles\": \[\s*$(rectangle 4 4 2 2)\s*\].*\"rectangles\": \[\s*$(rectangle 0 0 4 6),\s*$(rectangle 4 0 2 4)\s*\].*\"shape\": \"square corner\",\s*\"half_perimeters\": 16,\s*\"half_perimeters_of_columns\": 18\s" \
+    --profiles unlike.csv --matrix 6 --algorithm fpm --json
 
 expect 2 '^apportion: missing.csv: cannot be opened' --profiles missing.csv --units 3
 expect 1 'nearest number that can be distributed is 20' --profiles profile.csv --units 30 --algorithm fpm --max slow=5,fast=15

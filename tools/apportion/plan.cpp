@@ -241,9 +241,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                               ->excludes(algorithm)
                               ->excludes(units);
     CLI::Option* matrix =
-        plan->add_option(
-                "--matrix", options->matrix_side,
-                "Distribute the blocks of a matrix of N x N blocks, and arrange the shares as rectangles in columns")
+        plan->add_option("--matrix", options->matrix_side,
+                         "Distribute the blocks of a matrix of N x N blocks, in the shape that communicates least")
             ->check(CLI::Range(Units{1}, Units{1} << 25))
             ->type_name("N")
             ->needs(profiles)

@@ -11,7 +11,7 @@
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
-#include "policies/planners/matrix_columns.hpp"
+#include "policies/planners/matrix_shapes.hpp"
 #include "tools/apportion/seconds_text.hpp"
 #include "tools/apportion/text_table.hpp"
 
@@ -45,33 +45,36 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
     if (subject.matrix_side > 0) {
-        const MatrixColumns found = arrange_in_columns(plan.shares, subject.matrix_side);
+        const MatrixShape found = arrange_matrix(plan.shares, subject.matrix_side);
+        json["shape"] = found.name;
         json["half_perimeters"] = found.half_perimeters;
+        json["half_perimeters_of_columns"] = found.half_perimeters_of_columns;
         for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-            const Rectangle& r = found.rectangles[i];
-            json["shares"][i].update(nlohmann::ordered_json{{"first_row", r.first_row},
-                                                            {"first_column", r.first_column},
-                                                            {"rows", r.rows},
-                                                            {"columns", r.columns}});
+            auto& rectangles = json["shares"][i]["rectangles"] = nlohmann::ordered_json::array();
+            for (const Rectangle& r : found.parts[i])
+                rectangles.push_back({{"first_row", r.first_row},
+                                      {"first_column", r.first_column},
+                                      {"rows", r.rows},
+                                      {"columns", r.columns}});
         }
     }
     return json;
 }
 
-/// The rectangles of a matrix, a line each.
+/// The rectangles of a matrix, a line each; processors without a block have none.
 std::string rectangle_table(const PlanSubject& subject, const Plan& plan) {
-    const MatrixColumns found = arrange_in_columns(plan.shares, subject.matrix_side);
+    const MatrixShape found = arrange_matrix(plan.shares, subject.matrix_side);
     TextTable table(
         {{"rectangle", false}, {"first row", true}, {"first column", true}, {"rows", true}, {"columns", true}});
-    for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-        const Rectangle& r = found.rectangles[i];
-        table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
-                   fmt::to_string(r.rows), fmt::to_string(r.columns)});
-    }
+    for (std::size_t i = 0; i < plan.shares.size(); ++i)
+        for (const Rectangle& r : found.parts[i])
+            table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
+                       fmt::to_string(r.rows), fmt::to_string(r.columns)});
     return "\n" + table.text() +
-           output_line(fmt::format("half perimeters: {} blocks; of {} rows each as high as its share: {}",
-                                   found.half_perimeters, plan.shares.size(),
-                                   (std::ssize(plan.shares) + 1) * subject.matrix_side));
+           output_line(fmt::format("{}; half perimeters: {} blocks; of columns: {}; of {} rows each as high as its "
+                                   "share: {}",
+                                   found.name, found.half_perimeters, found.half_perimeters_of_columns,
+                                   plan.shares.size(), (std::ssize(plan.shares) + 1) * subject.matrix_side));
 }
 
 /// In percent. An interpolated time may be below the best that was measured: that says nothing.

@@ -2,7 +2,8 @@
 //
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
 // bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a
-// matrix also half_perimeters, and each share has first_row, first_column, rows and columns.
+// matrix also shape, half_perimeters, half_perimeters_of_columns, and each share has rectangles: [{first_row,
+// first_column, rows, columns}].
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@ struct PlanSubject {
     Units units = 0;
     std::vector<std::string> processors;
     const PlanProblem* profile = nullptr;  ///< null: every size has a known time
-    Units matrix_side = 0;  ///< of the matrix whose blocks are the units, arranged in rectangles; 0: none
+    Units matrix_side = 0;                 ///< of the matrix whose blocks are the units, arranged in a shape; 0: none
 };
 
 /// Whether the plan's times are those of measured sizes; else some are interpolated or continued.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """FuPerMod's figures: speed functions (Fig. 1), partial models of two processors (Fig. 2), dynamic balancing of Jacobi's
-method on four processors (Fig. 3), and the column-based partition of its matrix multiplication. The paper prints no
-numbers."""
+method on four processors (Fig. 3), and the column-based partition of its matrix multiplication, with the
+shapes of SummaGen. The paper prints no numbers."""
 from papers.runs import TOP
 from papers.tables import Table, markdown
 
@@ -61,23 +61,26 @@ def partial_models(runs, case):
 SIDE = 240
 
 
-def columns(runs, case):
+def shapes(runs, case):
     """A matrix of SIDE x SIDE blocks on processors of these speeds."""
     speeds = [int(s) for s in case["speeds"].split()]
     file = runs.text_file("speeds.csv", "processor,units,seconds\n" + "".join(
         f"P{p},{x},{x / s!r}\n" for p, s in enumerate(speeds) for x in (SIDE, SIDE * SIDE)))
     plan = runs.json(runs.apportion, "plan", "--profiles", file, "--matrix", SIDE, "--algorithm", "fpm", "--json")
     p, least = len(speeds), sum(2 * (SIDE * SIDE * s / sum(speeds)) ** 0.5 for s in speeds)
-    shapes = " ".join(f"{share['rows']}x{share['columns']}" for share in plan["shares"])
-    off = max(abs(share["rows"] * share["columns"] - share["units"]) / share["units"] for share in plan["shares"])
-    return [case | {"rectangles": shapes, "half_perimeters": plan["half_perimeters"], "slices": (p + 1) * SIDE,
+    parts = [[(r["rows"], r["columns"]) for r in share["rectangles"]] for share in plan["shares"]]
+    shown = " ".join("+".join(f"{rows}x{columns}" for rows, columns in part) for part in parts)
+    off = max(abs(sum(rows * columns for rows, columns in part) / share["units"] - 1) for part, share in zip(parts, plan["shares"]))
+    return [case | {"shape": plan["shape"], "rectangles": shown, "half_perimeters": plan["half_perimeters"],
+                    "columns": plan["half_perimeters_of_columns"], "slices": (p + 1) * SIDE,
                     "squares": f"{least:.0f}", "less_than_slices_percent": 100 * (1 - plan["half_perimeters"] / ((p + 1) * SIDE)),
                     "largest_area_error_percent": 100 * off}]
 
 
-def show_columns(rows):
-    return markdown(rows, {"speeds": "speeds", "rectangles": "rectangles, rows x columns", "half_perimeters": "half perimeters",
-                           "slices": "of slices", "squares": "of squares (bound)", "less_than_slices_percent": "less than slices, %",
+def show_shapes(rows):
+    return markdown(rows, {"speeds": "speeds", "shape": "shape", "rectangles": "rectangles, rows x columns",
+                           "half_perimeters": "half perimeters", "columns": "of columns", "slices": "of slices",
+                           "squares": "of squares (bound)", "less_than_slices_percent": "less than slices, %",
                            "largest_area_error_percent": "area off by, %"})
 
 
@@ -85,6 +88,7 @@ TABLES = [
     Table("jacobi", [{"policy": policy} for policy in POLICIES], jacobi, show_jacobi, picture=draw_jacobi,
           sampled=lambda case: case["policy"] == "fpm-dynamic-published"),
     Table("partial-models", [{"units": UNITS}], partial_models, sampled=lambda case: True),
-    Table("columns", [{"speeds": text} for text in ("9 1", "20 2 1", "6 4 1", "1 1 1 1", "4 1 1 1", "8 4 2 1 1", "1 1 1 1 1 1 1 1 1", "16 8 8 4 4 2 2 1 1 1")],
-          columns, show_columns, sampled=lambda case: True),
+    Table("shapes", [{"speeds": text} for text in ("2 1", "9 1", "20 2 1", "12 11 1", "6 4 1", "1 1 1 1", "4 1 1 1", "8 4 2 1 1",
+                                                    "1 1 1 1 1 1 1 1 1", "16 8 8 4 4 2 2 1 1 1")],
+          shapes, show_shapes, sampled=lambda case: True),
 ]

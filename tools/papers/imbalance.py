@@ -115,7 +115,7 @@ def grid(runs, case):
     dimension."""
     domain = case["domain"]
     plan = runs.plan("--profiles", model_file(runs, domain), "--matrix", domain, "--algorithm", "imbalance")
-    placed = [f"{share['rows']} x {share['columns']} at {share['first_row']}, {share['first_column']}" for share in plan["shares"]]
+    placed = [f"{r['rows']} x {r['columns']} at {r['first_row']}, {r['first_column']}" for share in plan["shares"] for r in share["rectangles"]]
     run_s = runs.simulate("xeonphi-teams", "mpdata", f"{domain},{domain},128", "--steps", STEPS, "--rectangles",
                           runs.text_file(f"grid-{domain}.json", json.dumps(plan)))["total_seconds"]
     return [case | {f"team_{team}": place for team, place in enumerate(placed)} |

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A matrix cut into one part for each processor in the shape that communicates least, of those that SummaGen multiplies
+// in (Patton, Khaleghzadeh, Manumachu, Lastovetsky 2019; shapes by Becker, DeFlumere and Lastovetsky): a processor
+// reads the rows of A and the columns of B that its part touches, which of these parts are as many as its half
+// perimeter. With areas s1 >= s2 >= s3 of a matrix of side 1, the sums of half perimeters are
+//     two:   columns 3, square corner 2 + 2 sqrt(s2): the corner from 3 : 1 on, s2 < 1/4;
+//     three: block rectangle (columns) 3 + s2 + s3, square rectangle 3 + 2 sqrt(s3), square corner 2 + 2 sqrt(s2) +
+//            2 sqrt(s3): below s2 = 1/4 a corner, from (1 - sqrt(s2))^2 + (1 - sqrt(s3))^2 > 1 on (s1 : s2 = 9.7 where
+//            s2 = s3), above it a square rectangle, from s2 + (1 - sqrt(s3))^2 > 1 on (6.5 where s1 = s2).
+// One-dimensional, 4, is never best of three. For more processors SummaGen has no shapes: they stand in columns.
+#pragma once
+
+#include <string>
+
+#include "policies/planners/matrix_columns.hpp"
+
+namespace apportion {
+
+struct MatrixShape {
+    std::string name = "columns";
+    std::vector<std::vector<Rectangle>> parts;  ///< of each processor: rectangles with blocks, none in common
+    Units half_perimeters = 0;                  ///< sum of rows + columns that the parts touch
+    Units half_perimeters_of_columns = 0;       ///< what arrange_in_columns() makes of the same areas
+};
+
+/// As arrange_in_columns(), or with less half perimeters, or more processors that have a block. The areas add up to
+/// side * side. A square has rounded root of its area rows, and the columns that come closest to it: at most half a
+/// column is missing or too much, which the largest makes up for.
+MatrixShape arrange_matrix(std::span<const Units> areas, Units side);
+
+}  // namespace apportion
