@@ -11,6 +11,7 @@
 #include "apps/app.hpp"
 #include "apps/matmul_rectangles.hpp"
 #include "apps/nodes.hpp"
+#include "apps/rectangles.hpp"
 #include "codelets/io/npy.hpp"
 
 namespace {
@@ -83,7 +84,7 @@ Outcome run(const MatmulOptions& options, const std::shared_ptr<MatmulProblem>& 
     const StarpuSession session;
     if (!options.rectangles.empty()) {
         const auto parts = read_rectangles(options.rectangles, problem->c.rows(), problem->c.columns());
-        return run_rectangles(problem, parts, options.common);
+        return run_rectangles(problem, parts.of_workers, options.common);
     }
     const auto workload = make_matmul(problem);
     std::optional<Peer> peer;

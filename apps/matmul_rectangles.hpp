@@ -8,20 +8,15 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "apps/app.hpp"
 #include "codelets/matmul/matmul.hpp"
 
 namespace apportion {
 
-/// The rectangles of the file in C of that size, by StarPU's workers, which must run. Throws UsageError, FileError.
-PartsOfWorkers read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
-
 /// Runs the rectangles options.repeat times; the report tells what processors read of A and B, and what they would of
 /// whole columns of C of the same areas.
-Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, const PartsOfWorkers& of_workers,
+Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, PartsOfWorkers of_workers,
                        const AppOptions& options);
 
 }  // namespace apportion

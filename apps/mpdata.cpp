@@ -13,6 +13,7 @@
 
 #include "apps/app.hpp"
 #include "apps/field_picture.hpp"
+#include "apps/mpdata_rectangles.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/gnuplot.hpp"
 
@@ -22,7 +23,7 @@ using namespace apportion;
 
 struct MpdataOptions {
     AppOptions common;
-    std::string size, picture;
+    std::string size, picture, rectangles;
     std::string body = "cone";
     double courant = 0.9;
     int steps = 10;
@@ -52,6 +53,8 @@ void check(const MpdataOptions& options) {
     if (options.steps % options.at_once != 0)
         throw UsageError(
             fmt::format("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once));
+    if (!options.rectangles.empty() && Nodes::here().over_nodes())
+        throw UsageError("--rectangles: rectangles run on one machine; leave it out here");
     if (!kSimulated) return;
     if (options.loop_peer || !options.picture.empty())
         throw UsageError("a simulation computes nothing: --loop-peer and --plot need the real flavour");
@@ -111,7 +114,8 @@ int advect(MpdataOptions options) {
                                            field->result_plane(0), field->nx());
                         }};
         }
-        outcome = run_load(*workload, options.common, peer, [field] { field->advance(); });
+        outcome = options.rectangles.empty() ? run_load(*workload, options.common, peer, [field] { field->advance(); })
+                                             : run_rectangles(field, options.rectangles, options.common);
     }
     nlohmann::ordered_json head{
         {"app", "mpdata"},
@@ -163,6 +167,11 @@ int main(int argc, char** argv) {
                    "draw the field across the axis of rotation into this .png, .svg or .pdf file")
         ->type_name("FILE.png");
     cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
+    cli.add_option("--rectangles", options.rectangles,
+                   "instead of blocks: one rectangle of columns for each processor, from apportion plan --matrix N "
+                   "--json")
+        ->type_name("FILE")
+        ->excludes("--loop-peer", "--steps-at-once");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return advect(options); });
 }

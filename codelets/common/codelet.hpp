@@ -38,6 +38,7 @@ class Matrix;
 struct MatrixPart {
     std::size_t row = 0, rows = 0, column = 0, columns = 0;
 };
+using PartsOfWorkers = std::vector<std::vector<MatrixPart>>;  ///< of each StarPU worker
 TaskData part_of(const Matrix& matrix, int mode, const MatrixPart& part);
 
 struct TaskRange {

@@ -31,12 +31,9 @@ MatmulProblem random_matmul(ElementType type, std::size_t m, std::size_t n, std:
 /// `panels`: row panels of A; 0 lets the devices' memory decide.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels = 0);
 
-/// Rectangles of C that each StarPU worker computes; two of one worker have the same rows or none in common, and so for
-/// columns.
-using PartsOfWorkers = std::vector<std::vector<MatrixPart>>;
-
-/// The same in rectangles of C, a task each; run_on_workers() has to give one unit to every worker with any. A worker
-/// reads only the rows of A and columns of B of its rectangles, each once. Not a load: a rectangle belongs to its
+/// The same in rectangles of C, a task each; run_on_workers() has to give one unit to every worker with any. Two of one
+/// worker have the same rows or none in common, and so for columns. A worker reads only the rows of A and columns of
+/// B of its rectangles, each once. Not a load: a rectangle belongs to its
 /// worker. Real flavours only.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, PartsOfWorkers of_workers);
 

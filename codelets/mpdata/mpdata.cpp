@@ -25,19 +25,36 @@ starpu_codelet& mpdata_codelet() {
     return codelet.get();
 }
 
+starpu_codelet& rectangle_codelet() {
+    static KernelCodelet codelet("mpdata_rectangle", "mpdata_rectangle",
+                                 APPORTION_KERNELS(mpdata_rectangle_cpu, nullptr), {STARPU_R, STARPU_R, STARPU_W});
+    return codelet.get();
+}
+
 #ifdef STARPU_SIMGRID
 std::uint64_t planes_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[2]); }
+
+/// A rectangle is so many planes of its rows.
+simulated::KernelSize size_of_rectangle(const starpu_task* task, simulated::KernelSize size) {
+    const auto& argument = *static_cast<const KernelArgument*>(task->cl_arg);
+    size.n = static_cast<double>(static_cast<const MpdataRectangles*>(argument.parameters)->of(argument.range).rows);
+    return size;
+}
 #endif
 
 class Mpdata final : public Workload {
   public:
-    explicit Mpdata(std::shared_ptr<MpdataField> field);
+    explicit Mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers = {});
     ~Mpdata() override { field_->unpin(); }
     Mpdata(const Mpdata&) = delete;
     Mpdata& operator=(const Mpdata&) = delete;
 
-    starpu_codelet& codelet() override { return mpdata_codelet(); }
+    starpu_codelet& codelet() override { return in_rectangles() ? rectangle_codelet() : mpdata_codelet(); }
+    unsigned parts_on(int worker) override {
+        return in_rectangles() ? static_cast<unsigned>(rectangles_.of_workers[worker].size()) : shape_.parts;
+    }
     void* argument() override { return &grid_; }
+    const void* argument_with_range() override { return in_rectangles() ? &rectangles_ : nullptr; }
     std::vector<TaskData> data(const TaskRange& range) override;
     std::vector<DistributedData> distributed() override;
     std::vector<DistributedData> distributed_results() override;
@@ -45,14 +62,17 @@ class Mpdata final : public Workload {
     Verification verify() override;
 
   private:
+    bool in_rectangles() const { return !rectangles_.of_workers.empty(); }
     DistributedData planes(double* first, std::size_t fields, std::uint64_t halo, bool constant) const;
 
     std::shared_ptr<MpdataField> field_;
     MpdataGrid grid_;
+    MpdataRectangles rectangles_;
     DeviceWorkers keep_;
 };
 
-Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), grid_(field_->grid()) {
+Mpdata::Mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers)
+    : field_(std::move(field)), grid_(field_->grid()), rectangles_{grid_, std::move(of_workers)} {
     constexpr std::uint64_t kFields = 5;  // psi, result and three Courant numbers
     shape_.name = "mpdata";
     shape_.units = static_cast<std::uint64_t>(field_->nx());
@@ -66,7 +86,11 @@ Mpdata::Mpdata(std::shared_ptr<MpdataField> field) : field_(std::move(field)), g
 #ifdef STARPU_SIMGRID
     const auto size = [](int n) { return static_cast<double>(n); };
     simulated::install(codelet(), "mpdata", {.m = size(field_->nx()), .n = size(grid_.ny), .k = size(grid_.nz)},
-                       planes_of);
+                       planes_of, in_rectangles() ? size_of_rectangle : nullptr);
+    if (in_rectangles()) {  // as in a real run
+        codelet().where = STARPU_CPU;
+        codelet().cuda_funcs[0] = nullptr;
+    }
 #endif
 }
 
@@ -79,11 +103,18 @@ std::vector<TaskData> Mpdata::data(const TaskRange& range) {
                         .columns = count,
                         .element_size = sizeof(double)};
     };
-    const int first = static_cast<int>(range.first), halo = grid_.halo();
-    const std::size_t read = range.units + 2 * static_cast<std::size_t>(halo);
+    const MatrixPart part =
+        in_rectangles() ? rectangles_.of(range) : MatrixPart{.column = range.first, .columns = range.units};
+    const int first = static_cast<int>(part.column), halo = grid_.halo();
+    const std::size_t read = part.columns + 2 * static_cast<std::size_t>(halo);
+    TaskData result = planes(STARPU_W, field_->result_plane(first), grid_.plane(), part.columns);
+    if (in_rectangles()) {
+        const auto row = static_cast<std::size_t>(grid_.row());
+        result.data = field_->result_plane(first) + (part.row + 1) * row;
+        result.rows = part.rows * row;
+    }
     return {planes(STARPU_R, field_->plane(first - halo), grid_.plane(), read),
-            planes(STARPU_R | APPORTION_KEEP, field_->courant_planes(first - halo), 3 * grid_.plane(), read),
-            planes(STARPU_W, field_->result_plane(first), grid_.plane(), range.units)};
+            planes(STARPU_R | APPORTION_KEEP, field_->courant_planes(first - halo), 3 * grid_.plane(), read), result};
 }
 
 DistributedData Mpdata::planes(double* first, std::size_t fields, std::uint64_t halo, bool constant) const {
@@ -124,6 +155,10 @@ Verification Mpdata::verify() {
 
 std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field) {
     return std::make_unique<Mpdata>(std::move(field));
+}
+
+std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers) {
+    return std::make_unique<Mpdata>(std::move(field), std::move(of_workers));
 }
 
 std::unique_ptr<Workload> make_mpdata(const WorkloadOptions& options) {

@@ -88,6 +88,12 @@ std::vector<double> mpdata_reference(const MpdataField& field);
 /// difference, the tolerance 0. The field must outlive the workload, and be advanced between loads.
 std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field);
 
+/// The same in rectangles, whose columns are planes and whose rows are theirs (the grid of teams of paper 002), a task
+/// each; one time step. run_on_workers() has to give one unit to every worker with any. A rectangle reads the field
+/// three cells beyond its edges and computes there what it needs itself. Not a load: a rectangle belongs to its worker.
+/// On CPU cores.
+std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers);
+
 /// A rotating cone in NX x NY x NZ cells, one time step.
 std::unique_ptr<Workload> make_mpdata(const WorkloadOptions& options);
 

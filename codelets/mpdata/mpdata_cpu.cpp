@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // MPDATA on one core: all stages of a time step go through the block together, a few planes apart, so that intermediate
-// fields stay in the cache (the (3+1)D decomposition of paper 002, section 5.1, with whole planes as its blocks).
+// fields stay in the cache: the (3+1)D decomposition of paper 002, section 5.3. Its blocks are rows of all planes, so
+// many that their intermediate planes fit the core's cache; rows beside them are computed twice.
 #include <starpu.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <initializer_list>
 #include <vector>
 
 #include "codelets/common/handicap.hpp"
@@ -88,34 +93,47 @@ void limit_row(int nz, const double* v, const double* in_left, const double* out
     for (int k = 0; k < nz; ++k) result[k] = limited(v[k], in_left[k], out_left[k], in_right[k], out_right[k]);
 }
 
-/// The last planes of an intermediate field: plane x overwrites plane x - kPlanes.
+/// The last planes of an intermediate field: plane x overwrites plane x - kPlanes. Points to their first cell; two rows
+/// more are before it and behind the last row.
 class Ring {
   public:
-    explicit Ring(std::size_t plane) : plane_(plane), data_(kPlanes * plane) {}
-    double* operator[](int x) { return data_.data() + static_cast<std::size_t>(x & (kPlanes - 1)) * plane_; }
+    Ring(int rows, int row)
+        : first_(static_cast<std::size_t>(kRowsBeside) * row + 1),
+          plane_(static_cast<std::size_t>(rows + 2 * kRowsBeside) * row),
+          data_(kPlanes * plane_) {}
+    double* operator[](int x) { return data_.data() + static_cast<std::size_t>(x & (kPlanes - 1)) * plane_ + first_; }
 
   private:
-    static constexpr int kPlanes = 4;
-    std::size_t plane_;
+    static constexpr int kPlanes = 4, kRowsBeside = 2;
+    std::size_t first_, plane_;
     std::vector<double> data_;
 };
 
-/// One time step through a block of planes; x counts from the first plane of the result.
+/// One time step through a block of planes, all of their rows or some; x counts from the first plane of the result, j
+/// from the first row. Of all rows, the first is beside the last; of some, rows beside them are computed here as well.
 class TimeStep {
   public:
-    explicit TimeStep(const MpdataGrid& grid)
+    TimeStep(const MpdataGrid& grid, const MpdataRows& rows)
         : g_(grid),
-          star_(grid.plane()),
-          vx_(grid.plane()),
-          vy_(grid.plane()),
-          vz_(grid.plane()),
-          in_(grid.plane()),
-          out_(grid.plane()),
-          lx_(grid.plane()),
-          ly_(grid.plane()),
-          lz_(grid.plane()) {}
+          first_(rows.first),
+          rows_(rows.count),
+          beside_(rows.count < grid.ny ? 1 : 0),
+          star_(rows_, grid.row()),
+          vx_(rows_, grid.row()),
+          vy_(rows_, grid.row()),
+          vz_(rows_, grid.row()),
+          in_(rows_, grid.row()),
+          out_(rows_, grid.row()),
+          lx_(rows_, grid.row()),
+          ly_(rows_, grid.row()),
+          lz_(rows_, grid.row()) {
+        for (int j = -MpdataGrid::kHalo; j < rows_ + MpdataGrid::kHalo; ++j) {
+            const int of_field = ((rows.first + j) % g_.ny + g_.ny) % g_.ny;
+            in_field_.push_back(static_cast<std::ptrdiff_t>(of_field + 1) * g_.row() + 1);
+        }
+    }
 
-    /// `psi` and `courant` point to plane 0 of the block.
+    /// `psi` and `courant` point to plane 0 of the block, `result` to its first cell.
     void run(const double* psi, const double* courant, double* result, int planes) {
         psi_ = psi;
         courant_ = courant;
@@ -136,11 +154,12 @@ class TimeStep {
   private:
     static constexpr std::ptrdiff_t kX = 0, kY = 1, kZ = 2;  ///< directions
 
-    std::ptrdiff_t row(int j) const { return static_cast<std::ptrdiff_t>(j + 1) * g_.row() + 1; }
-    const double* psi(int x, int j) const { return psi_ + x * static_cast<std::ptrdiff_t>(g_.plane()) + row(j); }
+    std::ptrdiff_t row(int j) const { return static_cast<std::ptrdiff_t>(j) * g_.row(); }
+    std::ptrdiff_t in_field(int j) const { return in_field_[static_cast<std::size_t>(j + MpdataGrid::kHalo)]; }
+    const double* psi(int x, int j) const { return psi_ + x * static_cast<std::ptrdiff_t>(g_.plane()) + in_field(j); }
     const double* c(std::ptrdiff_t direction, int x, int j) const {
         return courant_ + (3 * static_cast<std::ptrdiff_t>(x) + direction) * static_cast<std::ptrdiff_t>(g_.plane()) +
-               row(j);
+               in_field(j);
     }
     Cells psi_cells(int x, int j) const {
         return {psi(x, j), psi(x - 1, j), psi(x + 1, j), psi(x, j - 1), psi(x, j + 1)};
@@ -150,17 +169,34 @@ class TimeStep {
         return {here, star_[x - 1] + row(j), star_[x + 1] + row(j), here - g_.row(), here + g_.row()};
     }
 
+    /// compute(j) for all rows of a plane and so many beside them, whose outer cells then are made periodic.
+    template <class Compute>
+    void for_rows(int before, int behind, std::initializer_list<double*> planes, Compute&& compute) {
+        const int first = -before * beside_, end = rows_ + behind * beside_;
+        for (int j = first; j < end; ++j) compute(j);
+        for (double* const plane : planes) {
+            for (int j = first; j < end; ++j) {
+                double* const cells = plane + row(j);
+                cells[-1] = cells[g_.nz - 1];
+                cells[g_.nz] = cells[0];
+            }
+            if (beside_ > 0) continue;
+            std::copy_n(plane + row(rows_ - 1) - 1, g_.row(), plane + row(-1) - 1);
+            std::copy_n(plane - 1, g_.row(), plane + row(rows_) - 1);
+        }
+    }
+
     void upwind_plane(int x) {
-        for (int j = 0; j < g_.ny; ++j)
+        for_rows(2, 2, {star_[x]}, [&](int j) {
             upwind_row(g_.nz, psi_cells(x, j),
                        {c(kX, x - 1, j), c(kX, x, j), c(kY, x, j - 1), c(kY, x, j), c(kZ, x, j)}, star_[x] + row(j));
-        mpdata_wrap(g_, star_[x]);
+        });
     }
 
     /// Faces between planes x and x + 1.
     void antidiffusive_x(int x) {
         const std::ptrdiff_t r = g_.row();
-        for (int j = 0; j < g_.ny; ++j) {
+        for_rows(1, 1, {vx_[x]}, [&](int j) {
             const double *left = star_[x] + row(j), *right = star_[x + 1] + row(j);
             const TransverseRows y{c(kY, x, j - 1), c(kY, x, j), c(kY, x + 1, j - 1),
                                    c(kY, x + 1, j), left - r,    right - r,
@@ -169,27 +205,25 @@ class TimeStep {
                                    c(kZ, x + 1, j), left - 1,    right - 1,
                                    left + 1,        right + 1};
             antidiffusive_row(g_.nz, {c(kX, x, j), left, right, y, z}, vx_[x] + row(j));
-        }
-        mpdata_wrap(g_, vx_[x]);
+        });
     }
 
     void antidiffusive_yz(int x) {
         const std::ptrdiff_t r = g_.row();
-        for (int j = 0; j < g_.ny; ++j) {
+        for_rows(2, 1, {vy_[x], vz_[x]}, [&](int j) {
             const double *below = star_[x - 1] + row(j), *here = star_[x] + row(j), *above = star_[x + 1] + row(j);
             const TransverseRows yx{
                 c(kX, x - 1, j), c(kX, x, j), c(kX, x - 1, j + 1), c(kX, x, j + 1), below, below + r, above, above + r};
             const TransverseRows yz{c(kZ, x, j) - 1, c(kZ, x, j), c(kZ, x, j + 1) - 1, c(kZ, x, j + 1), here - 1,
                                     here + r - 1,    here + 1,    here + r + 1};
             antidiffusive_row(g_.nz, {c(kY, x, j), here, here + r, yx, yz}, vy_[x] + row(j));
+            if (j < -1) return;
             const TransverseRows zx{
                 c(kX, x - 1, j), c(kX, x, j), c(kX, x - 1, j) + 1, c(kX, x, j) + 1, below, below + 1, above, above + 1};
             const TransverseRows zy{c(kY, x, j - 1), c(kY, x, j), c(kY, x, j - 1) + 1, c(kY, x, j) + 1, here - r,
                                     here - r + 1,    here + r,    here + r + 1};
             antidiffusive_row(g_.nz, {c(kZ, x, j), here, here + 1, zx, zy}, vz_[x] + row(j));
-        }
-        mpdata_wrap(g_, vy_[x]);
-        mpdata_wrap(g_, vz_[x]);
+        });
     }
 
     static Faces faces(Ring& vx, Ring& vy, Ring& vz, int x, std::ptrdiff_t row, std::ptrdiff_t length) {
@@ -197,37 +231,40 @@ class TimeStep {
     }
 
     void shares(int x) {
-        for (int j = 0; j < g_.ny; ++j)
+        for_rows(1, 1, {in_[x], out_[x]}, [&](int j) {
             shares_row(g_.nz, psi_cells(x, j), star_cells(x, j), faces(vx_, vy_, vz_, x, row(j), g_.row()),
                        in_[x] + row(j), out_[x] + row(j));
-        mpdata_wrap(g_, in_[x]);
-        mpdata_wrap(g_, out_[x]);
+        });
     }
 
     void limit_x(int x) {
-        for (int j = 0; j < g_.ny; ++j)
+        for_rows(0, 0, {}, [&](int j) {
             limit_row(g_.nz, vx_[x] + row(j), in_[x] + row(j), out_[x] + row(j), in_[x + 1] + row(j),
                       out_[x + 1] + row(j), lx_[x] + row(j));
+        });
     }
 
     void limit_yz(int x) {
         const std::ptrdiff_t r = g_.row();
-        for (int j = 0; j < g_.ny; ++j) {
+        for_rows(1, 0, {ly_[x], lz_[x]}, [&](int j) {
             const double *in = in_[x] + row(j), *out = out_[x] + row(j);
             limit_row(g_.nz, vy_[x] + row(j), in, out, in + r, out + r, ly_[x] + row(j));
             limit_row(g_.nz, vz_[x] + row(j), in, out, in + 1, out + 1, lz_[x] + row(j));
-        }
-        mpdata_wrap(g_, ly_[x]);
-        mpdata_wrap(g_, lz_[x]);
+        });
     }
 
     void corrected_plane(int x, double* result) {
-        for (int j = 0; j < g_.ny; ++j)
+        for_rows(0, 0, {result}, [&](int j) {
             upwind_row(g_.nz, star_cells(x, j), faces(lx_, ly_, lz_, x, row(j), g_.row()), result + row(j));
-        mpdata_wrap(g_, result);
+        });
+        if (beside_ == 0) return;
+        if (first_ == 0) std::copy_n(result - 1, g_.row(), result + row(g_.ny) - 1);
+        if (first_ + rows_ == g_.ny) std::copy_n(result + row(rows_ - 1) - 1, g_.row(), result - row(first_ + 1) - 1);
     }
 
     MpdataGrid g_;
+    int first_, rows_, beside_;
+    std::vector<std::ptrdiff_t> in_field_;  ///< where rows begin in planes of the field, from row -3 on
     const double* psi_ = nullptr;
     const double* courant_ = nullptr;
     Ring star_;          ///< after the upwind step
@@ -235,6 +272,27 @@ class TimeStep {
     Ring in_, out_;      ///< shares of the fluxes into and out of a cell that are allowed
     Ring lx_, ly_, lz_;  ///< limited Courant numbers
 };
+
+/// How many blocks these rows are: one where there would be two, which gain less than they compute twice.
+int blocks_of(const MpdataGrid& grid, int rows) {
+    constexpr long kPlanes = 36, kLeastRows = 32, kLeastBlocks = 3, kLeastCache = 1 << 20;
+    static const long cache = std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), kLeastCache);
+    const long of_block = cache / (kPlanes * grid.row() * static_cast<long>(sizeof(double)));
+    const long blocks = rows / std::max(of_block, kLeastRows);
+    return blocks < kLeastBlocks ? 1 : static_cast<int>(blocks);
+}
+
+/// The pointers are those of TimeStep::run(), `result` to the first of the rows.
+void time_step(const MpdataGrid& grid, const MpdataRows& rows, const double* psi, const double* courant, double* result,
+               int planes) {
+    const std::ptrdiff_t blocks = blocks_of(grid, rows.count);
+    for (std::ptrdiff_t b = 0; b < blocks; ++b) {
+        const auto begin = static_cast<int>(rows.count * b / blocks),
+                   end = static_cast<int>(rows.count * (b + 1) / blocks);
+        TimeStep(grid, {rows.first + begin, end - begin})
+            .run(psi, courant, result + static_cast<std::ptrdiff_t>(begin) * grid.row(), planes);
+    }
+}
 
 }  // namespace
 
@@ -252,7 +310,6 @@ void mpdata_wrap(const MpdataGrid& grid, double* plane) {
 }
 
 void mpdata_advance(const MpdataGrid& grid, const double* psi, const double* courant, double* result, int planes) {
-    TimeStep step(grid);
     const std::size_t plane = grid.plane();
     // Every step but the last computes MpdataGrid::kHalo planes fewer on either side than the one before.
     std::array<std::vector<double>, 2> between;
@@ -266,9 +323,16 @@ void mpdata_advance(const MpdataGrid& grid, const double* psi, const double* cou
             buffer.resize(static_cast<std::size_t>(planes + 2 * margin) * plane);
             to = buffer.data() + margin * plane;
         }
-        step.run(from - margin * plane, c - 3 * margin * plane, to - margin * plane, planes + 2 * margin);
+        time_step(grid, {0, grid.ny}, from - margin * plane, c - 3 * margin * plane,
+                  to - margin * plane + grid.row() + 1, planes + 2 * margin);
         from = to;
     }
+}
+
+void mpdata_advance_rows(const MpdataGrid& grid, const MpdataRows& rows, const double* psi, const double* courant,
+                         double* result, int planes) {
+    const std::size_t halo = MpdataGrid::kHalo * grid.plane();
+    time_step(grid, rows, psi + halo, courant + 3 * halo, result + 1, planes);
 }
 
 void mpdata_cpu(void* buffers[], void* arg) {
@@ -278,6 +342,18 @@ void mpdata_cpu(void* buffers[], void* arg) {
                        reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[1])),
                        reinterpret_cast<double*>(STARPU_MATRIX_GET_PTR(buffers[2])),
                        static_cast<int>(STARPU_MATRIX_GET_NY(buffers[2])));
+}
+
+void mpdata_rectangle_cpu(void* buffers[], void* arg) {
+    const auto& argument = *static_cast<const KernelArgument*>(arg);
+    const auto& rectangles = *static_cast<const MpdataRectangles*>(argument.parameters);
+    const MatrixPart& part = rectangles.of(argument.range);
+    for (int repetition = repetitions(); repetition > 0; --repetition)
+        mpdata_advance_rows(rectangles.grid, {static_cast<int>(part.row), static_cast<int>(part.rows)},
+                            reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0])),
+                            reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[1])),
+                            reinterpret_cast<double*>(STARPU_MATRIX_GET_PTR(buffers[2])),
+                            static_cast<int>(part.columns));
 }
 
 }  // namespace apportion

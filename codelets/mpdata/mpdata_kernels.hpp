@@ -10,6 +10,8 @@
 
 #include <cstddef>
 
+#include "codelets/common/codelet.hpp"
+
 namespace apportion {
 
 struct MpdataGrid {
@@ -23,13 +25,36 @@ struct MpdataGrid {
     static constexpr int kHalo = 3;  ///< planes on either side that one time step reads
 };
 
+/// Some rows of cells of every plane.
+struct MpdataRows {
+    int first = 0, count = 0;
+};
+
 /// grid.steps time steps of `planes` planes; `psi` and `courant` point to the first plane of the halo. One core.
 void mpdata_advance(const MpdataGrid& grid, const double* psi, const double* courant, double* result, int planes);
+
+/// One time step of these rows of `planes` planes; `psi` and `courant` are those of all rows, `result` points to the
+/// first of these in the first plane.
+void mpdata_advance_rows(const MpdataGrid& grid, const MpdataRows& rows, const double* psi, const double* courant,
+                         double* result, int planes);
 
 /// Makes the outer ring of a plane periodic.
 void mpdata_wrap(const MpdataGrid& grid, double* plane);
 
 void mpdata_cpu(void* buffers[], void* grid);
+
+/// The parameters of a KernelArgument: rectangles of every worker, whose columns are planes.
+struct MpdataRectangles {
+    MpdataGrid grid;
+    PartsOfWorkers of_workers;
+
+    const MatrixPart& of(const TaskRange& range) const {
+        return of_workers[static_cast<std::size_t>(range.worker)][range.part];
+    }
+};
+
+/// Of the result, the third buffer has the rectangle only.
+void mpdata_rectangle_cpu(void* buffers[], void* argument);
 
 #ifdef APPORTION_CUDA
 /// Asynchronous on the worker's stream.

@@ -38,6 +38,7 @@ struct Model {
     std::string kernel;
     KernelSize size;
     UnitsOf units_of = nullptr;
+    SizeOf size_of = nullptr;
     std::string symbol;
     starpu_perfmodel model{};
 };
@@ -65,8 +66,9 @@ double cost_us(starpu_task* task, unsigned worker, unsigned implementation) {
     if (!can_execute(worker, task, implementation)) return NAN;
     const Model& model = models().at(task->cl);
     SimulatedWorker& w = machine().workers[worker];
+    const KernelSize size = model.size_of ? model.size_of(task, model.size) : model.size;
     const double true_s =
-        true_seconds(machine().platform, w.device, model.kernel, model.size, static_cast<double>(model.units_of(task)));
+        true_seconds(machine().platform, w.device, model.kernel, size, static_cast<double>(model.units_of(task)));
     if (!about_to_run(task, worker)) return std::min(true_s, kNever_s) * 1e6;
     // Asked twice at one moment, the answer is the same; later a task at the same address is another one.
     const double now_us = starpu_timing_now();
@@ -129,7 +131,8 @@ void set_up_machine() {
 
 }  // namespace
 
-void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of) {
+void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of,
+             SizeOf size_of) {
     if (machine().workers.size() != starpu_worker_get_count()) set_up_machine();
     const Platform& platform = machine().platform;
     const auto runs_on = [&](DeviceKind kind) {
@@ -144,6 +147,7 @@ void install(starpu_codelet& codelet, const std::string& kernel, const KernelSiz
     model.kernel = kernel;
     model.size = size;
     model.units_of = units_of;
+    model.size_of = size_of;
     model.symbol = "apportion_simulated_" + kernel;
     model.model.symbol = model.symbol.c_str();
     model.model.type = STARPU_PER_WORKER;

@@ -21,9 +21,13 @@ namespace apportion::simulated {
 /// Units of a block from its task.
 using UnitsOf = std::uint64_t (*)(const starpu_task* task);
 
+/// What size its units have, where they are not those of the problem.
+using SizeOf = KernelSize (*)(const starpu_task* task, KernelSize problem);
+
 /// Makes `codelet` a simulated one: a STARPU_PER_WORKER performance model of this kernel, and pretended
 /// implementations for the kinds of device that have the kernel. Call it before tasks of the codelet are submitted,
 /// again when the size changes. Throws PlatformError when there is no platform or it does not describe the kernel.
-void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of);
+void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of,
+             SizeOf size_of = nullptr);
 
 }  // namespace apportion::simulated

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "test/apps/run_app.hpp"
 
@@ -30,6 +31,82 @@ TEST_CASE("mpdata keeps mass, sign and bounds, and gives the reference's bits un
             if (first.is_null()) first = now;
             CHECK(now == first);
         }
+}
+
+namespace {
+
+struct Share {
+    std::string processor;
+    int first_row, first_column, rows, columns;
+};
+
+std::string plan(int side, const std::vector<Share>& shares) {
+    json object{{"units", side * side}, {"shares", json::array()}};
+    for (const auto& [processor, first_row, first_column, rows, columns] : shares)
+        object["shares"].push_back({{"processor", processor},
+                                    {"rectangles", json::array({{{"first_row", first_row},
+                                                                 {"first_column", first_column},
+                                                                 {"rows", rows},
+                                                                 {"columns", columns}}})}});
+    return object.dump();
+}
+
+const std::string kInRectangles = "mpdata --size 24,12,9 --steps 5 --rectangles plan.json";
+
+}  // namespace
+
+TEST_CASE("mpdata gives the same bits in rectangles of one, two and four workers, and of a team of cores") {
+    const AppFolder folder;
+    json whole;
+    const auto check = [&](const std::string& environment, const std::string& arguments) {
+        INFO(environment << ' ' << arguments);
+        const Result result = folder.run(arguments + " --json", environment);
+        REQUIRE(result.status == 0);
+        const json object = json::parse(result.out);
+        CHECK(object.at("verified") == true);
+        CHECK(object.at("runs").size() == 5);
+        const json now{object.at("mass_change"), object.at("smallest"), object.at("largest")};
+        if (whole.is_null()) whole = now;
+        CHECK(now == whole);
+        return object;
+    };
+    check("STARPU_NCPU=1", "mpdata --size 24,12,9 --steps 5");
+    folder.write("plan.json", plan(12, {{"CPU 0", 0, 0, 12, 12}}));
+    CHECK(check("STARPU_NCPU=1", kInRectangles).at("policy") == "rectangles");
+    folder.write("plan.json", plan(12, {{"CPU 1", 0, 0, 5, 12}, {"CPU 0", 5, 0, 7, 12}, {"CPU 2", 0, 0, 0, 0}}));
+    check("STARPU_NCPU=2", kInRectangles);
+    folder.write(
+        "plan.json",
+        plan(12, {{"CPU 0", 0, 5, 6, 7}, {"CPU 1", 0, 0, 7, 5}, {"CPU 2", 6, 5, 6, 7}, {"CPU 3", 7, 0, 5, 5}}));
+    const json four = check("STARPU_NCPU=4", kInRectangles).at("report").at("processors");
+    CHECK(four.at(0).at("rectangles") == json({{0, 10, 6, 14}}));
+    CHECK(four.at(3).at("rectangles") == json({{7, 0, 5, 10}}));
+    CHECK(four.at(3).at("units") == 50);
+    folder.write("plan.json", plan(12, {{"CPU 1-3", 0, 4, 12, 8}, {"CPU 0", 0, 0, 12, 4}}));
+    const json team = check("STARPU_NCPU=4", kInRectangles).at("report").at("processors");
+    CHECK(team.at(1).at("rectangles") == json({{0, 8, 12, 5}}));
+    CHECK(team.at(3).at("rectangles") == json({{0, 18, 12, 6}}));
+}
+
+TEST_CASE("mpdata refuses plans that are none of its domain") {
+    const AppFolder folder;
+    const auto refused = [&](int side, const std::vector<Share>& shares, const std::string& reason) {
+        folder.write("plan.json", plan(side, shares));
+        check_refused(folder.run(kInRectangles, "STARPU_NCPU=2"), reason);
+    };
+    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1", 0, 1, 4, 2}}, "two rectangles overlap");
+    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1", 0, 2, 4, 1}}, "are not the whole matrix");
+    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1", 0, 3, 4, 2}}, "is not within the matrix");
+    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"card", 0, 2, 4, 2}}, "has no worker 'card' here");
+    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1-2", 0, 2, 4, 2}}, "has no worker 'CPU 2' here");
+    refused(5, {{"CPU 0", 0, 0, 5, 5}}, "is of 5 x 5 blocks, which the domain's 24 x 12 columns cannot be divided");
+    refused(24, {{"CPU 0", 0, 0, 23, 24}, {"CPU 1", 23, 0, 1, 24}}, "is of 24 x 24 blocks");
+    refused(0, {}, "are not the whole matrix");
+    folder.write("plan.json", "{}");
+    check_refused(folder.run(kInRectangles), "is no plan of a matrix");
+    check_refused(folder.run("mpdata --size 12 --rectangles none.json"), "cannot be opened");
+    check_refused(folder.run(kInRectangles + " --loop-peer"), "excludes");
+    check_refused(folder.run(kInRectangles + " --steps-at-once 5"), "excludes");
 }
 
 TEST_CASE("mpdata draws the field, tells what happened to it, and is timed in turn with a loop") {

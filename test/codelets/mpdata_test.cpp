@@ -68,6 +68,57 @@ TEST_CASE("a block of a single plane, and planes of a single cell") {
     run(body(7, 1, 1, 2), 2);
 }
 
+TEST_CASE("many long rows, which go through the cache in blocks, are the same bits", "[once]") {
+    run(body(3, 97, 600, 1), 1);
+    run(body(6, 97, 600, 2), 1);
+}
+
+TEST_CASE("in rectangles of planes and rows the field is the same bits, at the domain's edges too", "[once]") {
+    const auto check = [](int nx, int ny, const std::vector<int>& plane_cuts, const std::vector<int>& row_cuts) {
+        const auto field = body(nx, ny, 5, 1);
+        const auto workload = make_mpdata(field);
+        workload->spoil_result();
+        for (std::size_t i = 0; i + 1 < plane_cuts.size(); ++i)
+            for (std::size_t k = 0; k + 1 < row_cuts.size(); ++k) {
+                const int x = plane_cuts[i], row = row_cuts[k];
+                mpdata_advance_rows(field->grid(), {row, row_cuts[k + 1] - row}, field->plane(x - 3),
+                                    field->courant_planes(x - 3),
+                                    field->result_plane(x) + static_cast<std::ptrdiff_t>(row + 1) * field->grid().row(),
+                                    plane_cuts[i + 1] - x);
+            }
+        INFO(nx << " x " << ny << ", " << plane_cuts.size() - 1 << " x " << row_cuts.size() - 1 << " rectangles");
+        CHECK(workload->verify().correct);
+    };
+    check(8, 11, {0, 8}, {0, 11});
+    check(8, 11, {0, 3, 8}, {0, 4, 11});
+    check(8, 11, {0, 1, 2, 8}, {0, 1, 2, 10, 11});
+    check(7, 12, {0, 7}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    check(3, 2, {0, 1, 2, 3}, {0, 1, 2});
+    check(4, 1, {0, 2, 4}, {0, 1});
+}
+
+TEST_CASE("each worker computes its rectangles, time step after time step", "[once]") {
+    const auto field = body(12, 10, 7, 1), whole = body(12, 10, 7, 1);
+    PartsOfWorkers parts(starpu_worker_get_count());
+    std::vector<std::uint64_t> units(parts.size(), 0);
+    REQUIRE(parts.size() >= 2);
+    units[0] = units[1] = 1;
+    for (const bool in_rows : {false, true}) {
+        parts[0] = {in_rows ? MatrixPart{3, 7, 0, 12} : MatrixPart{0, 10, 5, 7}};
+        parts[1] = {in_rows ? MatrixPart{0, 3, 0, 12} : MatrixPart{0, 10, 0, 2}};
+        if (!in_rows) parts[1].push_back({0, 10, 2, 3});
+        const auto workload = make_mpdata(field, parts);
+        for (int step = 0; step < 3; ++step) {
+            workload->spoil_result();
+            run_on_workers(*workload, units);
+            CHECK(workload->verify().correct);
+            field->advance();
+        }
+    }
+    run(whole, 6);
+    CHECK(cells(*field) == cells(*whole));
+}
+
 TEST_CASE("verification sees a plane that was not computed", "[once]") {
     const auto field = body(8, 6, 6, 1);
     const auto workload = make_mpdata(field);

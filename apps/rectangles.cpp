@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "apps/rectangles.hpp"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "apps/app.hpp"
+#include "models/io/file_error.hpp"
+#include "models/io/input_file.hpp"
+#include "models/io/numbers.hpp"
+#include "models/io/shown.hpp"
+
+namespace apportion {
+
+namespace {
+
+/// Throws UsageError.
+nlohmann::json read_plan(const std::string& file) {
+    try {
+        return nlohmann::json::parse(read_whole_file(file));
+    } catch (const FileError& error) {
+        throw UsageError(error.what());
+    }
+}
+
+std::optional<std::size_t> worker_named(const std::string& name) {
+    for (std::size_t w = 0; w < starpu_worker_get_count(); ++w)
+        if (worker_name(w) == name) return w;
+    return {};
+}
+
+/// The names of "CPU 4-6", which are "CPU 4", "CPU 5" and "CPU 6"; of anything else itself.
+std::vector<std::string> names_of_team(const std::string& processor) {
+    const std::size_t blank = processor.rfind(' ') + 1, dash = processor.find('-', blank);
+    if (dash == processor.npos) return {processor};
+    const std::string_view name = processor;
+    const auto first = parse_number<std::size_t>(name.substr(blank, dash - blank));
+    const auto last = parse_number<std::size_t>(name.substr(dash + 1));
+    if (!first || !last || *first >= *last || *last > starpu_worker_get_count()) return {processor};
+    std::vector<std::string> names;
+    for (std::size_t k = *first; k <= *last; ++k) names.push_back(fmt::format("{}{}", name.substr(0, blank), k));
+    return names;
+}
+
+std::vector<std::size_t> workers_of(const std::string& processor, const std::string& file) {
+    std::vector<std::size_t> workers;
+    for (const std::string& name : names_of_team(processor)) {
+        const auto worker = worker_named(name);
+        if (!worker)
+            throw UsageError(
+                fmt::format("--rectangles {}: StarPU has no worker {} here; plan with a profile of this machine", file,
+                            in_quotes(name)));
+        workers.push_back(*worker);
+    }
+    return workers;
+}
+
+bool overlap(const MatrixPart& a, const MatrixPart& b) {
+    return a.row < b.row + b.rows && b.row < a.row + a.rows && a.column < b.column + b.columns &&
+           b.column < a.column + a.columns;
+}
+
+struct Share {
+    MatrixPart part;  ///< in blocks of the plan
+    std::string processor;
+};
+
+/// Those that are not empty.
+std::vector<Share> read_shares(const nlohmann::json& plan, std::size_t side, const std::string& file) {
+    std::vector<Share> shares;
+    for (const auto& share : plan.at("shares"))
+        for (const auto& rectangle : share.at("rectangles")) {
+            const MatrixPart part{rectangle.at("first_row"), rectangle.at("rows"), rectangle.at("first_column"),
+                                  rectangle.at("columns")};
+            if (part.row > side || part.column > side || part.rows > side - part.row ||
+                part.columns > side - part.column)
+                throw UsageError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
+            if (part.rows * part.columns == 0) continue;
+            if (std::ranges::any_of(shares, [&](const Share& other) { return overlap(other.part, part); }))
+                throw UsageError(fmt::format("--rectangles {}: two rectangles overlap", file));
+            shares.push_back({part, share.at("processor")});
+        }
+    return shares;
+}
+
+/// Where block `block` of `side` begins among that many rows or columns.
+std::size_t scaled(std::size_t block, std::size_t side, std::size_t size) { return block * size / side; }
+
+MatrixPart scaled(const MatrixPart& part, std::size_t side, std::size_t rows, std::size_t columns) {
+    const std::size_t row = scaled(part.row, side, rows), column = scaled(part.column, side, columns);
+    return {row, scaled(part.row + part.rows, side, rows) - row, column,
+            scaled(part.column + part.columns, side, columns) - column};
+}
+
+}  // namespace
+
+std::string worker_name(std::size_t worker) {
+    char name[128] = "";
+    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+    return name;
+}
+
+Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns) {
+    const std::string advice = "; make it by apportion plan --profiles FILE.csv --matrix N --json";
+    Rectangles found{0, PartsOfWorkers(starpu_worker_get_count())};
+    try {
+        const auto plan = read_plan(file);
+        const auto blocks = plan.at("units").get<std::size_t>();
+        const auto side = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(blocks))));
+        std::size_t area = 0;
+        for (const auto& [blocks_of_it, processor] : read_shares(plan, side, file)) {
+            area += blocks_of_it.rows * blocks_of_it.columns;
+            const MatrixPart whole = scaled(blocks_of_it, side, rows, columns);
+            if (whole.rows * whole.columns == 0)
+                throw UsageError(fmt::format("--rectangles {}: a matrix of {} x {} is smaller than its blocks", file,
+                                             rows, columns));
+            const std::vector<std::size_t> workers = workers_of(processor, file);
+            for (std::size_t i = 0; i < workers.size(); ++i) {
+                const std::size_t first = scaled(i, workers.size(), whole.columns);
+                const std::size_t end = scaled(i + 1, workers.size(), whole.columns);
+                if (first < end)
+                    found.of_workers[workers[i]].push_back({whole.row, whole.rows, whole.column + first, end - first});
+            }
+        }
+        if (blocks == 0 || area != blocks || area != side * side)
+            throw UsageError(fmt::format("--rectangles {}: the rectangles are not the whole matrix{}", file, advice));
+        found.side = side;
+    } catch (const nlohmann::json::exception&) {
+        throw UsageError(fmt::format("--rectangles {}: is no plan of a matrix{}", file, advice));
+    }
+    return found;
+}
+
+std::vector<std::uint64_t> units_of_rectangles(const PartsOfWorkers& of_workers) {
+    std::vector<std::uint64_t> units;
+    for (const std::vector<MatrixPart>& parts : of_workers) units.push_back(parts.empty() ? 0 : 1);
+    return units;
+}
+
+nlohmann::ordered_json report_of_rectangles(const PartsOfWorkers& of_workers, std::span<const double> busy_s,
+                                            double seconds) {
+    nlohmann::ordered_json report{{"policy", "rectangles"}, {"makespan_seconds", seconds}};
+    for (std::size_t w = 0; w < of_workers.size(); ++w) {
+        std::size_t units = 0;
+        auto rectangles = nlohmann::ordered_json::array();
+        for (const MatrixPart& p : of_workers[w]) {
+            units += p.rows * p.columns;
+            rectangles.push_back({p.row, p.column, p.rows, p.columns});
+        }
+        report["processors"].push_back({{"name", worker_name(w)},
+                                        {"units", units},
+                                        {"blocks", of_workers[w].size()},
+                                        {"idle_percent", 100 * std::max(0.0, 1 - busy_s[w] / seconds)},
+                                        {"compute_seconds", busy_s[w]},
+                                        {"rectangles", std::move(rectangles)}});
+    }
+    return report;
+}
+
+}  // namespace apportion
