@@ -267,6 +267,7 @@ void Rebalancer::shares_not_kept(double run_s) {
 Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,
                                   std::span<const double> now_s) {
     if (!learn(load, ended)) return {false, ended.shares, current_.run_s, {}};
+    least_gain_ = std::max(kLeastGain, least_gain_ / 2);
     if (current_.run_s > best_.run_s) check_promise(current_.run_s);
     promised_s_ = 0;
     if (best_.shares == current_.shares || current_.run_s <= best_.run_s || !ended.fixed) best_ = current_;

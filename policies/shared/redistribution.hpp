@@ -60,8 +60,8 @@ struct EndedRun {
 /// does not make another distribution look better than it is. One run that took clearly longer is a spike; two in a row
 /// are a change. Runs in which data move tell what moving costs, and nothing of the distribution; data have moved when
 /// a run takes no less than the one before it. A distribution that turns out to be worse than the best one known is
-/// taken back, and from then on another one must gain more than that one's promise was wrong by, be it that models are
-/// wrong, that times vary, or that processors disturb each other.
+/// taken back, and another one must gain more than that one's promise was wrong by, be it that models are wrong, that
+/// times vary, or that processors disturb each other; half of that whenever the distribution is thought over again.
 class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
