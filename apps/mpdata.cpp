@@ -168,8 +168,7 @@ int main(int argc, char** argv) {
         ->type_name("FILE.png");
     cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
     cli.add_option("--rectangles", options.rectangles,
-                   "instead of blocks: one rectangle of columns for each processor, from apportion plan --matrix N "
-                   "--json")
+                   "instead of blocks: rectangles of columns for each processor, from apportion plan --matrix N --json")
         ->type_name("FILE")
         ->excludes("--loop-peer", "--steps-at-once");
     add_app_options(cli, options.common);

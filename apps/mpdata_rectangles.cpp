@@ -2,6 +2,7 @@
 #include "apps/mpdata_rectangles.hpp"
 
 #include <fmt/format.h>
+#include <starpu.h>
 
 #include "apps/rectangles.hpp"
 
@@ -31,6 +32,8 @@ Outcome run_rectangles(const std::shared_ptr<MpdataField>& field, const std::str
             throw UsageError(
                 fmt::format("--rectangles {}: {} is no CPU core, and only these compute rectangles; plan without it",
                             file, worker_name(w)));
+    if (starpu_memory_nodes_get_numa_count() > 1)  // rectangles write rows of planes, in the field itself
+        throw UsageError("--rectangles computes in one memory: run without STARPU_USE_NUMA");
     Outcome outcome;
     outcome.policy = "rectangles";
     for (int step = 1; step <= options.repeat; ++step) {

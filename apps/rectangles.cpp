@@ -35,8 +35,13 @@ std::optional<std::size_t> worker_named(const std::string& name) {
     return {};
 }
 
-/// The names of "CPU 4-6", which are "CPU 4", "CPU 5" and "CPU 6"; of anything else itself.
+/// The names of "CPU 4-6", which are "CPU 4", "CPU 5" and "CPU 6", and of "CPU 0+CPU 2"; of anything else itself.
 std::vector<std::string> names_of_team(const std::string& processor) {
+    if (const std::size_t plus = processor.find('+'); plus != processor.npos) {
+        std::vector<std::string> names = names_of_team(processor.substr(0, plus));
+        for (std::string& name : names_of_team(processor.substr(plus + 1))) names.push_back(std::move(name));
+        return names;
+    }
     const std::size_t blank = processor.rfind(' ') + 1, dash = processor.find('-', blank);
     if (dash == processor.npos) return {processor};
     const std::string_view name = processor;
@@ -66,6 +71,11 @@ bool overlap(const MatrixPart& a, const MatrixPart& b) {
            b.column < a.column + a.columns;
 }
 
+/// Throws json::exception where it is anything else.
+std::size_t whole_number(const nlohmann::json& of, const char* key) {
+    return of.at(key).get_ref<const nlohmann::json::number_unsigned_t&>();
+}
+
 struct Share {
     MatrixPart part;  ///< in blocks of the plan
     std::string processor;
@@ -76,8 +86,8 @@ std::vector<Share> read_shares(const nlohmann::json& plan, std::size_t side, con
     std::vector<Share> shares;
     for (const auto& share : plan.at("shares"))
         for (const auto& rectangle : share.at("rectangles")) {
-            const MatrixPart part{rectangle.at("first_row"), rectangle.at("rows"), rectangle.at("first_column"),
-                                  rectangle.at("columns")};
+            const MatrixPart part{whole_number(rectangle, "first_row"), whole_number(rectangle, "rows"),
+                                  whole_number(rectangle, "first_column"), whole_number(rectangle, "columns")};
             if (part.row > side || part.column > side || part.rows > side - part.row ||
                 part.columns > side - part.column)
                 throw UsageError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
@@ -111,7 +121,7 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
     Rectangles found{0, PartsOfWorkers(starpu_worker_get_count())};
     try {
         const auto plan = read_plan(file);
-        const auto blocks = plan.at("units").get<std::size_t>();
+        const std::size_t blocks = whole_number(plan, "units");
         const auto side = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(blocks))));
         std::size_t area = 0;
         for (const auto& [blocks_of_it, processor] : read_shares(plan, side, file)) {

@@ -50,8 +50,8 @@ int fill(starpu_task* task, apportion_block* block, void* arg) {
     return set_argument(task, workload, range) ? 0 : -ENOMEM;
 }
 
-/// Handles of plain tasks, unregistered (results come home) at the end. What several tasks only read has one handle, so
-/// that it travels to a memory once.
+/// Handles of plain tasks, unregistered (results come home) at the end. What several tasks only read (STARPU_R)
+/// has one handle, so that it travels to a memory once.
 class Registrations {
   public:
     Registrations() = default;

@@ -22,9 +22,9 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
     const bool whole =
         !load.open && units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
     broken_s_ = whole && repeated_ && !active_ ? end_s_ : 0;
-    if (!whole || (broken_s_ > 0 && load.staying > 0)) return forget();
+    if (!whole || broken_s_ > 0) return forget();
     if (repeated_ && load.staying <= 0) {
-        reproducible_ = active_ && end_s_ <= (1 + kLeastGain) * best_s_;
+        reproducible_ = end_s_ <= (1 + kLeastGain) * best_s_;
         return;
     }
     const bool better = best_s_ <= 0 || end_s_ <= (1 - kLeastGain) * best_s_;
@@ -32,6 +32,7 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
     if (!better && end_s_ >= best_s_ && load.staying <= 0) return;
     for (Lane& lane : lanes_) lane.best = lane.ran;
     best_s_ = end_s_;
+    reproducible_ = reproducible_ || better;
 }
 
 std::vector<double> BlockReplay::best_units() const {

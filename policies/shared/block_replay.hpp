@@ -2,8 +2,9 @@
 //
 // Repeats the blocks of the best run that a load has had. A load that runs again is planned anew while that makes it
 // clearly faster; from then on it computes the same blocks on the same processors as in its best run, while that takes
-// as long as it did: else times vary, and a plan that sees how they do is the better one. Where data stay on the
-// devices, the run before is repeated, whose data are in place. Of an open load no run is the best.
+// as long as it did: else times vary, and a plan that sees how they do is the better one, until one is clearly
+// shorter. Where data stay on the devices, the run before is repeated, whose data are in place. Of an open load no run
+// is the best.
 #pragma once
 
 #include <deque>
@@ -87,7 +88,7 @@ class BlockReplay {
     double end_s_ = 0;     ///< of this run
     double broken_s_ = 0;  ///< of the last one
     double best_s_ = 0;
-    bool reproducible_ = true;  ///< no repetition took clearly longer
+    bool reproducible_ = true;  ///< no repetition took longer
     bool settled_ = false;
     bool repeated_ = false;  ///< this run began as a repetition
     bool active_ = false;

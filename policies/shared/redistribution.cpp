@@ -215,6 +215,7 @@ bool Rebalancer::begin_with(const LoadDescription& load, const EndedRun& ended) 
     const std::vector<double> from =
         current_.shares.empty() ? std::vector<double>(ended.shares.size(), 0) : current_.shares;
     current_ = ended.shares == best_.shares ? best_ : Known{ended.shares, {}};
+    owed_s_ = std::exchange(promised_s_, 0);
     slow_runs_ = 0;
     settling_s_ = 0;
     const double moving_s = moving_seconds(load, from, ended.shares);
@@ -240,7 +241,7 @@ bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
         if (++slow_runs_ < kSlowRuns) return false;
         current_ = {ended.shares, {}};
         best_ = {};
-        promised_s_ = 0;
+        owed_s_ = 0;
         least_gain_ = kLeastGain;
     }
     slow_runs_ = 0;
@@ -249,16 +250,17 @@ bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
     for (std::size_t p = 0; p < ended.ends_s.size(); ++p)
         current_.mean_s[p] += (ended.ends_s[p] - current_.mean_s[p]) / std::min(current_.runs, kMostAveraged);
     current_.run_s = *std::ranges::max_element(current_.mean_s);
-    current_.shortest_s = std::min(current_.shortest_s, run_s);
+    const double earlier_s = std::isfinite(current_.shortest_s) ? current_.shortest_s : run_s;
+    current_.shortest_s = std::min(run_s, earlier_s + (run_s - earlier_s) / kMostAveraged);
     return std::has_single_bit(static_cast<unsigned>(current_.runs));  // to decide costs time
 }
 
-void Rebalancer::check_promise(double run_s) {
-    if (promised_s_ > 0) least_gain_ = std::max(least_gain_, 1 - promised_s_ / run_s);
+void Rebalancer::check_promise(double promised_s, double run_s) {
+    if (promised_s > 0) least_gain_ = std::max(least_gain_, 1 - promised_s / run_s);
 }
 
 void Rebalancer::shares_not_kept(double run_s) {
-    check_promise(run_s);
+    check_promise(std::max(promised_s_, owed_s_), run_s);
     const double least_gain = least_gain_;
     forget();
     least_gain_ = least_gain;
@@ -268,8 +270,8 @@ Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& e
                                   std::span<const double> now_s) {
     if (!learn(load, ended)) return {false, ended.shares, current_.run_s, {}};
     least_gain_ = std::max(kLeastGain, least_gain_ / 2);
-    if (current_.run_s > best_.run_s) check_promise(current_.run_s);
-    promised_s_ = 0;
+    if (current_.run_s > best_.run_s) check_promise(owed_s_, current_.run_s);
+    promised_s_ = owed_s_ = 0;
     if (best_.shares == current_.shares || current_.run_s <= best_.run_s || !ended.fixed) best_ = current_;
     Redistribution decision = back_to_best(load);
     if (decision.worthwhile) return decision;

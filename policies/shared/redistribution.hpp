@@ -78,9 +78,10 @@ class Rebalancer {
         std::vector<double> shares;
         std::vector<double> mean_s;  ///< per processor; empty: not known
         int runs = 0;                ///< in the averages, in which the last few count
-        double run_s = std::numeric_limits<double>::infinity(), shortest_s = run_s;
+        double run_s = std::numeric_limits<double>::infinity();
+        double shortest_s = run_s;  ///< of late: it comes nearer to what runs take
     };
-    void check_promise(double run_s);
+    void check_promise(double promised_s, double run_s);
     bool learn(const LoadDescription& load, const EndedRun& ended);
     bool begin_with(const LoadDescription& load, const EndedRun& ended);
     Redistribution back_to_best(const LoadDescription& load) const;
@@ -89,7 +90,8 @@ class Rebalancer {
 
     Known current_, best_;
     int slow_runs_ = 0;      ///< of the latest
-    double promised_s_ = 0;  ///< what runs were to take with the current distribution; 0: nothing was promised
+    double promised_s_ = 0;  ///< what runs are to take that begin with the distribution that was decided on; 0: nothing
+    double owed_s_ = 0;      ///< what the current distribution promised, until a run has shown that it was right or not
     double least_gain_ = kLeastGain;
     double settling_s_ = 0;    ///< of the last run while data moved; 0: they do not
     double moving_ratio_ = 1;  ///< of what it took to move data to what the links promise, at most so far

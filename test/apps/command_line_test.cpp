@@ -141,6 +141,8 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, -1, 4}}}}), "is not within the matrix");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}}).substr(2), "is no plan of a matrix");
     check_plan(R"({"units": 16, "shares": [{"processor": "CPU 0", "rectangles": 4}]})", "is no plan of a matrix");
+    check_plan(R"({"units": 16.9, "shares": []})", "is no plan of a matrix");
+    check_plan(R"({"units": 1e300, "shares": []})", "is no plan of a matrix");
     check_refused(folder.run("matmul --size 4 --rectangles none.json"), "cannot be opened");
     check_refused(folder.run("matmul --size 4 --blas-peer --rectangles plan.json"), "excludes");
 }

@@ -178,6 +178,28 @@ TEST_CASE("what a first run took is known, and promises that were wrong are not 
     CHECK(rebalancer.decide(load_of(100, 2, 11), {first, Shares{8, 10}}, model).worthwhile);
 }
 
+TEST_CASE("what was promised and not tried is no broken promise") {
+    Rebalancer rebalancer;
+    const SecondsOfShare model = speeds({10, 15});
+    const Shares equal{50, 50};
+    for (int run = 2; run < 6; ++run)  // its answers are not followed
+        CHECK(rebalancer.decide(load_of(100, 2, run), {equal, Shares{5 + 0.001 * run, 3.4}}, model).worthwhile ==
+              (run != 4));
+}
+
+TEST_CASE("a processor that becomes slower little by little is given less") {
+    Rebalancer rebalancer;
+    Shares shares{50, 50};
+    double slow = 1;
+    for (int run = 2; run < 100; ++run, slow *= 1.01) {
+        const SecondsOfShare model = speeds({10 / slow, 10});
+        const Shares ends{shares[0] * slow / 10, shares[1] / 10};
+        const auto decision = rebalancer.decide(load_of(100, 2, run), {shares, ends}, model);
+        if (decision.worthwhile) shares = decision.shares;
+    }
+    CHECK(shares[0] < 40);
+}
+
 TEST_CASE("after a run that could not keep its shares nothing before counts") {
     Rebalancer rebalancer;
     const SecondsOfShare model = speeds({1, 1});

@@ -103,6 +103,9 @@ TEST_CASE("of three processors columns and slices communicate no less, for all a
                 const MatrixColumns columns = arrange_in_columns(areas, side);
                 if (counted(found, side) != found.half_perimeters || found.half_perimeters > 4 * side)
                     FAIL(first << " and " << second << " of " << side << " x " << side);
+                for (std::size_t p = 0; p < areas.size(); ++p)
+                    if (std::abs(area(found.parts[p]) - areas[p]) > side)
+                        FAIL(first << " and " << second << " of " << side << " x " << side << ": areas");
                 if (std::ranges::all_of(columns.rectangles, [](const Rectangle& r) { return r.area() > 0; }))
                     CHECK(found.half_perimeters <= columns.half_perimeters);
                 CHECK(found.half_perimeters_of_columns == columns.half_perimeters);
