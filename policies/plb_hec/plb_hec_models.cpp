@@ -159,6 +159,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         entry.samples.assign(1, *entry.suspect);
         entry.pooled = false;
         entry.own = {};
+        entry.deviations.resize(std::max<std::size_t>(entry.deviations.size(), 2) - 2);  // they were no noise
         if (discarded_ > 0) --discarded_;  // the run before may have counted it
         verdict = SampleVerdict::changed;
     } else if (entry.samples.empty()) {

@@ -77,6 +77,16 @@ TEST_CASE("one slow block is a spike, two in a row are a change") {
     CHECK(models.discarded() == 1);
 }
 
+TEST_CASE("a processor that changes again and again is believed each time") {
+    PlbHecModels models;
+    models.begin(load_of({{"core 0", 0}}));
+    for (Units units : {10, 20, 40, 80}) models.add(finished(0, units, 0.1 * double(units)));
+    for (const double seconds : {9.0, 3.0, 9.0, 3.0, 9.0}) {
+        CHECK(models.add(finished(0, 30, seconds)) == SampleVerdict::spike);
+        CHECK(models.add(finished(0, 30, seconds)) == SampleVerdict::changed);
+    }
+}
+
 TEST_CASE("where blocks take now this long, now three times, none is a spike") {
     PlbHecModels models;
     models.begin(load_of({{"core 0", 0}}));
