@@ -138,7 +138,7 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{2, 0, 1, 4}}}}), "two rectangles overlap");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}, {2, 3, 2, 1}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "two rectangles overlap");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{4, 0, 1, 4}}}}), "is not within the matrix");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, -1, 4}}}}), "is not within the matrix");
+    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, -1, 4}}}}), "is no plan of a matrix");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}}).substr(2), "is no plan of a matrix");
     check_plan(R"({"units": 16, "shares": [{"processor": "CPU 0", "rectangles": 4}]})", "is no plan of a matrix");
     check_plan(R"({"units": 16.9, "shares": []})", "is no plan of a matrix");
