@@ -33,8 +33,7 @@ std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, un
 
 /// The same in rectangles of C, a task each; run_on_workers() has to give one unit to every worker with any. Two of one
 /// worker have the same rows or none in common, and so for columns. A worker reads only the rows of A and columns of
-/// B of its rectangles, each once. Not a load: a rectangle belongs to its
-/// worker. Real flavours only.
+/// B of its rectangles, each once. Not a load: a rectangle belongs to its worker. Real flavours only.
 std::unique_ptr<Workload> make_matmul(std::shared_ptr<MatmulProblem> problem, PartsOfWorkers of_workers);
 
 /// Float matrices, of size M, N, K.

@@ -133,6 +133,9 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
         folder.write("plan.json", plan);
         check_refused(folder.run(command, "STARPU_NCPU=2"), why);
     };
+    folder.write("plan.json", plan_of({{"CPU 0+CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 4}}}}));
+    CHECK(folder.run(command, "STARPU_NCPU=2").out.find("verified: yes") != std::string::npos);
+    check_plan(plan_of({{"CPU 0+CPU 7", {{0, 0, 4, 4}}}}), "has no worker 'CPU 7' here");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"card", {{3, 0, 1, 4}}}}), "has no worker 'card' here");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "are not the whole matrix");
     check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{2, 0, 1, 4}}}}), "two rectangles overlap");
