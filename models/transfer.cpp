@@ -8,6 +8,13 @@
 
 namespace apportion {
 
+std::optional<double> transfer_seen_s(double given_s, double link_free_s, double previous_end_s, double start_s) {
+    constexpr double kBetweenTasks = 0.05;
+    const double travelled_s = start_s - std::max(given_s, link_free_s);
+    const bool waited = start_s - previous_end_s > kBetweenTasks * travelled_s;
+    return waited && travelled_s >= 0 ? std::optional(travelled_s) : std::nullopt;
+}
+
 void TransferLine::add(double units, double seconds) {
     if (!(units > 0) || !(seconds >= 0) || !std::isfinite(units) || !std::isfinite(seconds)) return;
     constexpr double kClockResolution_s = 1e-6;  // shorter times do not weigh more

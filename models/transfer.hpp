@@ -4,9 +4,15 @@
 // (PLB-HeC, section III.B, eq. 2). Least squares with a1, a2 >= 0 on relative residuals, updated sample by sample.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace apportion {
+
+/// Seconds in which the data of a block came: from when it was given, or the link was done with the block before it,
+/// until its kernel started. Nothing where that followed the end of the kernel before it at once, up to a small part of
+/// that time, which a runtime takes between two tasks: then they were there already, nobody knows since when.
+std::optional<double> transfer_seen_s(double given_s, double link_free_s, double previous_end_s, double start_s);
 
 class TransferLine {
   public:

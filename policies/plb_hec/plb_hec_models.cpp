@@ -127,11 +127,8 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
 }
 
 void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
-    // The data travelled from when they were given, or when the link was done with the block before, until the kernel
-    // started. A kernel that started as soon as the one before it ended tells nothing: the transfer was hidden.
-    constexpr double kHidden_s = 1e-9;
-    if (entry.processor.own_memory && block.start_s > block.previous_end_s + kHidden_s)
-        entry.in.add(static_cast<double>(block.units), block.start_s - std::max(block.given_s, entry.last_start_s));
+    const auto seen_s = transfer_seen_s(block.given_s, entry.last_start_s, block.previous_end_s, block.start_s);
+    if (entry.processor.own_memory && seen_s) entry.in.add(static_cast<double>(block.units), *seen_s);
     entry.last_start_s = block.start_s;
 }
 

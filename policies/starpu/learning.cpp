@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/learnt_times.hpp"
+#include "models/transfer.hpp"
 #include "policies/config.hpp"
 
 namespace apportion {
@@ -24,15 +25,6 @@ void halve(std::vector<ProfilePoint>& blocks) {
     std::size_t kept = 0;
     for (std::size_t k = 0; k < blocks.size(); k += 2) blocks[kept++] = blocks[k];
     blocks.resize(kept);
-}
-
-/// Seconds in which its data came; 0: they were there when the block before it ended, which does not tell how long that
-/// took.
-double in_seconds(const BlockRecord& block, const BlockRecord* before) {
-    if (!before) return std::max(block.start_s - block.given_s, 0.0);
-    constexpr double kHidden_s = 1e-9;
-    if (block.start_s <= before->end_s + kHidden_s) return 0;
-    return std::max(block.start_s - std::max(block.given_s, before->start_s), 0.0);
 }
 
 }  // namespace
@@ -66,12 +58,14 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
         for (const BlockRecord& block : run.blocks)
             if (block.processor == static_cast<int>(p) && !block.given_back && block.busy_s > 0) ran.push_back(&block);
         std::ranges::stable_sort(ran, {}, &BlockRecord::start_s);
-        const BlockRecord* before = nullptr;
+        const BlockRecord none;
+        const BlockRecord* before = &none;
         for (const BlockRecord* block : ran) {
             ProfilePoint& point = blocks_[p].emplace_back(ProfilePoint{block->units, block->busy_s});
             // Later submissions find data where they were.
             if (processors[p].own_memory && run.run == 1) {
-                point.in_s = in_seconds(*block, before);
+                point.in_s = transfer_seen_s(block->given_s, before->start_s, before->end_s, block->start_s)
+                                 .value_or(0);  // unknown
                 point.out_s = std::max(block->home_s - block->end_s, 0.0);
             }
             before = block;

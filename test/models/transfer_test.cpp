@@ -5,6 +5,7 @@
 
 #include "test/catch.hpp"
 
+using apportion::transfer_seen_s;
 using apportion::TransferLine;
 
 TEST_CASE("a transfer line recovers bandwidth and latency from exact samples") {
@@ -59,4 +60,16 @@ TEST_CASE("unusable transfer samples are skipped") {
     line.add(4, 0);  // a transfer too short to be seen is a sample
     CHECK(line.samples() == 1);
     CHECK(line.seconds(4) == 0);
+}
+
+TEST_CASE("a transfer is seen by a kernel that waited for its data") {
+    SECTION("from when the block was given") { CHECK(transfer_seen_s(3, 0, 2.5, 3.2) == Approx(0.2)); }
+    SECTION("from when the link was done with the block before") { CHECK(transfer_seen_s(1, 2, 2.5, 3) == Approx(1)); }
+    SECTION("of a first block") { CHECK(transfer_seen_s(0, 0, 0, 1e-4) == Approx(1e-4)); }
+    SECTION("not where they were there when the kernel before it ended") {
+        CHECK_FALSE(transfer_seen_s(1, 1, 3, 3));
+        const double between_tasks_s = 90e-6;
+        CHECK_FALSE(transfer_seen_s(1, 1, 3, 3 + between_tasks_s));
+    }
+    SECTION("but by whoever had nothing to do, however short it was") { CHECK(transfer_seen_s(3, 1, 3, 3 + 1e-5)); }
 }

@@ -62,6 +62,15 @@ TEST_CASE("a first block that was slow by chance does not part a core from its k
     CHECK(later.curve_of_kind(1) == later.curve(0));
 }
 
+TEST_CASE("a transfer behind a kernel tells nothing of the link, though the runtime takes a moment between two tasks") {
+    PlbHecModels models;
+    models.begin(load_of({{.name = "card", .kind = 0, .own_memory = true}}));
+    models.add({.units = 10, .start_s = 0.01, .end_s = 1, .busy_s = 0.99});
+    models.add({.units = 20, .given_s = 0.01, .previous_end_s = 1, .start_s = 1.0001, .end_s = 3, .busy_s = 2});
+    CHECK(models.in(0).samples() == 1);
+    CHECK(models.in(0).seconds(20) == Approx(0.02));
+}
+
 TEST_CASE("one slow block is a spike, two in a row are a change") {
     PlbHecModels models;
     models.begin(load_of({{"core 0", 0}}));
