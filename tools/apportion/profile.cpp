@@ -27,7 +27,6 @@ namespace apportion {
 namespace {
 
 int record_square(const ProfileOptions& options) {
-    if (options.sizes.empty() || options.out.empty()) throw UserError("--square: give --sizes and --out as well");
     const std::vector<Units> sizes = parse_sizes(options.sizes);
     const Profile profile = square_profile(options.app, options.platform, sizes);
     save_profile(options.out, profile);
@@ -136,10 +135,6 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
             ->add_option("--platform", options->platform, "Record the application's true times on a simulated platform")
             ->type_name("NAME|FILE");
     profile
-        ->add_flag("--square", options->square,
-                   "Of problems of x by x, x from --sizes, instead of x units of one problem")
-        ->needs(platform);
-    profile
         ->add_option("--out", options->out,
                      "The profile (default: where programs look for it, see APPORTION_PROFILES); one that was "
                      "interrupted is continued")
@@ -170,6 +165,11 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "instance of the data assignment problem, for plan --instance")
         ->type_name("FILE.json")
         ->excludes(platform);
+    profile
+        ->add_flag("--square", options->square,
+                   "Of problems of x by x, x from --sizes, instead of x units of one problem")
+        ->needs("--sizes", "--out")
+        ->excludes("--size", "--balance", "--instance");
     profile
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
         ->delimiter(',')
