@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# profile_over_nodes.sh APPORTION: `apportion profile` under mpirun: a profile of each machine, and all of them with the links
+# profile_over_nodes.sh APPORTION NO_LARGE_MEMORY MATMUL: `apportion profile` under mpirun: a profile of each machine, and all of them with the links
 # between them as one instance; what is wrong on one rank or on all is said once, all end with a status other than 0, and
 # none hangs.
 . "$(dirname "$0")/run_nodes.sh"
-apportion=$(realpath "$1")
+apportion=$(realpath "$1") no_large_memory=$(realpath "$2") matmul=$(realpath "$3")
 cd "$folder"
 export XDG_DATA_HOME=$folder/data
 quick=(--max-seconds 0.2 --max-repetitions 5)
@@ -35,6 +35,11 @@ grep -q '^p-1.csv: 0 points measured, 2 were there before$' told || fail "a prof
 "${profile[@]}" --out alone.csv --instance alone.json >told || fail "without mpirun"
 grep -q '^alone.json: an instance of 1 node with 1 processing unit$' told || fail "without mpirun: $(cat told)"
 
+# Without --out each profile is where the programs of its machine look for it. Two host names are two machines.
+on_two() { nodes -np 1 env STARPU_HOSTNAME=first "$@" : -np 1 env STARPU_HOSTNAME=second "$@"; }
+on_two "${profile[@]}" >told 2>err || fail "on two machines: $(cat err)"
+APPORTION_NODES=hpopta STARPU_SCHED=hpopta on_two "$matmul" --size 64 >told 2>err || fail "hpopta over nodes: $(cat err)"
+
 refused 'mpirun started one process' -np 1 "${profile[@]}" --out q.csv --instance q.json
 refused 'none/q.json: cannot be written' -np 3 "${profile[@]}" --out q.csv --instance none/q.json
 refused 'none/q-0.csv: cannot be written' -np 2 "${profile[@]}" --out none/q.csv
@@ -46,6 +51,6 @@ refused 'choose a smaller size' -np 2 "$apportion" profile --app matmul --size 1
 [ -z "$(compgen -G "q*")" ] || fail "a refused command left a file: $(ls)"
 # Its times are measured by then, and stay.
 refused 'rank 1 .*the memory does not suffice' -np 1 "${profile[@]}" --out late.csv --instance late.json : \
-    -np 1 env LD_PRELOAD="$2" "${profile[@]}" --out late.csv --instance late.json
+    -np 1 env LD_PRELOAD="$no_large_memory" "${profile[@]}" --out late.csv --instance late.json
 [ ! -e late.json ] && [ -s late-1.csv ] || fail "no memory for messages: $(ls)"
 [ $failed = 0 ]
