@@ -112,7 +112,7 @@ class OnWorkers : public ProfileSubject {
         for (std::size_t k = 0; k < parts.size(); ++k)
             of_workers[workers_[processor][k]] = static_cast<std::uint64_t>(parts[k].units);
     }
-    std::vector<double> run(std::span<const WorkersUnits> all) const;
+    std::vector<double> seconds_of(std::span<const WorkersUnits> all) const;
 
     StarpuSession session_;
     std::vector<std::vector<unsigned>> workers_;  ///< of each processor
@@ -128,7 +128,7 @@ void OnWorkers::choose_workers(Workload& workload, const std::vector<unsigned>& 
     granularity_ = static_cast<Units>(workload.shape().granularity);
 }
 
-std::vector<double> OnWorkers::run(std::span<const WorkersUnits> all) const {
+std::vector<double> OnWorkers::seconds_of(std::span<const WorkersUnits> all) const {
     std::vector<double> of_workers;
     try {
         of_workers = run_on_workers(all);
@@ -157,7 +157,7 @@ class BundledWorkload final : public OnWorkers {
         std::vector<std::uint64_t> of_workers(starpu_worker_get_count(), 0);
         for (std::size_t p = 0; p < units.size(); ++p) divide(units[p], p, of_workers);
         const WorkersUnits all[] = {{workload_.get(), of_workers}};
-        return OnWorkers::run(all);
+        return seconds_of(all);
     }
     std::optional<Transfers> transfers() override;
 
@@ -186,7 +186,7 @@ class SquareProblems final : public OnWorkers {
             all.push_back({problems_[p].get(), std::vector<std::uint64_t>(starpu_worker_get_count(), 0)});
             divide(units[p], p, all.back().units);
         }
-        return OnWorkers::run(all);
+        return seconds_of(all);
     }
 
   private:
