@@ -13,6 +13,7 @@
 
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
+#include "codelets/common/mpirun.hpp"
 #include "codelets/common/unit_arrays.hpp"
 #include "models/io/shown.hpp"
 #include "policies/mpi/apportion_mpi.h"
@@ -20,14 +21,6 @@
 namespace apportion {
 
 namespace {
-
-/// Open MPI's mpirun, MPICH's and Slurm's own each set one of these.
-bool started_by_mpirun() {
-    if (kSimulated) return true;
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
-        if (std::getenv(name)) return true;
-    return false;
-}
 
 std::string agreed_sentence;  ///< the last error that all ranks know
 
@@ -212,7 +205,7 @@ class Alone final : public Nodes {};
 
 Nodes& Nodes::here() {
     static const std::unique_ptr<Nodes> nodes =
-        started_by_mpirun() ? std::unique_ptr<Nodes>(new Together) : std::unique_ptr<Nodes>(new Alone);
+        kSimulated || started_by_mpirun() ? std::unique_ptr<Nodes>(new Together) : std::unique_ptr<Nodes>(new Alone);
     return *nodes;
 }
 

@@ -48,7 +48,7 @@ void Samples::add(double seconds) {
 }
 
 void Samples::update() {
-    const double median = median_of(used_);
+    const double median = median_s();
     std::vector<double> deviations;
     for (double t : used_) deviations.push_back(std::abs(t - median));
     // 1.4826: the median absolute deviation of a normal distribution is its standard deviation / 1.4826. What is within
@@ -67,6 +67,8 @@ void Samples::update() {
                             : confidence_half_width(std::sqrt(squares / static_cast<double>(count - 1)), count,
                                                     options_.confidence);
 }
+
+double Samples::median_s() const { return used_.empty() ? 0 : median_of(used_); }
 
 bool Samples::precise() const { return repetitions() >= options_.least && interval_s_ <= options_.precision * mean_s_; }
 

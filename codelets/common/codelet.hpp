@@ -143,6 +143,13 @@ apportion_load_options load_options(Workload& workload);
 /// a codelet could not compute one.
 std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units);
 
+/// The same of several workloads of one codelet, all at the same time. A worker has units of one of them at most.
+struct WorkersUnits {
+    Workload* workload;
+    std::vector<std::uint64_t> units;  ///< of each worker
+};
+std::vector<double> run_on_workers(std::span<const WorkersUnits> all);
+
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
 /// measured_cost() learns what the workers cost. Results are overwritten by the load itself. No worker computes for
 /// more than `limit_s` beside what its first block sets up, unless one smallest block takes longer. Without effect in

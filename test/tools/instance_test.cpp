@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -49,11 +51,52 @@ TEST_CASE("start-up and bandwidth of a link are those of its messages") {
     CHECK_THROWS_AS(measure_link([](std::size_t) { return 1.0; }, {}), UserError);
 }
 
+TEST_CASE("disturbed messages and sizes do not change a link") {
+    const auto true_s = [](std::size_t bytes) { return kStartup_s + static_cast<double>(bytes) / kBytesPerSecond; };
+    int message = 0;
+    // Two of five messages take ten times as long, and all of one size.
+    const LinkTimes link = measure_link(
+        [&](std::size_t bytes) {
+            const bool disturbed = ++message % 5 < 2 || bytes == std::size_t{2} << 20;
+            return (disturbed ? 10 : 1) * true_s(bytes);
+        },
+        {.most = 25});
+    CHECK(link.startup_s == Approx(true_s(1)));
+    CHECK(link.bytes_per_s == Approx(kBytesPerSecond));
+}
+
+TEST_CASE("machines become one instance: a node each, and buses in the costs of devices") {
+    const std::string file = temporary_file();
+    Machine machine;
+    const std::vector<std::map<Units, double>> times(4, {{10, 20}});
+    const std::string own = machine_instance(machine, times, 10, {});
+    const std::string machines[] = {own, own}, names[] = {"rank 0 (a)", "rank 1 (b)"};
+    const LinkTimes links[] = {{}, {1e-4, 1e8}};
+    const std::string told = save_instance(file, cluster_instance(machines, names, links));
+    CHECK(told ==
+          fmt::format("rank 1 (b): a message takes 0.0001 s and 1e+08 bytes/s\n{}: an instance of 2 nodes with 8 "
+                      "processing units\n",
+                      file));
+    const DataAssignment problem = read_instance(file);
+    std::filesystem::remove(file);
+    REQUIRE(problem.nodes.size() == 2);
+    REQUIRE(problem.units.size() == 8);
+    CHECK(problem.nodes[0].startup_s == 0);
+    CHECK(problem.nodes[0].seconds_per_packet < 1e-12);
+    CHECK(problem.nodes[1].startup_s == Approx(1e-4));
+    CHECK(problem.nodes[1].seconds_per_packet == Approx(1000 / 1e8));
+    CHECK(problem.units[4].name == "rank 1 (b): card 0");
+    CHECK(problem.units[4].node == 1);
+    CHECK(problem.units[4].seconds_per_packet == Approx(2 + 2 * kStartup_s + 1000 / kBytesPerSecond).epsilon(1e-6));
+    CHECK(problem.units[4].computing_per_packet_s == Approx(2));
+    CHECK(problem.units[5].seconds_per_packet == Approx(2));
+}
+
 TEST_CASE("a measured machine is an instance that the reader takes, each device memory a node") {
     const std::string file = temporary_file();
     Machine machine;
     const std::vector<std::map<Units, double>> times = {{{10, 1}, {40, 8}}, {{20, 60}}, {{25, 50}}, {{24, 6}, {50, 1}}};
-    const std::string told = write_instance(file, machine, times, 100, {});
+    const std::string told = save_instance(file, machine_instance(machine, times, 25, {}));
     CHECK(told.find("memory 2: a message takes 2e-05 s and 1e+09 bytes/s\n") != std::string::npos);
     const DataAssignment problem = read_instance(file);
     std::filesystem::remove(file);
@@ -77,6 +120,6 @@ TEST_CASE("an instance without data or times is refused, and no file is left") {
     Machine kernel(false), machine;
     CHECK_THROWS_AS(check_instance(file, kernel), UserError);
     CHECK_NOTHROW(check_instance(file, machine));
-    CHECK_THROWS_AS(write_instance(file, machine, std::vector<std::map<Units, double>>(4), 100, {}), UserError);
+    CHECK_THROWS_AS(machine_instance(machine, std::vector<std::map<Units, double>>(4), 25, {}), UserError);
     CHECK(!std::filesystem::exists(file));
 }

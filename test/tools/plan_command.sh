@@ -95,6 +95,10 @@ status=0
 "$apportion" plan --profiles profile.csv --units 30 --plot models.svg >/dev/null && grep -q 'polynomial trend' models.svg ||
     fail "the picture of a plan has no polynomial trend"
 mkfifo pipe.png
+# Speeds of squares of units.
+printf 'processor,units,seconds\na,10,1\na,20,4\na,30,9\na,40,16\nb,10,1\nb,20,4\nb,30,9\nb,40,16\n' >squares.csv
+"$apportion" plan --profiles squares.csv --units 30 --work-power 2 --plot squares.svg >/dev/null && grep -q 'units to the power 2 per second' squares.svg ||
+    fail "the picture does not show the work of squares"
 expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
 expect 2 '--network' --profiles profile.csv --units 3 --network serial

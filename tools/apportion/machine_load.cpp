@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace apportion {
 
@@ -33,6 +35,12 @@ double seconds_of(int who) {
 double own_seconds() { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN); }
 
 }  // namespace
+
+double load_per_cpu() {
+    double load = 0;
+    const unsigned cpus = std::thread::hardware_concurrency();
+    return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;
+}
 
 MachineLoad::MachineLoad() : busy_s_(busy_seconds()), own_s_(own_seconds()) {}
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How busy other programs keep the machine while this one and its children run.
+// How busy other programs keep the machine, before this one begins, and while it and its children run.
 #pragma once
 
 #include <chrono>
 
 namespace apportion {
+
+/// Programs that ran or waited for a CPU during the last minute, on average, for each CPU; 0 where the system does not
+/// tell. Near 0 on a machine that is free for measurements.
+double load_per_cpu();
 
 class MachineLoad {
   public:

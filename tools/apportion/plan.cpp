@@ -157,7 +157,7 @@ int plan_profile(PlanOptions options) {
                        [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
     if (const PlannerEntry* planner = find_planner(options.algorithm == "all" ? "hpopta" : options.algorithm))
         std::cout << effect_of_changes(options, *planner, problem);
-    if (!options.plot.empty()) plot_models(profile, plans, options.plot);
+    if (!options.plot.empty()) plot_models(profile, plans, options.work_power, options.plot);
     return 0;
 }
 
@@ -317,7 +317,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->needs(condition);
     plan->add_option(
             "--work-power", options->work_power,
-            "With --condition and --variation: the work of x units is x to this power, 3 where a unit is a row "
+            "With --condition, --variation and --plot: the work of x units is x to this power, 3 where a unit is a row "
             "of an x by x product")
         ->check(CLI::Range(1.0, 4.0))
         ->needs(profiles)

@@ -32,33 +32,31 @@ void add_curve(std::string& script, const std::string& block, MeasuredRange rang
     script += "EOD\n";
 }
 
-double most_units_per_s(const ProcessorProfile& processor) {
-    double most = 0;
-    for (const ProfilePoint& point : processor.points)
-        most = std::max(most, static_cast<double>(point.units) / point.seconds);
-    return most;
-}
+double work_per_s(double units, double seconds, double work_power) { return std::pow(units, work_power) / seconds; }
 
 struct SpeedAxis {
     double low = 0, high = 0;
     bool powers_of_ten = false;
 
     std::string script() const {
-        return fmt::format("{}set yrange [{}:{}]\n", powers_of_ten ? "set logscale y\nset format y '10^{%L}'\n" : "",
-                           low, high);
+        return fmt::format("{}set yrange [{}:{}]\n", powers_of_ten ? "set logscale y\nset format y '1e%L'\n" : "", low,
+                           high);
     }
 };
 
 /// All panels have the same scale, so that speeds can be compared; where they differ much, in powers of ten.
-SpeedAxis speed_axis(const Profile& profile) {
+SpeedAxis speed_axis(const Profile& profile, double work_power) {
     constexpr double kMuch = 10;
     double least = std::numeric_limits<double>::infinity(), least_top = least, top = 0;
     for (const ProcessorProfile& processor : profile.processors) {
-        const double most = most_units_per_s(processor);
+        double most = 0;
+        for (const ProfilePoint& point : processor.points) {
+            const double speed = work_per_s(static_cast<double>(point.units), point.seconds, work_power);
+            most = std::max(most, speed);
+            least = std::min(least, speed);
+        }
         top = std::max(top, most);
         least_top = std::min(least_top, most);
-        for (const ProfilePoint& point : processor.points)
-            least = std::min(least, static_cast<double>(point.units) / point.seconds);
     }
     if (top <= kMuch * least_top) return {0, 1.1 * top, false};
     return {0.8 * least, 1.25 * top, true};
@@ -73,26 +71,31 @@ std::set<Units> shares_of(std::span<const Plan> plans, std::size_t index) {
 }
 
 void add_panel(std::string& script, std::size_t index, const ProcessorProfile& processor, std::span<const Plan> plans,
-               const SpeedAxis& axis) {
-    std::vector<BlockTime> samples;
+               const SpeedAxis& axis, double work_power) {
+    std::vector<BlockTime> samples, of_work;  // the second as if a unit were work
     script += fmt::format("$data{} << EOD\n", index);
     for (const ProfilePoint& point : processor.points) {
         const auto units = static_cast<double>(point.units);
         samples.push_back({units, point.seconds});
+        of_work.push_back({units, point.seconds / std::pow(units, work_power - 1)});
+        const auto speed = [&](double seconds) { return work_per_s(units, seconds, work_power); };
         // The interval of the time as one of the speed.
-        const double low = units / (point.seconds + point.ci_s);
-        const double high = point.seconds > point.ci_s ? units / (point.seconds - point.ci_s) : units / point.seconds;
-        script += fmt::format("{} {} {} {}\n", units, units / point.seconds, low, high);
+        const double high = speed(point.seconds > point.ci_s ? point.seconds - point.ci_s : point.seconds);
+        script += fmt::format("{} {} {} {}\n", units, speed(point.seconds), speed(point.seconds + point.ci_s), high);
     }
     script += "EOD\n";
     const auto linear = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::restricted);
     const auto akima = Akima::through(samples);
     const auto curve = FittedCurve::fit(samples);
-    const auto trend = SpeedTrend::through(samples);
+    const auto trend = SpeedTrend::through(of_work);
     const MeasuredRange range = akima->range();
-    add_curve(script, fmt::format("linear{}", index), range, [&](double x) { return linear->speed(x); });
-    add_curve(script, fmt::format("akima{}", index), range, [&](double x) { return akima->speed(x); });
-    if (curve) add_curve(script, fmt::format("curve{}", index), range, [&](double x) { return x / curve->seconds(x); });
+    const auto add = [&](const char* name, const auto& seconds) {
+        add_curve(script, fmt::format("{}{}", name, index), range,
+                  [&](double x) { return work_per_s(x, seconds(x), work_power); });
+    };
+    add("linear", [&](double x) { return x / linear->speed(x); });
+    add("akima", [&](double x) { return x / akima->speed(x); });
+    if (curve) add("curve", [&](double x) { return curve->seconds(x); });
     if (trend) add_curve(script, fmt::format("trend{}", index), range, [&](double x) { return trend->speed(x); });
     const bool few = samples.size() <= 200;
     const std::set<Units> shares = shares_of(plans, index);
@@ -121,7 +124,7 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
 
 }  // namespace
 
-void plot_models(const Profile& profile, std::span<const Plan> plans, const std::string& path) {
+void plot_models(const Profile& profile, std::span<const Plan> plans, double work_power, const std::string& path) {
     constexpr int kMostPanels = 64;
     const int panels = static_cast<int>(profile.processors.size());
     if (panels > kMostPanels)
@@ -131,14 +134,15 @@ void plot_models(const Profile& profile, std::span<const Plan> plans, const std:
                         path, panels, kMostPanels));
     const int columns = panels < 2 ? 1 : static_cast<int>(std::ceil(std::sqrt(panels)));
     const int rows = (panels + columns - 1) / columns;
-    const SpeedAxis axis = speed_axis(profile);
-    std::string script =
-        "set xlabel \"units\"\nset ylabel \"units per second\"\nset grid\nset rmargin 4\n"
-        "set key outside bottom center horizontal maxrows 2 Left reverse samplen 2 font ',10'\n" +
-        axis.script();
+    const SpeedAxis axis = speed_axis(profile, work_power);
+    std::string script = fmt::format("set xlabel \"units\"\nset ylabel \"units{} per second\"\n",
+                                     work_power == 1 ? "" : fmt::format(" to the power {}", work_power)) +
+                         "set grid\nset rmargin 4\n"
+                         "set key outside bottom center horizontal maxrows 2 Left reverse samplen 2 font ',10'\n" +
+                         axis.script();
     script += fmt::format("set multiplot layout {},{}\n", rows, columns);
     for (std::size_t i = 0; i < profile.processors.size(); ++i)
-        add_panel(script, i, profile.processors[i], plans, axis);
+        add_panel(script, i, profile.processors[i], plans, axis, work_power);
     script += "unset multiplot\n";
     draw(path, 640 * columns, 480 * rows, script);
 }

@@ -12,7 +12,8 @@
 
 namespace apportion {
 
-/// Writes a PNG, SVG or PDF file. Of plans without solution nothing is drawn. Throws UserError.
-void plot_models(const Profile& profile, std::span<const Plan> plans, const std::string& path);
+/// Writes a PNG, SVG or PDF file of speeds, in which x units are x^work_power of work. Of plans without solution
+/// nothing is drawn. Throws UserError.
+void plot_models(const Profile& profile, std::span<const Plan> plans, double work_power, const std::string& path);
 
 }  // namespace apportion

@@ -19,7 +19,28 @@ namespace {
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 /// Section 4.3; times of smaller messages are not consistent.
 constexpr std::size_t kMessages[] = {kMebibyte / 2, kMebibyte,      2 * kMebibyte,
-                                     8 * kMebibyte, 16 * kMebibyte, 32 * kMebibyte};
+                                     8 * kMebibyte, 16 * kMebibyte, kLargestMessage_bytes};
+
+using Json = nlohmann::ordered_json;
+
+Json empty_instance(const std::string& load) {
+    Json instance;
+    instance["description"] = fmt::format("units of {}, measured by apportion profile", load);
+    for (const char* list : {"nodes", "pus", "a_N_s", "b_N_bytes_per_s", "c_s"}) instance[list] = Json::array();
+    return instance;
+}
+
+/// Without a link: the data are there.
+void add_node(Json& instance, const std::string& name, const LinkTimes* link) {
+    instance["nodes"].push_back(name);
+    instance["a_N_s"].push_back(link ? link->startup_s : 0);
+    instance["b_N_bytes_per_s"].push_back(link ? Json(link->bytes_per_s) : Json());
+}
+
+void add_unit(Json& instance, const std::string& node, const std::string& device, double seconds) {
+    instance["pus"].push_back({{"node", node}, {"device", device}});
+    instance["c_s"].push_back(seconds);
+}
 
 /// Seconds of a unit at the measured size nearest to `share`.
 double unit_seconds(const std::map<Units, double>& times, Units share, const std::string& processor) {
@@ -34,71 +55,95 @@ double unit_seconds(const std::map<Units, double>& times, Units share, const std
 }  // namespace
 
 LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options) {
-    const auto mean_s = [&](std::size_t bytes) {
+    const auto median_s = [&](std::size_t bytes) {
         Samples samples(options);
         while (!samples.enough()) samples.add(one_way_s(bytes));
-        return samples.mean_s();
+        return samples.median_s();
     };
-    LinkTimes link{mean_s(1), 0};
-    double sum = 0, smaller_s = 0;
-    int pairs = 0;
+    const double startup_s = median_s(1);
+    std::vector<double> seconds, seconds_per_byte;
     for (std::size_t k = 0; k < std::size(kMessages); ++k) {
-        const double seconds = mean_s(kMessages[k]);
-        if (k > 0 && seconds > smaller_s) {
-            sum += static_cast<double>(kMessages[k] - kMessages[k - 1]) / (seconds - smaller_s);
-            ++pairs;
-        }
-        smaller_s = seconds;
+        seconds.push_back(median_s(kMessages[k]));
+        for (std::size_t j = 0; j < k; ++j)
+            seconds_per_byte.push_back((seconds[k] - seconds[j]) / static_cast<double>(kMessages[k] - kMessages[j]));
     }
-    if (pairs == 0)
+    const auto middle = seconds_per_byte.begin() + std::ssize(seconds_per_byte) / 2;
+    std::ranges::nth_element(seconds_per_byte, middle);
+    if (*middle <= 0)
         throw UserError("--instance: large messages took no longer than small ones; measure on a quieter machine");
-    link.bytes_per_s = sum / pairs;
-    return link;
+    return {startup_s, 1 / *middle};
 }
 
 void check_instance(const std::string& path, ProfileSubject& subject) {
     if (!subject.transfers())
         throw UserError("--instance: a kernel's data are not known; give an application by --app NAME");
-    const NewFile can_be_written(path);
+    if (!path.empty()) const NewFile can_be_written(path);
 }
 
-std::string write_instance(const std::string& path, ProfileSubject& subject,
-                           const std::vector<std::map<Units, double>>& times, Units units,
-                           const SampleOptions& options) {
+std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
+                             const SampleOptions& options) {
     const std::optional<Transfers> transfers = subject.transfers();
-    const Units share = units / static_cast<Units>(subject.processors().size());
-    nlohmann::ordered_json instance;
-    instance["description"] = fmt::format("units of {}, measured by apportion profile", subject.load());
-    for (const char* list : {"nodes", "pus", "a_N_s", "b_N_bytes_per_s", "c_s"})
-        instance[list] = nlohmann::json::array();
+    Json instance = empty_instance(subject.load());
     instance["d_si_bytes"] = transfers->bytes_in;
     instance["d_sr_bytes"] = transfers->bytes_out;
     std::map<unsigned, std::string> nodes;  // by number of the memory
-    std::string told;
     for (std::size_t p = 0; p < subject.processors().size(); ++p) {
         const unsigned memory = transfers->memories[p];
         const auto [node, is_new] =
             nodes.try_emplace(memory, memory == 0 ? "main memory" : fmt::format("memory {}", memory));
         if (is_new) {
             LinkTimes link;
-            nlohmann::ordered_json bandwidth;  // null: the data are there
-            if (memory != 0) {
+            if (memory != 0)
                 link = measure_link([&](std::size_t bytes) { return transfers->one_way_s(memory, bytes); }, options);
-                bandwidth = link.bytes_per_s;
-                told += fmt::format("{}: a message takes {:.3g} s and {:.4g} bytes/s\n", node->second, link.startup_s,
-                                    link.bytes_per_s);
-            }
-            instance["nodes"].push_back(node->second);
-            instance["a_N_s"].push_back(link.startup_s);
-            instance["b_N_bytes_per_s"].push_back(bandwidth);
+            add_node(instance, node->second, memory != 0 ? &link : nullptr);
         }
-        instance["pus"].push_back({{"node", node->second}, {"device", ": " + subject.processors()[p]}});
-        instance["c_s"].push_back(unit_seconds(times[p], share, subject.processors()[p]));
+        add_unit(instance, node->second, ": " + subject.processors()[p],
+                 unit_seconds(times[p], share, subject.processors()[p]));
     }
-    replace_file(path, [&](std::ostream& out) { out << instance.dump(2) << '\n'; });
-    const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-    return told + fmt::format("{}: an instance of {} node{} with {} processing unit{}\n", shown(path), nodes.size(),
-                              plural(nodes.size()), times.size(), plural(times.size()));
+    return instance.dump(2);
+}
+
+std::string cluster_instance(std::span<const std::string> machines, std::span<const std::string> names,
+                             std::span<const LinkTimes> links) {
+    Json cluster;
+    for (std::size_t m = 0; m < machines.size(); ++m) {
+        const Json machine = Json::parse(machines[m]);
+        if (m == 0) {
+            cluster = empty_instance("");
+            for (const char* same : {"description", "d_si_bytes", "d_sr_bytes"}) cluster[same] = machine[same];
+        }
+        add_node(cluster, names[m], m > 0 ? &links[m] : nullptr);
+        const double bytes = machine["d_si_bytes"].get<double>() + machine["d_sr_bytes"].get<double>();
+        std::map<std::string, double> bus_s;  // of a unit, there and back
+        for (std::size_t i = 0; i < machine["nodes"].size(); ++i) {
+            const Json& bytes_per_s = machine["b_N_bytes_per_s"][i];
+            bus_s[machine["nodes"][i]] =
+                2 * machine["a_N_s"][i].get<double>() + (bytes_per_s.is_null() ? 0 : bytes / bytes_per_s.get<double>());
+        }
+        for (std::size_t j = 0; j < machine["pus"].size(); ++j) {
+            const Json& unit = machine["pus"][j];
+            const double computing_s = machine["c_s"][j];
+            add_unit(cluster, names[m], unit["device"], computing_s + bus_s[unit["node"]]);
+            cluster["compute_s"].push_back(computing_s);
+        }
+    }
+    return cluster.dump(2);
+}
+
+std::string save_instance(const std::string& path, const std::string& instance) {
+    replace_file(path, [&](std::ostream& out) { out << instance << '\n'; });
+    const Json json = Json::parse(instance);
+    std::string told;
+    for (std::size_t i = 0; i < json["nodes"].size(); ++i)
+        if (const Json& bytes_per_s = json["b_N_bytes_per_s"][i]; !bytes_per_s.is_null())
+            told += fmt::format("{}: a message takes {:.3g} s and {:.4g} bytes/s\n",
+                                shown(json["nodes"][i].get<std::string>()), json["a_N_s"][i].get<double>(),
+                                bytes_per_s.get<double>());
+    const auto count = [&](const char* list, const char* name) {
+        return fmt::format("{} {}{}", json[list].size(), name, json[list].size() == 1 ? "" : "s");
+    };
+    return told + fmt::format("{}: an instance of {} with {}\n", shown(path), count("nodes", "node"),
+                              count("pus", "processing unit"));
 }
 
 }  // namespace apportion
