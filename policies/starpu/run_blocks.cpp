@@ -143,6 +143,8 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
         if (std::ranges::find(application_handles_, handle) == application_handles_.end())
             application_handles_.push_back(handle);
     task.sequential_consistency = 0;
+    task.synchronous = task.regenerate = 0;
+    task.detach = task.destroy = 1;
     task.sched_ctx = setup_.sched_ctx;
     // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
     if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {
