@@ -154,7 +154,7 @@ void apportion_load::look_up_profile() {
     description_.recorded = apportion::find_recorded_times(
         {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
         apportion::this_machine());
-    if (!description_.recorded.problem.empty()) apportion::take_learnt(description_, learning_.file());
+    if (description_.recorded.none) apportion::take_learnt(description_, learning_.file());
 }
 
 apportion::RunRecord apportion_load::new_record() const {
