@@ -94,6 +94,24 @@ TEST_CASE("a fill function that forgets a handle ends the load with a sentence")
     }
 }
 
+TEST_CASE("a fill function that names as only read what the codelet writes ends the load with a sentence") {
+    Axpy axpy(5000);
+    auto options = axpy.options();
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Axpy*>(arg);
+        for (int k = 0; k < 2; ++k) {
+            double* const data = k == 0 ? self.x.data() : self.y.data();
+            task->handles[k] =
+                apportion_block_vector(block, STARPU_R, data + block->first, block->units, sizeof(double));
+        }
+        task->cl_arg = &self.a;
+        return 0;
+    };
+    Load load = create(options);
+    REQUIRE(run(load.get()) == -EINVAL);
+    CHECK(std::string(apportion_error()).find("writes what the fill function names as STARPU_R") != std::string::npos);
+}
+
 TEST_CASE("a load that was not created is an error, and no crash", "[once]") {
     REQUIRE(apportion_load_submit(nullptr) == -EINVAL);
     REQUIRE(std::string(apportion_error()).find("apportion_load_submit: the load is NULL") != std::string::npos);
