@@ -41,7 +41,7 @@ TEST_CASE("a load that still runs cannot be submitted again") {
     starpu_data_unregister(gate);
 }
 
-TEST_CASE("a worker that has to compute a load's blocks cannot wait for it", "[once]") {
+TEST_CASE("a worker that has to compute a load's blocks cannot wait for it") {
     Axpy axpy(1000);
     struct Waiting {
         Load load;
