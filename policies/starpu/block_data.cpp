@@ -157,6 +157,11 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
                 "StarPU's handles have at most 2^32 - 1 elements a dimension, and these data have more";
             return nullptr;
         }
+        if (shape.overlaps_itself()) {
+            block_data.problem =
+                "a row has more elements than there are to the next one (ld, ldy), or a plane to the next one (ldz)";
+            return nullptr;
+        }
         try {
             known = handles.insert(handles.end(), make_handle(data, shape, writes && !reads && block_data.apart));
         } catch (const std::bad_alloc&) {

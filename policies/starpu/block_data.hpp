@@ -23,6 +23,10 @@ struct DataShape {
     std::size_t element_size = 0;
 
     std::size_t bytes() const { return nx * ny * nz * element_size; }
+    /// StarPU ends the program then.
+    bool overlaps_itself() const {
+        return ldy < nx || (interface == Interface::volume && (ldy == 0 || ldz / ldy < ny));
+    }
     bool operator==(const DataShape&) const = default;
 };
 
