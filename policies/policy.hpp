@@ -38,6 +38,7 @@ struct RecordedTimes {
     std::string source;                        ///< the file they come from
     std::string note;                          ///< what is to be known about them, or empty
     std::string problem;                       ///< why none is usable and what to do, one sentence; or empty
+    bool none = false;                         ///< there is no file, nor was one named
     bool learnt = false;                       ///< from runs, at whatever sizes their blocks had
 };
 

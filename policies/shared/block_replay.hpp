@@ -60,9 +60,10 @@ class BlockReplay {
 
     /// A processor has changed.
     void stop() { active_ = false; }
-    /// A processor is lost, for which there may be blocks.
+    /// A processor is lost, for which there may be blocks, or whose own may come back.
     void lost(int processor) {
-        if (!lanes_[static_cast<std::size_t>(processor)].planned.empty()) stop();
+        const Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+        if (!lane.planned.empty() || lane.asked > lane.computed) stop();
     }
     bool active() const { return active_; }
 

@@ -28,8 +28,9 @@ void BlockData::forget_tasks() {
 
 bool BlockData::earlier_results() const { return std::ranges::any_of(handles, &BlockHandle::earlier); }
 
-bool BlockData::contains(starpu_data_handle_t handle) const {
-    return std::ranges::find(handles, handle, &BlockHandle::handle) != handles.end();
+const BlockHandle* BlockData::find(starpu_data_handle_t handle) const {
+    const auto found = std::ranges::find(handles, handle, &BlockHandle::handle);
+    return found == handles.end() ? nullptr : &*found;
 }
 
 bool changes_in_place(int mode) {
@@ -58,8 +59,12 @@ void BlockData::note_modes(const starpu_task& task) {
         if (changes_in_place(mode)) in_place = true;
         const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
         const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
-        if (written && !contains(handle) && std::ranges::find(foreign, handle) == foreign.end())
-            foreign.push_back(handle);
+        const BlockHandle* const own = find(handle);
+        if (own && written && !own->written && task.where != STARPU_NOWHERE)
+            problem =
+                "the codelet writes what the fill function names as STARPU_R; give apportion_block_vector and "
+                "the like the codelet's mode";
+        if (written && !own && std::ranges::find(foreign, handle) == foreign.end()) foreign.push_back(handle);
     }
 }
 
@@ -150,6 +155,11 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         if (std::max({shape.nx, shape.ny, shape.nz, shape.ldy, shape.ldz}) > kMost) {
             block_data.problem =
                 "StarPU's handles have at most 2^32 - 1 elements a dimension, and these data have more";
+            return nullptr;
+        }
+        if (shape.overlaps_itself()) {
+            block_data.problem =
+                "a row has more elements than there are to the next one (ld, ldy), or a plane to the next one (ldz)";
             return nullptr;
         }
         try {

@@ -23,6 +23,10 @@ struct DataShape {
     std::size_t element_size = 0;
 
     std::size_t bytes() const { return nx * ny * nz * element_size; }
+    /// StarPU ends the program then.
+    bool overlaps_itself() const {
+        return ldy < nx || (interface == Interface::volume && (ldy == 0 || ldz / ldy < ny));
+    }
     bool operator==(const DataShape&) const = default;
 };
 
@@ -56,17 +60,17 @@ struct BlockData {
     bool again = false;                         ///< a piece of a late block
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
     bool apart = false;                         ///< its results are written apart from the application's memory
-    const char* problem = nullptr;              ///< why a handle could not be made
+    const char* problem = nullptr;              ///< why a handle could not be made, or is not what the task needs
 
     /// These data stayed since an earlier run and are used again.
     void use_again();
     /// No task of this run has touched them.
     void forget_tasks();
-    bool contains(starpu_data_handle_t handle) const;
+    const BlockHandle* find(starpu_data_handle_t handle) const;
     /// Whether results of an earlier run may be on the device alone.
     bool earlier_results() const;
 
-    /// Notes how a task of the block uses its data.
+    /// Notes how a task of the block uses its data; a problem, if it writes some that were named as only read.
     void note_modes(const starpu_task& task);
     /// Whether the task, when it ran, changed data that cannot be computed again.
     bool changed_by(const starpu_task& task) const;

@@ -154,7 +154,7 @@ void apportion_load::look_up_profile() {
     description_.recorded = apportion::find_recorded_times(
         {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
         apportion::this_machine());
-    if (!description_.recorded.problem.empty()) apportion::take_learnt(description_, learning_.file());
+    if (description_.recorded.none) apportion::take_learnt(description_, learning_.file());
 }
 
 apportion::RunRecord apportion_load::new_record() const {
@@ -198,7 +198,7 @@ void apportion_load::refuse_while_filling(const char* function) const {
 void apportion_load::refuse_waiting_worker(const char* function) const {
     const Lock lock(mutex_);
     const int processor = setup_.processor_of(starpu_worker_get_id());
-    if (policy_ && processor >= 0 && run_ && run_->on())
+    if (processor >= 0 && run_ && run_->on())
         throw ApiError(EDEADLK,
                        fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
                                    "in a thread of the program's own",

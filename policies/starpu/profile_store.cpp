@@ -113,6 +113,7 @@ RecordedTimes find_recorded_times(const ProfileRequest& request, const Machine& 
     times.source = file.string();
     std::error_code missing;
     if (!fs::exists(file, missing)) {
+        times.none = !names_a_file(profiles_option());
         times.problem = fmt::format("there is no recorded profile {}; {}", file.string(), advice(request, file));
         return times;
     }

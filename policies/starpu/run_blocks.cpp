@@ -122,11 +122,12 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
         fail(refused, fmt::format("the application's fill function threw at {}", running.range()), on);
     }
     filling_load = nullptr;
+    task.cl = setup_.options.codelet;
+    if (refused == 0 && has_all_handles(task)) running.data.note_modes(task);
     if (running.data.problem) {
         refused = -EINVAL;
         fail(refused, fmt::format("{} cannot be registered: {}", running.range(), running.data.problem), on);
     }
-    task.cl = setup_.options.codelet;
     task.callback_func = task_finished;
     task.callback_arg = &running;
     if (refused == 0 && !has_all_handles(task)) {
@@ -138,11 +139,12 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     }
     if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
     if (refused != 0) return refused;
-    running.data.note_modes(task);
     for (const starpu_data_handle_t handle : running.data.foreign)
         if (std::ranges::find(application_handles_, handle) == application_handles_.end())
             application_handles_.push_back(handle);
     task.sequential_consistency = 0;
+    task.synchronous = task.regenerate = 0;
+    task.detach = task.destroy = 1;
     task.sched_ctx = setup_.sched_ctx;
     // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
     if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {

@@ -248,8 +248,12 @@ TEST_CASE("whatever processors are lost and whenever, every policy hands what is
                         if (lost < 5) REQUIRE(computed == units);
                         REQUIRE(runtime->stalls() == 0);
                         LoadDescription again = load;
-                        again.run = 2;
-                        REQUIRE(Runtime(again, *policy, seed).run({}) == units);
+                        for (again.run = 2; again.run <= 3; ++again.run)
+                            REQUIRE(Runtime(again, *policy, seed).run({}) == units);
+                        Runtime fourth(again, *policy, seed);
+                        const Units computed_again = fourth.run(random_losses(seed + 1, lost));
+                        if (lost < 5) REQUIRE(computed_again == units);
+                        REQUIRE(fourth.stalls() == 0);
                     }
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("a load that still runs cannot be submitted again") {
     starpu_data_unregister(gate);
 }
 
-TEST_CASE("a worker that has to compute a load's blocks cannot wait for it", "[once]") {
+TEST_CASE("a worker that has to compute a load's blocks cannot wait for it") {
     Axpy axpy(1000);
     struct Waiting {
         Load load;
@@ -91,6 +91,48 @@ TEST_CASE("a fill function that forgets a handle ends the load with a sentence")
         axpy.forgets = false;
         REQUIRE(run(load.get()) == 0);
         REQUIRE(axpy.wrong() == 0);
+    }
+}
+
+TEST_CASE("a fill function that names as only read what the codelet writes ends the load with a sentence") {
+    Axpy axpy(5000);
+    auto options = axpy.options();
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Axpy*>(arg);
+        for (int k = 0; k < 2; ++k) {
+            double* const data = k == 0 ? self.x.data() : self.y.data();
+            task->handles[k] =
+                apportion_block_vector(block, STARPU_R, data + block->first, block->units, sizeof(double));
+        }
+        task->cl_arg = &self.a;
+        return 0;
+    };
+    Load load = create(options);
+    REQUIRE(run(load.get()) == -EINVAL);
+    CHECK(std::string(apportion_error()).find("writes what the fill function names as STARPU_R") != std::string::npos);
+}
+
+TEST_CASE("data whose rows or planes overlap end the load with a sentence") {
+    using Make = starpu_data_handle_t (*)(apportion_block*, double*);
+    const Make makes[] = {
+        [](apportion_block* b, double* y) { return apportion_block_matrix(b, STARPU_RW, y, 1, 2, b->units, 8); },
+        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 1, 4, 2, 2, b->units, 8); },
+        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 2, 3, 2, 2, b->units, 8); },
+        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 0, 0, 0, 1, b->units, 8); }};
+    static Make make;
+    for (const Make each : makes) {
+        make = each;
+        Axpy axpy(5000);
+        auto options = axpy.options();
+        options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+            Axpy::fill(task, block, arg);
+            task->handles[1] = make(block, static_cast<Axpy*>(arg)->y.data());
+            return 0;
+        };
+        Load load = create(options);
+        REQUIRE(run(load.get()) == -EINVAL);
+        CHECK(std::string(apportion_error()).find("a row has more elements than there are to the next") !=
+              std::string::npos);
     }
 }
 

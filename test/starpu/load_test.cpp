@@ -69,6 +69,19 @@ TEST_CASE("a block may have fewer units than tasks: a task without work is bound
     }
 }
 
+TEST_CASE("a fill function has no say in who waits for its task, runs it again and frees it") {
+    Axpy axpy(3000);
+    auto options = axpy.options();
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        task->synchronous = task->regenerate = 1;
+        task->detach = task->destroy = 0;
+        return Axpy::fill(task, block, arg);
+    };
+    Load load = create(options);
+    for (int k = 0; k < 2; ++k) REQUIRE(run(load.get()) == 0);
+    REQUIRE(axpy.wrong(2) == 0);
+}
+
 TEST_CASE("a load can be submitted again and keeps its data right, kept on the device or not") {
     for (int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(3000);

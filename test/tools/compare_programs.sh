@@ -65,6 +65,8 @@ refuses "a program that fails" 1 "fake under prio failed: fake: the simulated di
 refuses "a program that fails in silence" 1 "false under plb-hec failed: false: exit status 1" compare -- false
 refuses "a program that submits no load" 2 "true under plb-hec submitted no load" compare -- true
 refuses "a program that prints nothing" 2 "fake under plb-hec submitted no load" env FAKE=silent "$apportion" compare --policies plb-hec -- ./fake
+refuses "a program whose load fails, of which it says nothing" 1 "fake under plb-hec failed: load 'fake': the disk is full" \
+    env FAKE=careless "$apportion" compare --policies plb-hec -- ./fake
 refuses "a report that was cut off" 2 "what fake under plb-hec reported:1: '{\"load\":\"fake\"" env FAKE=truncated "$apportion" compare --policies plb-hec -- ./fake
 refuses "reports of another version" 2 'what fake under plb-hec reported: the report has no "granularity"; it is no report of this version' \
     env FAKE=old "$apportion" compare --policies plb-hec -- ./fake

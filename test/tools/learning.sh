@@ -43,6 +43,17 @@ hello plb-hec 'r["distributions"][0]["reason"] == "models of the previous run"'
 file=$(ls "$learnt"/*-hello-*.csv)
 [ "$(ls "$learnt")" = "$(basename "$file")" ] || fail "one kernel has several files: $(ls "$learnt")"
 
+# A profile that somebody recorded or named and that is none is told of; what was learnt takes its place unasked for nobody.
+printf 'processor,units,seconds\nCPU 0,x,1\n' >mine.csv
+APPORTION_PROFILES=mine.csv STARPU_SCHED=hpopta refused "mine.csv:2: units are 'x'" "$hello"
+APPORTION_PROFILES=mime.csv STARPU_SCHED=hpopta refused "there is no recorded profile mime.csv" "$hello"
+recorded=$(dirname "$learnt")/${STARPU_HOSTNAME:-$(uname -n | cut -d. -f1)}/hello.csv
+mkdir "$(dirname "$recorded")"
+mv mine.csv "$recorded"
+STARPU_SCHED=fpm refused "$recorded:2: units are 'x'" "$hello"
+hello auto 'r["choice"]["policy"] == "plb-hec"'
+rm -r "$(dirname "$recorded")"
+
 # Neither read nor kept.
 before=$(cat "$file")
 APPORTION_LEARN=0 hello plb-hec 'r["learnt"] == {"file": None, "processes": 0, "problem": None}'

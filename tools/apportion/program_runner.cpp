@@ -271,12 +271,14 @@ std::vector<RunReport> ProgramRunner::read_reports_of(const std::string& file, c
             fmt::format("{} submitted no load, so there is nothing to measure; a program has to run its "
                         "loads by apportion_load_submit and apportion_load_wait",
                         what));
-    for (const RunReport& report : reports)
+    for (const RunReport& report : reports) {
+        if (report.error) throw std::runtime_error(fmt::format("{} failed: {}", what, *report.error));
         if (report.policy != request.policy)
             throw UserError(
                 fmt::format("{}: load {} ran under {} instead; let the program call apportion_init, or "
                             "starpu_init without a scheduler of its own",
                             what, in_quotes(report.load), in_quotes(report.policy)));
+    }
     return reports;
 }
 
