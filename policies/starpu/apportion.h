@@ -252,8 +252,8 @@ const char* apportion_error(void);
 
 /** Handles for the block's own data: `data` is the application's memory of just this range. `mode` is that of the
  *  task's access, or'ed with APPORTION_KEEP; data that the codelet writes and `fill` names as STARPU_R end the load.
- * The load registers the handle, copies results to main memory and unregisters it: use it for the tasks of this block
- * only. NULL: it cannot be registered, which ends the load when `fill` returns. */
+ *  The load registers the handle, copies results to main memory and unregisters it: use it for the tasks of this block
+ *  only. NULL: it cannot be registered, which ends the load when `fill` returns. */
 starpu_data_handle_t apportion_block_vector(struct apportion_block* block, int mode, void* data, size_t elements,
                                             size_t element_size);
 /** nx elements contiguous, ny rows, ld elements from row to row (StarPU's matrix interface). */
