@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What mpirun tells the processes that it starts: Open MPI's, MPICH's and Slurm's own.
+// What mpirun tells the processes that it starts: Open MPI's and MPICH's, and Slurm's srun only that it does.
 #pragma once
 
 #include <cstdlib>

@@ -52,13 +52,13 @@ LoadDescription part_of_node(const apportion_load_options& options) {
     load.recorded = find_recorded_times(
         {name, options.profile_command ? options.profile_command : "", load.units, load.granularity, load.processors},
         this_machine());
-    if (!load.recorded.none || !learn_option()) return load;
+    if (load.recorded.problem.empty() || !learn_option()) return load;
     const LearntKey key =
         learnt_key(this_machine(), name, codelet, load.processors, {options.bytes_per_unit, options.bytes_shared});
     try {
         const std::filesystem::path file = learnt_file(key);
         load.learnt = read_learnt(file, key).processors;
-        take_learnt(load, file.string());
+        if (load.recorded.none) take_learnt(load, file.string());
     } catch (const FileError&) {
         // The node's own load tells of it.
     }

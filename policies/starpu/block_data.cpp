@@ -60,7 +60,7 @@ void BlockData::note_modes(const starpu_task& task) {
         const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
         const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
         const BlockHandle* const own = find(handle);
-        if (own && written && !own->written && task.where != STARPU_NOWHERE)
+        if (own && (mode & STARPU_W) != 0 && !own->written && task.where != STARPU_NOWHERE)
             problem =
                 "the codelet writes what the fill function names as STARPU_R; give apportion_block_vector and "
                 "the like the codelet's mode";

@@ -198,7 +198,7 @@ void apportion_load::refuse_while_filling(const char* function) const {
 void apportion_load::refuse_waiting_worker(const char* function) const {
     const Lock lock(mutex_);
     const int processor = setup_.processor_of(starpu_worker_get_id());
-    if (processor >= 0 && run_ && run_->on())
+    if (processor >= 0 && !finished_)  // also when it is complete: StarPU unregisters nothing on a worker
         throw ApiError(EDEADLK,
                        fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
                                    "in a thread of the program's own",

@@ -126,7 +126,7 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     if (refused == 0 && has_all_handles(task)) running.data.note_modes(task);
     if (running.data.problem) {
         refused = -EINVAL;
-        fail(refused, fmt::format("{} cannot be registered: {}", running.range(), running.data.problem), on);
+        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), running.data.problem), on);
     }
     task.callback_func = task_finished;
     task.callback_arg = &running;

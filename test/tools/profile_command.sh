@@ -39,6 +39,8 @@ grep -q '^CPU 0-1,64,' group.csv || fail "a group has no square of its own: $(ca
 refused "give the application" "$apportion" profile --square --kernel "$kernel" --sizes 64:64:1 --out new.csv
 refused "requires" "$apportion" profile --square --app matmul --out new.csv
 refused "excludes" "$apportion" profile --square --app matmul --size 64 --sizes 64:64:1 --out new.csv
+refused "is no problem of 128 by 128" "$apportion" profile --square --app jacobi_batch --sizes 128:128:1 --out new.csv
+refused "is no problem of 128 by 128" "$apportion" profile --square --app grn --sizes 128:128:1 --out new.csv
 refused "choose a smaller size" "$apportion" profile --square --app matmul --sizes 10000000:10000000:1 --out new.csv
 
 # The machine as an instance of the data assignment problem, which plan reads.

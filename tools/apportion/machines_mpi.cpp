@@ -62,6 +62,7 @@ void answer(std::vector<char>& message) {
 class Together final : public Machines {
   public:
     Together() : size_(apportion_mpi_nodes()), rank_(apportion_mpi_rank()) {
+        if (apportion_mpi_agree(nullptr) != 0) throw UserError(apportion_mpi_error());  // there are no nodes
         // As in programs over nodes, a core is left to StarPU-MPI's thread.
         if (size_ > 1 && !std::getenv("STARPU_NCPU") && !std::getenv("STARPU_NCPUS"))
             setenv("STARPU_RESERVE_NCPU", "1", 0);

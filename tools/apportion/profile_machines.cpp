@@ -193,7 +193,8 @@ void require_same(const ProfileOptions& options, Machines& machines) {
     });
 }
 
-std::string instance_of_all(std::unique_ptr<Here> here, Machines& machines, const SampleOptions& samples) {
+/// Writes it on rank 0.
+void write_instance(std::unique_ptr<Here> here, Machines& machines, const ProfileOptions& options) {
     std::size_t processors = 0;
     for (const std::string& its : machines.gather(std::to_string(here->processors()))) processors += std::stoul(its);
     std::string own;
@@ -202,10 +203,15 @@ std::string instance_of_all(std::unique_ptr<Here> here, Machines& machines, cons
         return 0;
     });
     here.reset();  // no worker of StarPU runs while messages do
-    if (!machines.by_mpirun()) return own;
     const auto names = machines.gather(fmt::format("rank {} ({})", machines.rank(), host_name()));
     const auto instances = machines.gather(own);
-    return cluster_instance(instances, names, machines.measure_links(samples));
+    const auto links = machines.measure_links(options.measure.samples);
+    machines.agreed([&] {
+        if (machines.rank() == 0)
+            fmt::print("{}", save_instance(options.instance,
+                                           machines.by_mpirun() ? cluster_instance(instances, names, links) : own));
+        return 0;
+    });
 }
 
 int measure(const ProfileOptions& options, Machines& machines) {
@@ -217,12 +223,7 @@ int measure(const ProfileOptions& options, Machines& machines) {
         return 0;
     });
     if (const int status = machines.agreed([&] { return here->run(); }); status != 0) return status;
-    if (options.instance.empty()) return 0;
-    const std::string instance = instance_of_all(std::move(here), machines, options.measure.samples);
-    machines.agreed([&] {
-        if (machines.rank() == 0) fmt::print("{}", save_instance(options.instance, instance));
-        return 0;
-    });
+    if (!options.instance.empty()) write_instance(std::move(here), machines, options);
     return 0;
 }
 
@@ -240,8 +241,7 @@ void warn_of_load(double load) {
     if (load > kQuiet)
         std::cerr << fmt::format(
             "apportion profile: other programs keep this machine busy ({:.1f} per CPU in the last minute), and what "
-            "they "
-            "take is in the times; measure on a quiet machine\n",
+            "they take is in the times; measure on a quiet machine\n",
             load);
 }
 
@@ -253,9 +253,8 @@ int profile_machines(ProfileOptions options) {
     try {
         status = measure(options, machines);
     } catch (const AgreedError& error) {
-        machines.finish();
-        if (machines.rank() == 0) throw UserError(error.what());
-        return status;
+        // Before the others end: mpirun kills the rest of a job with the first rank that fails.
+        if (machines.rank() == 0) std::cerr << fmt::format("apportion: {}\n", shown(error.what()));
     }
     machines.finish();
     return status;

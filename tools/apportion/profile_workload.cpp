@@ -194,7 +194,13 @@ class SquareProblems final : public OnWorkers {
         WorkloadOptions options;
         options.size = {static_cast<std::uint64_t>(size)};
         size_ = size;
-        return OnWorkers::make(entry_, options);
+        auto problem = OnWorkers::make(entry_, options);
+        if (problem->shape().units != options.size.front())
+            throw UserError(
+                fmt::format("--square: {} of size {} has {} units, and is no problem of {} by {}; choose "
+                            "matmul or fft2d",
+                            entry_.name, size, problem->shape().units, size, size));
+        return problem;
     }
 
     const WorkloadEntry& entry_;

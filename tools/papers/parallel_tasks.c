@@ -31,8 +31,9 @@ static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static fftwf_plan plan_of(size_t rows, int threads) {
     int k = 0, length = (int)(n / 2);
     pthread_mutex_lock(&planning);
-    while (plans[k].rows && (plans[k].rows != rows || plans[k].threads != threads)) ++k;
-    if (!plans[k].rows) {
+    const int most = sizeof plans / sizeof *plans - 1; /* more are planned again */
+    while (k < most && plans[k].rows && (plans[k].rows != rows || plans[k].threads != threads)) ++k;
+    if (plans[k].rows != rows || plans[k].threads != threads) {
         fftwf_plan_with_nthreads(threads);
         fftwf_complex *in = (fftwf_complex*)b, *out = (fftwf_complex*)c;
         plans[k].plan = fftwf_plan_many_dft(1, &length, (int)rows, in, NULL, 1, length, out, NULL, 1, length,
@@ -85,11 +86,13 @@ static int ascending(const void* x, const void* y) {
 }
 
 int main(int argc, char** argv) {
-    if (argc < 4) return fprintf(stderr, "parallel_tasks gemm|fft N sequential|forkjoin|spmd [RUNS]\n"), 2;
-    n = strtoul(argv[2], NULL, 10);
-    transforms = strcmp(argv[1], "fft") == 0;
-    const int spmd = strcmp(argv[3], "spmd") == 0, forkjoin = strcmp(argv[3], "forkjoin") == 0;
+    n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    transforms = argc > 1 && strcmp(argv[1], "fft") == 0;
+    const int spmd = argc > 3 && strcmp(argv[3], "spmd") == 0, forkjoin = argc > 3 && strcmp(argv[3], "forkjoin") == 0;
     const int runs = argc > 4 ? atoi(argv[4]) : 11;
+    if (argc < 4 || (!transforms && strcmp(argv[1], "gemm")) || (!spmd && !forkjoin && strcmp(argv[3], "sequential")) ||
+        n < 2 || runs < 1)
+        return fprintf(stderr, "parallel_tasks gemm|fft N sequential|forkjoin|spmd [RUNS]\n"), 2;
     codelet.type = spmd ? STARPU_SPMD : forkjoin ? STARPU_FORKJOIN : STARPU_SEQ;
     codelet.name = model.symbol = transforms ? "fft rows" : "gemm columns";
     fftwf_init_threads();
@@ -109,6 +112,7 @@ int main(int argc, char** argv) {
     options.arg = spmd ? &codelet : NULL;
     struct apportion_load* load = apportion_load_create(&options);
     double* seconds = (double*)calloc((size_t)runs, sizeof *seconds);
+    if (!load || !seconds) return fprintf(stderr, "parallel_tasks: %s\n", load ? "no memory" : apportion_error()), 1;
     const int warm_up = 12; /* runs until a history of StarPU is believed */
     for (int run = -warm_up; run < runs; ++run) {
         if (apportion_load_submit(load) != 0 || apportion_load_wait(load) != 0)
