@@ -9,6 +9,7 @@
 
 #include "codelets/common/mpirun.hpp"
 #include "policies/mpi/apportion_mpi.h"
+#include "tools/apportion/command.hpp"
 #include "tools/apportion/machines.hpp"
 
 namespace apportion {
