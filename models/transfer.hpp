@@ -11,7 +11,8 @@ namespace apportion {
 
 /// Seconds in which the data of a block came: from when it was given, or the link was done with the block before it,
 /// until its kernel started. Nothing where that followed the end of the kernel before it at once, up to a small part of
-/// that time, which a runtime takes between two tasks: then they were there already, nobody knows since when.
+/// that time, which a runtime takes between two tasks: then they were there already, nobody knows since when. (Kernels
+/// shorter than about twenty times that moment are taken to have waited all the same.)
 std::optional<double> transfer_seen_s(double given_s, double link_free_s, double previous_end_s, double start_s);
 
 class TransferLine {

@@ -32,7 +32,8 @@ void check(const ProfileOptions& options);
 /// Where other programs kept the machine busy before the measurement, as load_per_cpu() has it.
 void warn_of_load(double load);
 
-/// Returns the exit status. Throws UserError and FileError, on several machines UserError on rank 0 alone.
+/// Returns the exit status, 2 on all ranks where one of mpirun's has an error, which rank 0 has told. Without mpirun
+/// throws UserError and FileError.
 int profile_machines(ProfileOptions options);
 
 }  // namespace apportion
