@@ -25,21 +25,6 @@ using apportion::ApiError;
 using apportion::Message;
 using apportion::Units;
 
-namespace {
-
-nlohmann::json facts_of(const apportion_mpi_iteration::Arrays& arrays) {
-    auto facts = nlohmann::json::array();
-    for (const apportion_mpi_distributed& a : arrays)
-        facts.push_back({{"bytes_per_unit", a.bytes_per_unit},
-                         {"starts", a.starts != nullptr},
-                         {"halo", a.halo},
-                         {"periodic", a.periodic != 0},
-                         {"mode", a.mode}});
-    return facts;
-}
-
-}  // namespace
-
 apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* options,
                                                  const apportion_mpi_distributed* arrays, unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
@@ -49,10 +34,12 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     else if (options->open != 0 || options->done)
         problem = "apportion_mpi_iteration_create: open loads cannot be iterated";
     else
-        problem = apportion::why_not_distributed(arrays, count);
+        problem = apportion::why_not_distributed(arrays, count, options->units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
-    const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_of(all), problem);
+    const apportion::NodeFacts facts =
+        apportion::gather_facts(world_, options, apportion::facts_of(arrays, count), problem);
     policy_name_ = facts.policy;
+    called_ = facts.called;
     take_options(*options);
     description_.processors = facts.nodes;
 
@@ -185,6 +172,7 @@ void apportion_mpi_iteration::make_own_load() {
     if (range().units == 0) return;
     apportion_load_options own = options_;
     own.units = static_cast<std::uint64_t>(range().units);
+    own.granularity = std::min(own.granularity, own.units);
     own.fill = fill;
     own.arg = this;
     own.warm_up = options_.warm_up && runs_ == 0 ? warm_up : nullptr;

@@ -82,7 +82,9 @@ NodeFacts gather_facts(const World& world, const apportion_load_options* options
                            fmt::format("ranks 0 and {} do not run the same load: {}; start all ranks with the same "
                                        "program and the same command line",
                                        r, what));
+    static int made = 0;
     NodeFacts facts;
+    facts.called = fmt::format("load {} ('{}')", ++made, ranks[0].at("load").at("name").get<std::string>());
     facts.policy = ranks[0].at("policy");
     std::map<json, int> kinds;
     for (std::size_t r = 0; r < ranks.size(); ++r) {

@@ -15,6 +15,7 @@
 namespace apportion {
 
 struct NodeFacts {
+    std::string called;            ///< the load, in sentences
     std::string policy;            ///< the outer one, of rank 0
     std::vector<Processor> nodes;  ///< as the outer policy sees them
     std::int64_t workers = 0;      ///< of all nodes

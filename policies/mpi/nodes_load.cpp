@@ -45,6 +45,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
     }
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, array_facts(arrays_), problem);
     policy_name_ = facts.policy;
+    called_ = facts.called;
     describe(*options, facts.nodes);
 
     const apportion::Units initial =
