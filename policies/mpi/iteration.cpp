@@ -28,13 +28,8 @@ using apportion::Units;
 apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* options,
                                                  const apportion_mpi_distributed* arrays, unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
-    std::string problem;
-    if (!options || !options->codelet || !options->fill)
-        problem = "apportion_mpi_iteration_create: options, their codelet and their fill function must be given";
-    else if (options->open != 0 || options->done)
-        problem = "apportion_mpi_iteration_create: open loads cannot be iterated";
-    else
-        problem = apportion::why_not_distributed(arrays, count, options->units);
+    std::string problem = apportion::why_no_load("apportion_mpi_iteration_create", options);
+    if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options->units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
     const apportion::NodeFacts facts =
         apportion::gather_facts(world_, options, apportion::facts_of(arrays, count), problem);
@@ -44,15 +39,7 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     description_.processors = facts.nodes;
 
     const bool planned = plans_beforehand();
-    if (planned) {
-        apportion::RecordedTimes own;
-        try {
-            own = apportion::recorded_times_of_node(options_, world_.rank());
-        } catch (const std::exception& error) {
-            own.problem = error.what();
-        }
-        description_.recorded = apportion::recorded_times_of_nodes(world_.gather(apportion::to_text(own)));
-    }
+    if (planned) description_.recorded = apportion::recorded_times_of_nodes(world_, options_);
     std::vector<Units> shares;
     const bool home = world_.rank() == 0;
     std::int64_t to_file = home && !apportion::report_file_option().empty() ? 1 : 0;
@@ -232,7 +219,8 @@ std::string apportion_mpi_iteration::run() {
 
 void apportion_mpi_iteration::gather_reports() {
     node_reports_ = world_.gather(own_report_);
-    if (world_.rank() == 0 && runs_ > 0) note_nodes();
+    if (world_.rank() == 0 && runs_ > 0)
+        report_ = apportion::with_nodes(nlohmann::ordered_json::parse(report_), node_reports_);
 }
 
 // --- Rank 0 ---
@@ -308,16 +296,7 @@ void apportion_mpi_iteration::note_run() {
     auto report = nlohmann::ordered_json::parse(apportion::report_json(record, policy, apportion::trace_option()));
     report["inner_policy"] = inner_policy_;
     report["network"] = {{"bytes", bytes_}, {"least_bytes", least_bytes_}};
-    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    note_nodes();
-}
-
-/// Those that are known.
-void apportion_mpi_iteration::note_nodes() {
-    auto report = nlohmann::ordered_json::parse(report_);
-    auto& list = report["nodes"] = nlohmann::ordered_json::array();
-    for (const std::string& node : node_reports_) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
-    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    report_ = apportion::with_nodes(std::move(report), node_reports_);
 }
 
 // --- Other ranks ---

@@ -58,7 +58,6 @@ struct apportion_mpi_iteration {
     double late_at_us() const;
     void tell_all(const std::string& sentence, bool moved);
     void note_run();
-    void note_nodes();
     void gather_reports();  ///< on all ranks
     // Others: whether shares are others from now on.
     bool tell_home();

@@ -56,6 +56,14 @@ json own_facts(const World& world, const apportion_load_options* options, const 
 
 }  // namespace
 
+std::string why_no_load(const char* function, const apportion_load_options* options) {
+    if (!options || !options->codelet || !options->fill)
+        return fmt::format("{}: options, their codelet and their fill function must be given", function);
+    if (options->open != 0 || options->done)
+        return fmt::format("{}: options.open and options.done are this library's own", function);
+    return {};
+}
+
 std::string load_name(const apportion_load_options& options) {
     return options.name ? options.name : options.codelet->name ? options.codelet->name : "load";
 }
@@ -96,6 +104,12 @@ NodeFacts gather_facts(const World& world, const apportion_load_options* options
         facts.workers += ranks[r].at("workers").get<std::int64_t>();
     }
     return facts;
+}
+
+std::string with_nodes(nlohmann::ordered_json report, const std::vector<std::string>& nodes) {
+    auto& list = report["nodes"] = nlohmann::ordered_json::array();
+    for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
+    return report.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace apportion

@@ -32,13 +32,9 @@ json array_facts(const apportion::Post::Arrays& arrays) {
 apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, const apportion_mpi_array* arrays,
                                        unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
-    std::string problem;
-    if (!options || !options->codelet || !options->fill)
-        problem = "apportion_mpi_load_create: options, their codelet and their fill function must be given";
-    else if (count > 0 && !arrays)
+    std::string problem = apportion::why_no_load("apportion_mpi_load_create", options);
+    if (problem.empty() && count > 0 && !arrays)
         problem = "apportion_mpi_load_create: arrays is NULL but count is not 0";
-    else if (options->open != 0 || options->done)
-        problem = "apportion_mpi_load_create: options.open and options.done are this library's own";
     if (problem.empty()) {
         arrays_.assign(arrays, arrays + count);
         problem = apportion::why_no_arrays(arrays_);
@@ -66,14 +62,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
     }
     find_journey(*options);
     if (!apportion::find_policy(policy_name_)->reads_profile()) return;
-    apportion::RecordedTimes own;
-    try {
-        own = apportion::recorded_times_of_node(*options, world_.rank());
-    } catch (const std::exception& error) {
-        own.problem = error.what();
-    }
-    std::vector<std::string> texts = world_.gather(apportion::to_text(own));
-    description_.recorded = apportion::recorded_times_of_nodes(texts);
+    description_.recorded = apportion::recorded_times_of_nodes(world_, *options);
     if (recovery_) recovery_->recorded(description_.recorded.processors);
 }
 

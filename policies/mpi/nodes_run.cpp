@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/config.hpp"
+#include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
@@ -299,10 +300,7 @@ void apportion_mpi_load::collect_reports(bool all) {
         report_ = part_->report();
         return;
     }
-    nlohmann::ordered_json report = outer_report(all);
-    auto& list = report["nodes"] = nlohmann::ordered_json::array();
-    for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
-    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    report_ = apportion::with_nodes(outer_report(all), nodes);
     if (const std::string file = report_file(); !file.empty()) apportion::append_report(file, report_);
 }
 
