@@ -33,12 +33,12 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
     const apportion::NodeFacts facts =
         apportion::gather_facts(world_, options, apportion::facts_of(arrays, count), problem);
-    policy_name_ = facts.policy;
+    policy_ = facts.policy;
     called_ = facts.called;
     take_options(*options);
     description_.processors = facts.nodes;
 
-    const bool planned = plans_beforehand();
+    const bool planned = policy_->reads_profile();
     if (planned) description_.recorded = apportion::recorded_times_of_nodes(world_, options_);
     std::vector<Units> shares;
     const bool home = world_.rank() == 0;
@@ -76,20 +76,6 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     bytes_here_ = 0;
 }
 
-/// Whether the outer policy does. All ranks must know it.
-bool apportion_mpi_iteration::plans_beforehand() const {
-    std::string problem;
-    bool planned = false;
-    try {
-        planned = apportion::outer_policy(policy_name_).reads_profile();
-    } catch (const std::exception& error) {
-        problem = error.what();
-    }
-    if (const std::string sentence = apportion::agreed_sentence(world_, problem); !sentence.empty())
-        throw ApiError(EINVAL, sentence);
-    return planned;
-}
-
 /// Loads are made again when shares change: what the options point to must last.
 void apportion_mpi_iteration::take_options(const apportion_load_options& options) {
     options_ = options;
@@ -107,7 +93,7 @@ void apportion_mpi_iteration::take_options(const apportion_load_options& options
 
 /// Of a policy that plans them beforehand. Empty: it hands units out as they are asked for.
 std::vector<Units> apportion_mpi_iteration::planned_shares() {
-    const auto policy = apportion::outer_policy(policy_name_).make();
+    const auto policy = policy_->make();
     const int nodes = static_cast<int>(description_.processors.size());
     description_.initial_block = apportion::default_initial_block(description_.units, description_.granularity, nodes);
     policy->begin(description_);
@@ -125,7 +111,7 @@ std::vector<Units> apportion_mpi_iteration::planned_shares() {
 
 void apportion_mpi_iteration::share_first_shares(std::vector<Units> planned) {
     if (world_.rank() == 0) {
-        shares_.emplace(description_, std::move(planned), policy_name_ == "equal");
+        shares_.emplace(description_, std::move(planned), std::string_view(policy_->name) == "equal");
         next_ = shares_->ranges();
         if (const double factor = apportion::stall_factor_option(); factor > 0)
             recovery_.emplace(factor, description_.processors.size());
@@ -276,7 +262,7 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
 void apportion_mpi_iteration::note_run() {
     apportion::RunRecord record;
     record.load = record.profile = name_;
-    record.policy = policy_name_;
+    record.policy = policy_->name;
     record.units = description_.units;
     record.granularity = description_.granularity;
     record.run = runs_;

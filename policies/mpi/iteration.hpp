@@ -47,7 +47,6 @@ struct apportion_mpi_iteration {
     static int warm_up(void* self);
 
     void take_options(const apportion_load_options& options);
-    bool plans_beforehand() const;
     std::vector<apportion::Units> planned_shares();
     void share_first_shares(std::vector<apportion::Units> planned);
     void make_own_load();
@@ -74,7 +73,8 @@ struct apportion_mpi_iteration {
     apportion_load_options options_{};  ///< the user's, whose strings and handles are kept here:
     std::string name_, called_, profile_, profile_command_;
     std::vector<apportion_use> uses_;
-    std::string policy_name_, inner_policy_;
+    const apportion::PolicyEntry* policy_ = nullptr;  ///< the outer one
+    std::string inner_policy_;
     apportion::LoadDescription description_;
     apportion::PolicyReport planned_;              ///< rank 0: by the policy that planned the first shares
     std::optional<apportion::NodeShares> shares_;  ///< rank 0

@@ -42,7 +42,8 @@ json own_facts(const World& world, const apportion_load_options* options, const 
     }
     mine["devices"] = devices;
     mine["policy"] = world.size() == 1 ? std::string(kAlone) : nodes_option().value_or(kDefaultPolicy);
-    mine["load"] = {{"version", APPORTION_VERSION}, {"arrays", arrays}};
+    mine["load"] = {{"version", APPORTION_VERSION}, {"policies", json::array()}, {"arrays", arrays}};
+    for (const PolicyEntry& entry : registered_policies()) mine["load"]["policies"].push_back(entry.name);
     if (problem.empty()) {
         const std::string name = load_name(*options);
         mine["load"]["name"] = name;
@@ -68,13 +69,6 @@ std::string load_name(const apportion_load_options& options) {
     return options.name ? options.name : options.codelet->name ? options.codelet->name : "load";
 }
 
-const PolicyEntry& outer_policy(const std::string& name) {
-    if (const PolicyEntry* entry = find_policy(name)) return *entry;
-    throw ApiError(EINVAL, fmt::format("this version of Apportion has no policy '{}', which rank 0 takes by "
-                                       "APPORTION_NODES; start the same version on all ranks",
-                                       name));
-}
-
 NodeFacts gather_facts(const World& world, const apportion_load_options* options, const json& arrays,
                        const std::string& problem) {
     const json mine = own_facts(world, options, arrays, problem);
@@ -93,7 +87,7 @@ NodeFacts gather_facts(const World& world, const apportion_load_options* options
     static int made = 0;
     NodeFacts facts;
     facts.called = fmt::format("load {} ('{}')", ++made, ranks[0].at("load").at("name").get<std::string>());
-    facts.policy = ranks[0].at("policy");
+    facts.policy = find_policy(ranks[0].at("policy").get<std::string>());
     std::map<json, int> kinds;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
         Processor node;

@@ -35,7 +35,7 @@ struct apportion_mpi_load {
 
   private:
     void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
-    void make_policy();
+    void make_policy(const apportion::PolicyEntry& entry);
     void find_journey(const apportion_load_options& options);
     double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
