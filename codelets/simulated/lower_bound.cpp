@@ -121,7 +121,8 @@ class MachineSpeed {
     }
 
     double block_seconds(const Device& device, Units x) const {
-        return true_seconds(platform_, device, kernel_, size_, static_cast<double>(x));
+        return std::min(1.0, device.drift_factor) *
+               true_seconds(platform_, device, kernel_, size_, static_cast<double>(x));
     }
 
     /// To the device and back.

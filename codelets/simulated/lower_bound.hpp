@@ -13,8 +13,9 @@
 // On a cluster, what nodes other than the first compute comes from the first and goes back, over the links of both,
 // which are full-duplex; the network's latency is left out.
 //
-// Left out: noise, drift, and what a block waits for. Resident data are on the devices from the beginning. Data that
-// are kept on devices from one run to the next need not travel, neither to devices nor to nodes, which own their part.
+// Left out: noise, a drift that makes slower, and what a block waits for. A device that becomes faster counts as one
+// that is so from the beginning. Resident data are on the devices from the beginning. Data that are kept on devices
+// from one run to the next need not travel, neither to devices nor to nodes, which own their part.
 #pragma once
 
 #include <cstdint>

@@ -109,9 +109,11 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
                                        double half_busy_s) {
     auto [flight, block] = take_out(id);
     Lane& its = lane(flight.processor);
+    // A node's grants may end in another order than they were given: the time since the other's end is not all of its
+    // own.
     if (recovery_)
         recovery_->finished(flight.processor, block.units, end_s - start_s,
-                            end_s - std::max(block.given_s, its.last_end_s));
+                            end_s - std::min(start_s, std::max(block.given_s, its.last_end_s)));
     const FinishedBlock record{
         id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
         end_s, busy_s,           half_busy_s};

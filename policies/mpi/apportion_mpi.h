@@ -18,8 +18,8 @@
  * whichever rank it is called: the input of the units that a node computes has come to their place there.
  *
  * All functions but apportion_mpi_rank, _nodes and _error are collective: all ranks call them, in the same order, from
- * the thread that called apportion_mpi_init. When one fails it fails on all ranks, with the same sentence. They return
- * 0 or a negative errno value.
+ * the thread that called apportion_mpi_init. When one fails it fails on all ranks, with the same sentence; so does each
+ * call where ranks call different functions. They return 0 or a negative errno value.
  */
 #ifndef APPORTION_MPI_H
 #define APPORTION_MPI_H
@@ -51,10 +51,10 @@ struct apportion_mpi_array {
  *  A failure of StarPU alone leaves MPI running until apportion_mpi_shutdown. */
 int apportion_mpi_init(struct starpu_conf* conf);
 
-/** Ends what apportion_mpi_init started. */
+/** Ends what apportion_mpi_init started, once all ranks have called it. */
 void apportion_mpi_shutdown(void);
 
-/** The calling process and the number of processes. */
+/** The calling process and the number of processes; also after apportion_mpi_shutdown. */
 int apportion_mpi_rank(void);
 int apportion_mpi_nodes(void);
 
@@ -119,9 +119,9 @@ struct apportion_mpi_distributed {
     /** NULL, or where units have different lengths: unit u consists of the elements starts[u] ... starts[u + 1] - 1 of
      *  `bytes_per_unit` bytes each. Complete on all ranks. Then `periodic` must be 0. */
     const int64_t* starts;
-    uint64_t halo; /**< units on either side of its own that a node reads; as many as there are: all */
-    /** Not 0: before unit 0 lies a copy of the last units, and behind the last one of the first, in `data` as well. 0:
-     *  there is nothing beyond the first and the last unit, or the program's own. */
+    uint64_t halo; /**< units on either side of its own that a node reads; as many as there are, or more: all */
+    /** Not 0: before unit 0 lies a copy of the last units, and behind the last one of the first, in `data` as well, of
+     *  as many as there are at most. 0: there is nothing beyond the first and the last unit, or the program's own. */
     int periodic;
     /** STARPU_R: no iteration changes it; it travels at first, and with units that move. STARPU_RW: halos are exchanged
      *  each time. */

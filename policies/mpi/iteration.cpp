@@ -25,47 +25,21 @@ using apportion::ApiError;
 using apportion::Message;
 using apportion::Units;
 
-namespace {
-
-nlohmann::json facts_of(const apportion_mpi_iteration::Arrays& arrays) {
-    auto facts = nlohmann::json::array();
-    for (const apportion_mpi_distributed& a : arrays)
-        facts.push_back({{"bytes_per_unit", a.bytes_per_unit},
-                         {"starts", a.starts != nullptr},
-                         {"halo", a.halo},
-                         {"periodic", a.periodic != 0},
-                         {"mode", a.mode}});
-    return facts;
-}
-
-}  // namespace
-
 apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* options,
                                                  const apportion_mpi_distributed* arrays, unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
-    std::string problem;
-    if (!options || !options->codelet || !options->fill)
-        problem = "apportion_mpi_iteration_create: options, their codelet and their fill function must be given";
-    else if (options->open != 0 || options->done)
-        problem = "apportion_mpi_iteration_create: open loads cannot be iterated";
-    else
-        problem = apportion::why_not_distributed(arrays, count);
+    std::string problem = apportion::why_no_load("apportion_mpi_iteration_create", options);
+    if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options->units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
-    const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_of(all), problem);
-    policy_name_ = facts.policy;
+    const apportion::NodeFacts facts =
+        apportion::gather_facts(world_, options, apportion::facts_of(arrays, count), problem);
+    policy_ = facts.policy;
+    called_ = facts.called;
     take_options(*options);
     description_.processors = facts.nodes;
 
-    const bool planned = plans_beforehand();
-    if (planned) {
-        apportion::RecordedTimes own;
-        try {
-            own = apportion::recorded_times_of_node(options_, world_.rank());
-        } catch (const std::exception& error) {
-            own.problem = error.what();
-        }
-        description_.recorded = apportion::recorded_times_of_nodes(world_.gather(apportion::to_text(own)));
-    }
+    const bool planned = policy_->reads_profile();
+    if (planned) description_.recorded = apportion::recorded_times_of_nodes(world_, options_);
     std::vector<Units> shares;
     const bool home = world_.rank() == 0;
     std::int64_t to_file = home && !apportion::report_file_option().empty() ? 1 : 0;
@@ -102,20 +76,6 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     bytes_here_ = 0;
 }
 
-/// Whether the outer policy does. All ranks must know it.
-bool apportion_mpi_iteration::plans_beforehand() const {
-    std::string problem;
-    bool planned = false;
-    try {
-        planned = apportion::outer_policy(policy_name_).reads_profile();
-    } catch (const std::exception& error) {
-        problem = error.what();
-    }
-    if (const std::string sentence = apportion::agreed_sentence(world_, problem); !sentence.empty())
-        throw ApiError(EINVAL, sentence);
-    return planned;
-}
-
 /// Loads are made again when shares change: what the options point to must last.
 void apportion_mpi_iteration::take_options(const apportion_load_options& options) {
     options_ = options;
@@ -133,7 +93,7 @@ void apportion_mpi_iteration::take_options(const apportion_load_options& options
 
 /// Of a policy that plans them beforehand. Empty: it hands units out as they are asked for.
 std::vector<Units> apportion_mpi_iteration::planned_shares() {
-    const auto policy = apportion::outer_policy(policy_name_).make();
+    const auto policy = policy_->make();
     const int nodes = static_cast<int>(description_.processors.size());
     description_.initial_block = apportion::default_initial_block(description_.units, description_.granularity, nodes);
     policy->begin(description_);
@@ -151,7 +111,7 @@ std::vector<Units> apportion_mpi_iteration::planned_shares() {
 
 void apportion_mpi_iteration::share_first_shares(std::vector<Units> planned) {
     if (world_.rank() == 0) {
-        shares_.emplace(description_, std::move(planned), policy_name_ == "equal");
+        shares_.emplace(description_, std::move(planned), std::string_view(policy_->name) == "equal");
         next_ = shares_->ranges();
         if (const double factor = apportion::stall_factor_option(); factor > 0)
             recovery_.emplace(factor, description_.processors.size());
@@ -185,6 +145,7 @@ void apportion_mpi_iteration::make_own_load() {
     if (range().units == 0) return;
     apportion_load_options own = options_;
     own.units = static_cast<std::uint64_t>(range().units);
+    own.granularity = std::min(own.granularity, own.units);
     own.fill = fill;
     own.arg = this;
     own.warm_up = options_.warm_up && runs_ == 0 ? warm_up : nullptr;
@@ -244,7 +205,8 @@ std::string apportion_mpi_iteration::run() {
 
 void apportion_mpi_iteration::gather_reports() {
     node_reports_ = world_.gather(own_report_);
-    if (world_.rank() == 0 && runs_ > 0) note_nodes();
+    if (world_.rank() == 0 && runs_ > 0)
+        report_ = apportion::with_nodes(nlohmann::ordered_json::parse(report_), node_reports_);
 }
 
 // --- Rank 0 ---
@@ -300,7 +262,7 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
 void apportion_mpi_iteration::note_run() {
     apportion::RunRecord record;
     record.load = record.profile = name_;
-    record.policy = policy_name_;
+    record.policy = policy_->name;
     record.units = description_.units;
     record.granularity = description_.granularity;
     record.run = runs_;
@@ -320,16 +282,7 @@ void apportion_mpi_iteration::note_run() {
     auto report = nlohmann::ordered_json::parse(apportion::report_json(record, policy, apportion::trace_option()));
     report["inner_policy"] = inner_policy_;
     report["network"] = {{"bytes", bytes_}, {"least_bytes", least_bytes_}};
-    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    note_nodes();
-}
-
-/// Those that are known.
-void apportion_mpi_iteration::note_nodes() {
-    auto report = nlohmann::ordered_json::parse(report_);
-    auto& list = report["nodes"] = nlohmann::ordered_json::array();
-    for (const std::string& node : node_reports_) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
-    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    report_ = apportion::with_nodes(std::move(report), node_reports_);
 }
 
 // --- Other ranks ---

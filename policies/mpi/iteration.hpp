@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct apportion_mpi_iteration {
     apportion_mpi_iteration(const apportion_mpi_iteration&) = delete;
     apportion_mpi_iteration& operator=(const apportion_mpi_iteration&) = delete;
 
+    /// Which load it is, for sentences.
+    const std::string& called() const { return called_; }
     /// Each returns the sentence that all ranks agree on when it fails, or nothing; what it throws only this rank
     /// knows.
     std::string run();
@@ -44,7 +47,6 @@ struct apportion_mpi_iteration {
     static int warm_up(void* self);
 
     void take_options(const apportion_load_options& options);
-    bool plans_beforehand() const;
     std::vector<apportion::Units> planned_shares();
     void share_first_shares(std::vector<apportion::Units> planned);
     void make_own_load();
@@ -55,7 +57,6 @@ struct apportion_mpi_iteration {
     double late_at_us() const;
     void tell_all(const std::string& sentence, bool moved);
     void note_run();
-    void note_nodes();
     void gather_reports();  ///< on all ranks
     // Others: whether shares are others from now on.
     bool tell_home();
@@ -70,9 +71,10 @@ struct apportion_mpi_iteration {
     apportion::World& world_;
     apportion::Post& post_;
     apportion_load_options options_{};  ///< the user's, whose strings and handles are kept here:
-    std::string name_, profile_, profile_command_;
+    std::string name_, called_, profile_, profile_command_;
     std::vector<apportion_use> uses_;
-    std::string policy_name_, inner_policy_;
+    const apportion::PolicyEntry* policy_ = nullptr;  ///< the outer one
+    std::string inner_policy_;
     apportion::LoadDescription description_;
     apportion::PolicyReport planned_;              ///< rank 0: by the policy that planned the first shares
     std::optional<apportion::NodeShares> shares_;  ///< rank 0
@@ -97,7 +99,9 @@ struct apportion_mpi_iteration {
 
 namespace apportion {
 
-/// Why such arrays cannot be distributed, or empty.
-std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count);
+/// Why such arrays of so many units cannot be distributed, or empty.
+std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units);
+/// What must be the same on all ranks.
+nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count);
 
 }  // namespace apportion

@@ -43,7 +43,21 @@ Piece piece_of(const apportion_mpi_distributed& array, Units first, Units units)
 
 namespace apportion {
 
-std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count) {
+nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count) {
+    auto facts = nlohmann::json::array();
+    for (unsigned k = 0; arrays && k < count; ++k) {
+        const apportion_mpi_distributed& a = arrays[k];
+        facts.push_back({{"data", a.data ? "given" : "NULL"},
+                         {"bytes_per_unit", a.bytes_per_unit},
+                         {"starts", a.starts != nullptr},
+                         {"halo", a.halo},
+                         {"periodic", a.periodic != 0},
+                         {"mode", a.mode}});
+    }
+    return facts;
+}
+
+std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units) {
     if (count > 0 && !arrays) return "arrays is NULL but count is not 0";
     if (count > kMostArrays) return fmt::format("an iteration has at most {} arrays", kMostArrays);
     for (unsigned k = 0; k < count; ++k) {
@@ -56,6 +70,8 @@ std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigne
         if (a.bytes_per_unit > kLargestMessage)
             return problem("a unit of more than 1 GiB is no message; use smaller units");
         if (a.starts && a.periodic) return problem("units of different lengths cannot be periodic");
+        if (a.periodic && a.halo > units)
+            return problem("a periodic halo of more units than there are would have some of them twice");
     }
     return {};
 }
@@ -63,7 +79,9 @@ std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigne
 }  // namespace apportion
 
 std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* arrays, unsigned count) {
-    if (const std::string problem = apportion::why_not_distributed(arrays, count); !problem.empty())
+    if (const std::string problem =
+            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units));
+        !problem.empty())
         return "apportion_mpi_iteration_exchange: " + problem;
     const bool moves = next_ != owned_;
     if (moves) load_.reset();  // what its blocks have kept on devices is in main memory then
@@ -76,7 +94,9 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
 }
 
 std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* arrays, unsigned count) {
-    if (const std::string problem = apportion::why_not_distributed(arrays, count); !problem.empty())
+    if (const std::string problem =
+            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units));
+        !problem.empty())
         return "apportion_mpi_iteration_collect: " + problem;
     Arrays changed;
     std::vector<std::vector<TravellingUnits>> units;

@@ -16,7 +16,7 @@ struct Message {
         compute,       ///< a grant; the node posts receives for its input
         send_results,  ///< they count
         forget,        ///< they do not
-        end,           ///< of the run; `status`
+        end,           ///< of the run; `text` where it failed
         // A node to rank 0:
         ready,     ///< for the grant's input
         arrived,   ///< the input
@@ -24,7 +24,7 @@ struct Message {
         failed,    ///< the node's own load; `text`
         ended      ///< last message of a run
     };
-    static constexpr std::size_t kText = 944;
+    static constexpr std::size_t kText = 952;
 
     Kind kind = Kind::ended;
     std::int64_t grant = 0;
@@ -32,7 +32,6 @@ struct Message {
     std::int64_t units = 0;
     double seconds = 0;
     double half_s = 0;
-    std::int64_t status = 0;
     char text[kText] = {};
 
     void set_text(const std::string& sentence) {

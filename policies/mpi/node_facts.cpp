@@ -42,7 +42,8 @@ json own_facts(const World& world, const apportion_load_options* options, const 
     }
     mine["devices"] = devices;
     mine["policy"] = world.size() == 1 ? std::string(kAlone) : nodes_option().value_or(kDefaultPolicy);
-    mine["load"] = {{"version", APPORTION_VERSION}, {"arrays", arrays}};
+    mine["load"] = {{"version", APPORTION_VERSION}, {"policies", json::array()}, {"arrays", arrays}};
+    for (const PolicyEntry& entry : registered_policies()) mine["load"]["policies"].push_back(entry.name);
     if (problem.empty()) {
         const std::string name = load_name(*options);
         mine["load"]["name"] = name;
@@ -56,15 +57,16 @@ json own_facts(const World& world, const apportion_load_options* options, const 
 
 }  // namespace
 
-std::string load_name(const apportion_load_options& options) {
-    return options.name ? options.name : options.codelet->name ? options.codelet->name : "load";
+std::string why_no_load(const char* function, const apportion_load_options* options) {
+    if (!options || !options->codelet || !options->fill)
+        return fmt::format("{}: options, their codelet and their fill function must be given", function);
+    if (options->open != 0 || options->done)
+        return fmt::format("{}: options.open and options.done are this library's own", function);
+    return {};
 }
 
-const PolicyEntry& outer_policy(const std::string& name) {
-    if (const PolicyEntry* entry = find_policy(name)) return *entry;
-    throw ApiError(EINVAL, fmt::format("this version of Apportion has no policy '{}', which rank 0 takes by "
-                                       "APPORTION_NODES; start the same version on all ranks",
-                                       name));
+std::string load_name(const apportion_load_options& options) {
+    return options.name ? options.name : options.codelet->name ? options.codelet->name : "load";
 }
 
 NodeFacts gather_facts(const World& world, const apportion_load_options* options, const json& arrays,
@@ -82,8 +84,10 @@ NodeFacts gather_facts(const World& world, const apportion_load_options* options
                            fmt::format("ranks 0 and {} do not run the same load: {}; start all ranks with the same "
                                        "program and the same command line",
                                        r, what));
+    static int made = 0;
     NodeFacts facts;
-    facts.policy = ranks[0].at("policy");
+    facts.called = fmt::format("load {} ('{}')", ++made, ranks[0].at("load").at("name").get<std::string>());
+    facts.policy = find_policy(ranks[0].at("policy").get<std::string>());
     std::map<json, int> kinds;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
         Processor node;
@@ -94,6 +98,12 @@ NodeFacts gather_facts(const World& world, const apportion_load_options* options
         facts.workers += ranks[r].at("workers").get<std::int64_t>();
     }
     return facts;
+}
+
+std::string with_nodes(nlohmann::ordered_json report, const std::vector<std::string>& nodes) {
+    auto& list = report["nodes"] = nlohmann::ordered_json::array();
+    for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
+    return report.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace apportion

@@ -15,20 +15,24 @@
 namespace apportion {
 
 struct NodeFacts {
-    std::string policy;            ///< the outer one, of rank 0
-    std::vector<Processor> nodes;  ///< as the outer policy sees them
-    std::int64_t workers = 0;      ///< of all nodes
+    std::string called;                   ///< the load, in sentences
+    const PolicyEntry* policy = nullptr;  ///< the outer one, of rank 0; all ranks know the same
+    std::vector<Processor> nodes;         ///< as the outer policy sees them
+    std::int64_t workers = 0;             ///< of all nodes
 };
+
+/// Why no load over nodes can be made of them by this function, or empty.
+std::string why_no_load(const char* function, const apportion_load_options* options);
 
 /// The load's name: that of the options, or of their codelet.
 std::string load_name(const apportion_load_options& options);
-
-/// The outer policy that rank 0 takes. Throws ApiError where this rank does not know it.
-const PolicyEntry& outer_policy(const std::string& name);
 
 /// Collective. Throws ApiError, the same on all ranks, when one of them has a `problem`, or when `options` or what is
 /// said of the `arrays` are not the same on all. `options` may be NULL where there is a problem.
 NodeFacts gather_facts(const World& world, const apportion_load_options* options, const nlohmann::json& arrays,
                        const std::string& problem);
+
+/// The report of a run over nodes, `report`, with what nodes report themselves.
+std::string with_nodes(nlohmann::ordered_json report, const std::vector<std::string>& nodes);
 
 }  // namespace apportion

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/config.hpp"
+#include "policies/mpi/node_facts.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/two_level.hpp"
 #include "policies/shared/learnt_profile.hpp"
@@ -41,10 +42,7 @@ LoadDescription part_of_node(const apportion_load_options& options) {
     load.open = true;
     load.granularity = static_cast<Units>(std::max<std::uint64_t>(1, options.granularity));
     const char* const codelet = options.codelet->name;
-    const std::string name = options.profile ? options.profile
-                             : options.name  ? options.name
-                             : codelet       ? codelet
-                                             : "load";
+    const std::string name = options.profile ? options.profile : load_name(options);
     std::vector<Worker> workers =
         workers_for(*options.codelet, 0, load.granularity, {options.bytes_per_unit, options.bytes_shared});
     group_cores(workers, 0);
@@ -65,6 +63,17 @@ LoadDescription part_of_node(const apportion_load_options& options) {
     return load;
 }
 
+/// As it travels: the node's times, or the reason why there are none.
+nlohmann::json times_of_node(const apportion_load_options& options) {
+    const LoadDescription load = part_of_node(options);
+    nlohmann::json times{{"source", load.recorded.source}, {"problem", load.recorded.problem}, {"points", nullptr}};
+    if (load.recorded.processors.size() != load.processors.size()) return times;
+    const DiscreteTimes curve = best_times(load);
+    for (std::size_t k = 0; k < curve.points.size(); ++k)
+        times["points"].push_back({curve.points[k], curve.seconds[k]});
+    return times;
+}
+
 }  // namespace
 
 bool knows_own_times(const apportion_load_options& options) {
@@ -77,42 +86,24 @@ bool knows_own_times(const apportion_load_options& options) {
     }
 }
 
-RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank) {
-    const LoadDescription load = part_of_node(options);
-    RecordedTimes node;
-    node.source = load.recorded.source;
-    node.problem = load.recorded.problem;
-    if (load.recorded.processors.size() != load.processors.size()) return node;
-    ProcessorProfile profile;
-    profile.name = fmt::format("node {}", rank);
-    const DiscreteTimes curve = best_times(load);
-    for (std::size_t k = 0; k < curve.points.size(); ++k)
-        profile.points.push_back({curve.points[k], curve.seconds[k], 0, 0});
-    node.processors.push_back(profile);
-    return node;
-}
-
-std::string to_text(const RecordedTimes& times) {
-    nlohmann::json text{{"source", times.source}, {"problem", times.problem}, {"points", nullptr}};
-    if (!times.processors.empty()) {
-        text["name"] = times.processors.front().name;
-        for (const ProfilePoint& point : times.processors.front().points)
-            text["points"].push_back({point.units, point.seconds});
+RecordedTimes recorded_times_of_nodes(const World& world, const apportion_load_options& options) {
+    nlohmann::json own;
+    try {
+        own = times_of_node(options);
+    } catch (const std::exception& error) {
+        own = {{"problem", error.what()}, {"points", nullptr}};
     }
-    return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-RecordedTimes recorded_times_of_nodes(const std::vector<std::string>& texts) {
     RecordedTimes times;
-    for (std::size_t r = 0; r < texts.size(); ++r) {
-        const auto node = nlohmann::json::parse(texts[r]);
+    for (const std::string& text : world.gather(own.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
+        const auto node = nlohmann::json::parse(text);
+        const std::size_t rank = times.processors.size();
         if (node.at("points").is_null()) {
             times.processors.clear();
-            times.problem = fmt::format("rank {}: {}", r, node.at("problem").get<std::string>());
+            times.problem = fmt::format("rank {}: {}", rank, node.at("problem").get<std::string>());
             return times;
         }
         ProcessorProfile profile;
-        profile.name = node.at("name");
+        profile.name = fmt::format("node {}", rank);
         for (const auto& point : node.at("points")) profile.points.push_back({point[0], point[1], 0, 0});
         times.processors.push_back(profile);
         times.source = node.at("source");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/mpi/world.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/apportion.h"
 
@@ -16,12 +17,8 @@ namespace apportion {
 /// Whether something is recorded or learnt of this node, or nothing will ever be learnt.
 bool knows_own_times(const apportion_load_options& options);
 
-/// Of this node, one processor that stands for all of its workers; or the reason why there is none.
-RecordedTimes recorded_times_of_node(const apportion_load_options& options, int rank);
-
-/// To travel between ranks.
-std::string to_text(const RecordedTimes& times);
-/// One processor per node. When one has no record, none is usable, and the problem is its.
-RecordedTimes recorded_times_of_nodes(const std::vector<std::string>& texts);
+/// Collective. One processor per node, which stands for all of its workers. When a node has no record, none is usable,
+/// and the problem is its.
+RecordedTimes recorded_times_of_nodes(const World& world, const apportion_load_options& options);
 
 }  // namespace apportion

@@ -32,20 +32,18 @@ json array_facts(const apportion::Post::Arrays& arrays) {
 apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, const apportion_mpi_array* arrays,
                                        unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
-    std::string problem;
-    if (!options || !options->codelet || !options->fill)
-        problem = "apportion_mpi_load_create: options, their codelet and their fill function must be given";
-    else if (count > 0 && !arrays)
+    std::string problem = apportion::why_no_load("apportion_mpi_load_create", options);
+    if (problem.empty() && count > 0 && !arrays)
         problem = "apportion_mpi_load_create: arrays is NULL but count is not 0";
-    else if (options->open != 0 || options->done)
-        problem = "apportion_mpi_load_create: options.open and options.done are this library's own";
     if (problem.empty()) {
         arrays_.assign(arrays, arrays + count);
         problem = apportion::why_no_arrays(arrays_);
     }
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, array_facts(arrays_), problem);
-    policy_name_ = facts.policy;
+    policy_name_ = facts.policy->name;
+    called_ = facts.called;
     describe(*options, facts.nodes);
+    if (world_.rank() == 0) make_policy(*facts.policy);
 
     const apportion::Units initial =
         options->initial_block > 0 ? static_cast<apportion::Units>(options->initial_block)
@@ -55,7 +53,6 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
                                                static_cast<int>(std::max<std::int64_t>(1, facts.workers)));
     try {
         part_ = std::make_unique<apportion::NodePart>(*options, static_cast<std::uint64_t>(initial), post_);
-        make_policy();
     } catch (const std::exception& error) {
         problem = error.what();
     }
@@ -64,15 +61,8 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
         throw ApiError(ENODEV, agreed);
     }
     find_journey(*options);
-    if (!apportion::find_policy(policy_name_)->reads_profile()) return;
-    apportion::RecordedTimes own;
-    try {
-        own = apportion::recorded_times_of_node(*options, world_.rank());
-    } catch (const std::exception& error) {
-        own.problem = error.what();
-    }
-    std::vector<std::string> texts = world_.gather(apportion::to_text(own));
-    description_.recorded = apportion::recorded_times_of_nodes(texts);
+    if (!facts.policy->reads_profile()) return;
+    description_.recorded = apportion::recorded_times_of_nodes(world_, *options);
     if (recovery_) recovery_->recorded(description_.recorded.processors);
 }
 
@@ -98,10 +88,7 @@ void apportion_mpi_load::find_journey(const apportion_load_options& options) {
     home_first_.emplace(*policy_, std::ranges::count(known, "") > 0 ? 0 : journey_s);
 }
 
-/// All ranks must know it: they go different ways where it reads a profile.
-void apportion_mpi_load::make_policy() {
-    const apportion::PolicyEntry& entry = apportion::outer_policy(policy_name_);
-    if (world_.rank() != 0) return;
+void apportion_mpi_load::make_policy(const apportion::PolicyEntry& entry) {
     policy_ = entry.make();
     if (const double factor = apportion::stall_factor_option(); factor > 0)
         recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());

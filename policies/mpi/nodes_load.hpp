@@ -25,15 +25,17 @@ struct apportion_mpi_load {
     /// Collective. Throws apportion::ApiError, the same on all ranks.
     apportion_mpi_load(const apportion_load_options* options, const apportion_mpi_array* arrays, unsigned count);
 
-    /// Collective. Returns the error that ended the run, the same on all ranks, or 0; then `sentence` says why.
-    int run(std::string& sentence);
+    /// Which load it is, for sentences.
+    const std::string& called() const { return called_; }
+    /// Collective. Returns the sentence that all ranks agree on when it fails, or nothing.
+    std::string run();
 
     const char* report() const { return report_.c_str(); }
     double seconds() const { return seconds_; }
 
   private:
     void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
-    void make_policy();
+    void make_policy(const apportion::PolicyEntry& entry);
     void find_journey(const apportion_load_options& options);
     double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
 
@@ -64,7 +66,7 @@ struct apportion_mpi_load {
     apportion::World& world_;
     apportion::Post& post_;
     apportion::Post::Arrays arrays_;
-    std::string name_, policy_name_;
+    std::string name_, called_, policy_name_;
     apportion::LoadDescription description_;
     std::unique_ptr<apportion::Policy> policy_;
     std::optional<apportion::HomeFirst> home_first_;
@@ -81,7 +83,6 @@ struct apportion_mpi_load {
     std::set<int> listening_;                              ///< rank 0: nodes whose last message has not come
     bool part_ended_ = false;
     bool collects_ = false;  ///< all ranks put their reports together
-    int status_ = 0;
     std::string sentence_;
     double seconds_ = 0;
     std::uint64_t bytes_before_ = 0;

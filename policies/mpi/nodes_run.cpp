@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <utility>
 
 #include "policies/config.hpp"
+#include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
@@ -20,15 +20,13 @@ using apportion::Grants;
 using apportion::Message;
 using apportion::UnitRange;
 
-int apportion_mpi_load::run(std::string& sentence) {
+std::string apportion_mpi_load::run() {
     std::string problem;
     grants_.reset();
     granted_ = {};
     waiting_.clear();
     orders_.clear();
     part_ended_ = false;
-    status_ = 0;
-    sentence_.clear();
     bytes_before_ = post_.bytes_moved();
     description_.run = ++runs_;
     try {
@@ -38,23 +36,19 @@ int apportion_mpi_load::run(std::string& sentence) {
     } catch (const std::exception& error) {
         problem = error.what();
     }
-    sentence = apportion::agreed_sentence(world_, problem);
-    const bool well = sentence.empty();
+    sentence_ = apportion::agreed_sentence(world_, problem);
+    const bool begun = sentence_.empty();
     begin_us_ = starpu_timing_now();
-    if (well) {
-        if (world_.rank() == 0)
-            run_as_home();
-        else
-            run_as_node();
-        sentence = sentence_;
-    } else {
-        status_ = -EIO;
+    if (!begun)
         part_->close();
-    }
+    else if (world_.rank() == 0)
+        run_as_home();
+    else
+        run_as_node();
     part_->finish();
     while (post_.wait(0)) continue;  // what the node's own load told last
-    if (well) collect_reports(std::exchange(collects_, false));
-    return status_;
+    if (begun) collect_reports(std::exchange(collects_, false));
+    return sentence_;
 }
 
 /// Units that are computed here for nothing, because others were first, may be granted again meanwhile.
@@ -95,7 +89,6 @@ void apportion_mpi_load::run_as_home() {
     }
     seconds_ = now_s();
     sentence_ = grants_->error();
-    status_ = sentence_.empty() ? 0 : -EIO;
     if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
     collects_ = sentence_.empty() && grants_->all_answer();
     end_run();
@@ -195,7 +188,6 @@ Grants::Orders apportion_mpi_load::units_done(const Event& event) {
 void apportion_mpi_load::end_run() {
     Message message;
     message.kind = Message::Kind::end;
-    message.status = status_;
     message.units = collects_ ? 1 : 0;
     message.set_text(sentence_);
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
@@ -228,7 +220,6 @@ void apportion_mpi_load::run_as_node() {
             case Event::Kind::message:
                 ended = event.message.kind == Message::Kind::end;
                 if (ended) {
-                    status_ = static_cast<int>(event.message.status);
                     sentence_ = event.message.text;
                     collects_ = event.message.units != 0;
                 } else {
@@ -309,10 +300,7 @@ void apportion_mpi_load::collect_reports(bool all) {
         report_ = part_->report();
         return;
     }
-    nlohmann::ordered_json report = outer_report(all);
-    auto& list = report["nodes"] = nlohmann::ordered_json::array();
-    for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));
-    report_ = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    report_ = apportion::with_nodes(outer_report(all), nodes);
     if (const std::string file = report_file(); !file.empty()) apportion::append_report(file, report_);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -44,6 +45,15 @@ int agreed(Body&& body) noexcept {
     }
 }
 
+/// `body`, once all ranks have come to the same `call`.
+template <class Body>
+int together(const std::string& call, Body&& body) noexcept {
+    return agreed([&] {
+        World::get().meet(call);
+        body();
+    });
+}
+
 /// A core for StarPU-MPI's thread, which is busy while messages are awaited, as starpu_mpi_init_conf does it.
 void leave_core(starpu_conf& conf) {
     conf.will_use_mpi = 1;
@@ -53,6 +63,7 @@ void leave_core(starpu_conf& conf) {
 
 void start(starpu_conf* conf) {
     World& world = World::get();
+    if (post) throw ApiError(EALREADY, "apportion_mpi_init has been called before");
     starpu_conf own;
     if (!conf) {
         starpu_conf_init(&own);
@@ -97,16 +108,22 @@ void abort_job(const std::string& sentence) {
 
 }  // namespace apportion
 
+using apportion::together;
 using apportion::World;
 
 namespace {
 
-/// `body` returns the sentence that all ranks agree on, or nothing; what it throws only this one knows.
-template <class Body>
-int of_iteration(apportion_mpi_iteration* iteration, int error_number, Body&& body) noexcept {
-    std::string sentence = "the iteration is NULL; was it created?";
+/// A call of a load or an iteration, with what it is given besides. `body` returns the sentence that all ranks agree
+/// on, or nothing; what it throws only this one knows.
+template <class Load, class Body>
+int together_on(Load* load, const std::string& call, const std::string& given, int error_number, Body&& body) noexcept {
+    const int status = together(fmt::format("{} of {}{}", call, load ? load->called() : "NULL", given), [&] {
+        if (!load) throw apportion::ApiError(EINVAL, call + ": the load is NULL; was it created?");
+    });
+    if (status != 0) return status;
+    std::string sentence;
     try {
-        if (iteration) sentence = body(*iteration);
+        sentence = body(*load);
     } catch (const std::exception& error) {
         apportion::abort_job(error.what());
     }
@@ -115,15 +132,21 @@ int of_iteration(apportion_mpi_iteration* iteration, int error_number, Body&& bo
     return -error_number;
 }
 
+std::string with(const apportion_mpi_distributed* arrays, unsigned count) {
+    return " with the arrays " + apportion::facts_of(arrays, count).dump();
+}
+
 }  // namespace
 
 extern "C" {
 
 int apportion_mpi_init(starpu_conf* conf) {
-    return apportion::agreed([&] { apportion::start(conf); });
+    return together("apportion_mpi_init", [&] { apportion::start(conf); });
 }
 
 void apportion_mpi_shutdown(void) {
+    // Until all others have come here, too: they are told that this rank ends.
+    while (World::runs() && together("apportion_mpi_shutdown", [] {}) == -EINVAL) continue;
     World::stop_starpu_mpi();
     apportion::post.reset();
     apportion_shutdown();
@@ -131,48 +154,43 @@ void apportion_mpi_shutdown(void) {
 }
 
 int apportion_mpi_rank(void) {
-    int rank = 0;
+    static std::atomic<int> rank = 0;  // also known when MPI has ended
     apportion::agreed([&] { rank = World::get().rank(); });
     return rank;
 }
 
 int apportion_mpi_nodes(void) {
-    int nodes = 1;
+    static std::atomic<int> nodes = 1;
     apportion::agreed([&] { nodes = World::get().size(); });
     return nodes;
 }
 
 int apportion_mpi_agree(const char* problem) {
-    return apportion::agreed([&] {
+    return together("apportion_mpi_agree", [&] {
         const std::string sentence = apportion::agreed_sentence(World::get(), problem ? problem : "");
         if (!sentence.empty()) throw apportion::ApiError(ECANCELED, sentence);
     });
 }
 
 int apportion_mpi_share(void* data, size_t bytes) {
-    return apportion::agreed([&] { World::get().share(data, bytes); });
+    const bool missing = !data && bytes > 0;
+    return together(fmt::format("apportion_mpi_share of {} bytes{}", bytes, missing ? " at NULL" : ""), [&] {
+        if (missing) throw apportion::ApiError(EINVAL, "apportion_mpi_share: data is NULL");
+        World::get().share(data, bytes);
+    });
 }
 
 apportion_mpi_load* apportion_mpi_load_create(const apportion_load_options* options, const apportion_mpi_array* arrays,
                                               unsigned count) {
     apportion_mpi_load* load = nullptr;
-    if (const int error = apportion::agreed([&] { load = new apportion_mpi_load(options, arrays, count); }))
+    if (const int error =
+            together("apportion_mpi_load_create", [&] { load = new apportion_mpi_load(options, arrays, count); }))
         errno = -error;
     return load;
 }
 
 int apportion_mpi_load_run(apportion_mpi_load* load) {
-    if (!load)
-        return apportion::agreed(
-            [] { throw apportion::ApiError(EINVAL, "apportion_mpi_load_run: the load is NULL; was it created?"); });
-    try {
-        std::string sentence;
-        const int status = load->run(sentence);
-        if (status != 0) apportion::set_last_error(sentence);
-        return status;
-    } catch (const std::exception& error) {
-        apportion::abort_job(error.what());
-    }
+    return together_on(load, "apportion_mpi_load_run", "", EIO, [](auto& its) { return its.run(); });
 }
 
 const char* apportion_mpi_load_report(apportion_mpi_load* load) { return load ? load->report() : "{}"; }
@@ -184,23 +202,26 @@ void apportion_mpi_load_destroy(apportion_mpi_load* load) { delete load; }
 apportion_mpi_iteration* apportion_mpi_iteration_create(const apportion_load_options* options,
                                                         const apportion_mpi_distributed* arrays, unsigned count) {
     apportion_mpi_iteration* iteration = nullptr;
-    if (const int error = apportion::agreed([&] { iteration = new apportion_mpi_iteration(options, arrays, count); }))
+    if (const int error = together("apportion_mpi_iteration_create",
+                                   [&] { iteration = new apportion_mpi_iteration(options, arrays, count); }))
         errno = -error;
     return iteration;
 }
 
 int apportion_mpi_iteration_run(apportion_mpi_iteration* iteration) {
-    return of_iteration(iteration, EIO, [](auto& its) { return its.run(); });
+    return together_on(iteration, "apportion_mpi_iteration_run", "", EIO, [](auto& its) { return its.run(); });
 }
 
 int apportion_mpi_iteration_exchange(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                      unsigned count) {
-    return of_iteration(iteration, EINVAL, [&](auto& its) { return its.exchange(arrays, count); });
+    return together_on(iteration, "apportion_mpi_iteration_exchange", with(arrays, count), EINVAL,
+                       [&](auto& its) { return its.exchange(arrays, count); });
 }
 
 int apportion_mpi_iteration_collect(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                     unsigned count) {
-    return of_iteration(iteration, EINVAL, [&](auto& its) { return its.collect(arrays, count); });
+    return together_on(iteration, "apportion_mpi_iteration_collect", with(arrays, count), EINVAL,
+                       [&](auto& its) { return its.collect(arrays, count); });
 }
 
 void apportion_mpi_iteration_range(apportion_mpi_iteration* iteration, uint64_t* first, uint64_t* units) {
@@ -210,11 +231,12 @@ void apportion_mpi_iteration_range(apportion_mpi_iteration* iteration, uint64_t*
 }
 
 int apportion_mpi_largest(double* values, unsigned count) {
-    return apportion::agreed([&] {
-        const std::string mine(reinterpret_cast<const char*>(values), count * sizeof *values);
+    const bool missing = !values && count > 0;
+    return together(fmt::format("apportion_mpi_largest of {} values{}", count, missing ? " at NULL" : ""), [&] {
+        if (missing) throw apportion::ApiError(EINVAL, "apportion_mpi_largest: values is NULL");
+        std::string mine(count * sizeof *values, '\0');
+        if (count > 0) std::memcpy(mine.data(), values, mine.size());
         for (const std::string& its : World::get().gather(mine)) {
-            if (its.size() != mine.size())
-                throw apportion::ApiError(EINVAL, "apportion_mpi_largest: not as many values on all ranks");
             for (unsigned k = 0; k < count; ++k) {
                 double value = 0;
                 std::memcpy(&value, its.data() + k * sizeof value, sizeof value);

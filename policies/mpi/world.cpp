@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -35,7 +36,9 @@ World& World::get() {
 }
 
 World::World() {
-    int running = 0, level = MPI_THREAD_SINGLE;
+    int ended = 0, running = 0, level = MPI_THREAD_SINGLE;
+    MPI_Finalized(&ended);
+    if (ended) throw ApiError(EINVAL, "MPI has ended, and starts only once in a process");
     MPI_Initialized(&running);
     if (!running) {
         check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
@@ -60,6 +63,8 @@ std::string World::start_starpu_mpi() {
     return {};
 }
 
+bool World::runs() { return world != nullptr; }
+
 void World::stop_starpu_mpi() {
     if (world && std::exchange(world->starpu_mpi_runs_, false)) starpu_mpi_shutdown();
 }
@@ -78,6 +83,18 @@ void World::finish() {
     world.reset();
 }
 
+void World::meet(const std::string& call) const {
+    const std::uint64_t hash = std::hash<std::string>{}(call), mine[] = {hash, ~hash};
+    std::uint64_t most[] = {0, 0};
+    check(MPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, common_), "MPI_Allreduce");
+    if (~most[1] == most[0]) return;
+    const std::vector<std::string> calls = gather(call);
+    const auto other = std::ranges::find_if(calls, [&](const std::string& its) { return its != calls.front(); });
+    throw ApiError(EINVAL, fmt::format("rank 0 calls {}, and rank {} calls {}; all ranks must call the same functions, "
+                                       "in the same order",
+                                       calls.front(), other - calls.begin(), *other));
+}
+
 std::string World::agreed_problem(const std::string& problem) const {
     const int mine = problem.empty() ? size_ : rank_;
     int lowest = size_;
@@ -93,13 +110,6 @@ std::string World::agreed_problem(const std::string& problem) const {
 
 void World::share(void* data, std::size_t bytes) const {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // counts are ints
-    const std::uint64_t mine[] = {bytes, ~std::uint64_t{bytes}};
-    std::uint64_t most[] = {0, 0};
-    check(MPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, common_), "MPI_Allreduce");
-    if (const std::uint64_t least = ~most[1]; least != most[0])
-        throw ApiError(EINVAL, fmt::format("apportion_mpi_share: {} bytes on one rank and {} on another; all must give "
-                                           "the same number",
-                                           least, most[0]));
     auto* at = static_cast<char*>(data);
     for (std::size_t done = 0; done < bytes; done += kMost)
         check(MPI_Bcast(at + done, static_cast<int>(std::min(kMost, bytes - done)), MPI_BYTE, 0, common_), "MPI_Bcast");

@@ -23,6 +23,8 @@ class World {
     static World& get();
     /// StarPU runs: starts StarPU-MPI. Empty, or what is wrong.
     std::string start_starpu_mpi();
+    /// Whether get() has started it, or found it running, and finish() has not ended it.
+    static bool runs();
     /// Ends StarPU-MPI if it runs.
     static void stop_starpu_mpi();
     /// Ends MPI if get() started it.
@@ -37,6 +39,9 @@ class World {
     /// Whether StarPU-MPI's thread needs a core of this machine.
     static bool takes_core();
 
+    /// All ranks have come to the same call; otherwise throws ApiError, the same on all of them. In a simulation ranks
+    /// run one program with one command line, and nothing is asked.
+    void meet(const std::string& call) const;
     /// The sentence of the lowest rank whose `problem` is not empty; empty: all are well.
     std::string agreed_problem(const std::string& problem) const;
     void share(void* data, std::size_t bytes) const;

@@ -168,7 +168,8 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
     discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
         return other.units < sample.units && other.seconds > (1 + much) * sample.seconds;
     }));
-    if (block.half_busy_s > 0) {
+    entry.fixed_told = block.half_busy_s > 0;
+    if (entry.fixed_told) {
         std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
         entry.samples.push_back({sample.units / 2, block.half_busy_s});
     }
@@ -215,6 +216,9 @@ void PlbHecModels::refit(Entry& entry) {
     std::vector<Entry*> members;
     for (const std::size_t p : of_kind_.at(entry.processor.kind))
         if (Entry& other = entries_[p]; &other == &entry || (entry.pooled && other.pooled)) members.push_back(&other);
+    // What others of the kind told before they knew their fixed costs is no time of a small block beside one that does.
+    if (std::ranges::any_of(members, [](const Entry* member) { return member->fixed_told; }))
+        std::erase_if(members, [](const Entry* member) { return !member->fixed_told; });
     std::vector<BlockTime> samples;
     for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());
     Group& group = entry.pooled ? kinds_[entry.processor.kind] : entry.own;

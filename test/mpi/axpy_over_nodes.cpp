@@ -131,11 +131,15 @@ int main(int argc, char** argv) {
     work.what = argc > 2 ? argv[2] : "";
     work.rank = argc > 3 ? std::atoi(argv[3]) : -1;
     work.rows = work.what == "rows";
-    const bool here = apportion_mpi_rank() == work.rank;
+    const int rank = apportion_mpi_rank();
+    const bool here = rank == work.rank;
+    if (work.what == "starts twice" && apportion_mpi_init(nullptr) != 0) return complain();
     if (here && work.what == "differs") ++work.units;
     double shared[] = {1, 2};
-    if (apportion_mpi_share(shared, sizeof(double) * (here && work.what == "shares more" ? 2 : 1)) != 0)
+    if (apportion_mpi_share(here && work.what == "shares nothing" ? nullptr : shared,
+                            sizeof(double) * (here && work.what == "shares more" ? 2 : 1)) != 0)
         return complain();
+    if (here && work.what == "shares again" && apportion_mpi_share(shared, sizeof(double)) != 0) return complain();
     work.x.assign(std::max<std::size_t>(1, work.units) * kColumns, 0);
     work.y.assign(work.x.size(), 0);
     if (apportion_mpi_rank() == 0)
@@ -157,7 +161,7 @@ int main(int argc, char** argv) {
     if (!load) return complain();
     std::optional<Letter> letter;
     if (work.what == "letter") letter.emplace();
-    int status = run(load);
+    int status = here && work.what == "ends early" ? 0 : run(load);
     if (letter && !letter->arrives()) {
         std::fprintf(stderr, "axpy_over_nodes: the letter is another\n");
         status = 1;
@@ -165,5 +169,5 @@ int main(int argc, char** argv) {
     if (status == 2 && apportion_mpi_rank() == 0) std::fprintf(stderr, "axpy_over_nodes: %s\n", apportion_mpi_error());
     apportion_mpi_load_destroy(load);
     apportion_mpi_shutdown();
-    return status;
+    return apportion_mpi_rank() == rank ? status : 3;
 }

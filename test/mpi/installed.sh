@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# installed.sh BUILD_FOLDER PREFIX SOURCE_FOLDER: installs, and compiles the example of docs/several-nodes.md with what was
+# installed.sh BUILD_FOLDER PREFIX SOURCE_FOLDER: installs, and compiles the examples of docs/several-nodes.md with what was
 # installed, by pkg-config and by CMake, and runs it on two nodes. What was installed lies over the prefix in a mount
 # namespace of its own, in which the build folder and the sources are empty.
 set -euo pipefail
@@ -15,13 +15,16 @@ if [ "$1" = --inside ]; then
     prefix=$2 run_nodes=$3
     . "$run_nodes"
     unset LD_LIBRARY_PATH
-    mpicc -Wall -Wextra -pedantic heat_over_nodes.c $(pkg-config --cflags --libs apportion-mpi) -o heat >output 2>&1 ||
-        fail "mpicc: $(cat output)"
-    [ ! -s output ] || fail "the compiler warns: $(head -5 output)"
+    for example in heat sum; do
+        mpicc -Wall -Wextra -pedantic ${example}_over_nodes.c $(pkg-config --cflags --libs apportion-mpi) -o $example >output 2>&1 ||
+            fail "mpicc: $(cat output)"
+        [ ! -s output ] || fail "the compiler warns: $(head -5 output)"
+    done
     ! ldd heat | grep 'not found' || fail "libraries are missing"
     [[ $(ldd heat) == *"$prefix/"*libapportion-mpi* ]] || fail "another library: $(ldd heat)"
     nodes -np 2 ./heat >output 2>&1 || fail "the example: $(cat output)"
     grep -q '^2 nodes, .* 0 points wrong$' output || fail "$(cat output)"
+    nodes -np 2 ./sum >output 2>&1 && grep -q '^2 nodes, .*, sum 5999995$' output || fail "the example of a sum: $(cat output)"
     [ -e "$(pkg-config --variable=sched_lib apportion-mpi)" ] || fail "there is no plug-in at $(pkg-config --variable=sched_lib apportion-mpi)"
     if command -v cmake >/dev/null; then
         cmake -S . -B cmake-build -DCMAKE_C_COMPILER=mpicc >output 2>&1 && cmake --build cmake-build >output 2>&1 ||
@@ -43,7 +46,7 @@ done
 pc=$(dirname "$(find "$installed" -name apportion-mpi.pc)")
 [ "$(dirname "$pc")" = "$(dirname "$(dirname "$(dirname "$(find "$installed" -name apportion-mpiConfig.cmake)")")")" ] ||
     fail "apportion-mpi.pc is in $pc, where neither pkg-config nor CMake's file looks for it"
-cp "$source/docs/examples/heat_over_nodes.c" "$source/test/mpi/run_nodes.sh" "$0" "$folder/user/"
+cp "$source"/docs/examples/*_over_nodes.c "$source/test/mpi/run_nodes.sh" "$0" "$folder/user/"
 cat >"$folder/user/CMakeLists.txt" <<'END_OF_CMAKE'
 cmake_minimum_required(VERSION 3.18)
 project(heat C)

@@ -71,12 +71,15 @@ APPORTION_REPORT=$folder/report over_nodes -np 3 "$apps/mpdata" --size 12,8,8 --
 for count in 1 3; do nodes -np $count "$heat" >"$folder/out" 2>&1 && grep -q " 0 points wrong" "$folder/out" || fail "the example on $count: $(cat "$folder/out")"; done
 for count in 1 2 4; do nodes -np $count "$ring" 50 >"$folder/out" 2>&1 || fail "the ring on $count: $(cat "$folder/out")"; done
 for units in 1 2 5; do nodes -np 4 "$ring" $units >"$folder/out" 2>&1 || fail "a ring of $units: $(cat "$folder/out")"; done
+nodes -np 4 "$ring" 5 granules >"$folder/out" 2>&1 || fail "a share that is less than a granule: $(cat "$folder/out")"
 nodes -np 3 "$ring" 40 nan 1 >"$folder/out" 2>&1 || fail "not-a-number: $(cat "$folder/out")"
 nodes -np 3 "$ring" 90 slow 1 >"$folder/out" 2>&1 && grep -q 'moved [1-9]' "$folder/out" || fail "a slow node: $(cat "$folder/out")"
 APPORTION_NODES=equal nodes -np 3 "$ring" 90 slow 1 >"$folder/out" 2>&1 && grep -q 'moved 0' "$folder/out" || fail "equal shares: $(cat "$folder/out")"
 
 refused 'units = 50 on one and 51 on the other' -np 3 "$ring" 50 differs 2
 refused 'arrays = .*"halo":1.*"halo":2' -np 3 "$ring" 50 halo 1
+refused 'arrays\[0\]: a periodic halo of more units than there are' -np 3 "$ring" 5 wide
+refused 'rank 0 calls apportion_mpi_iteration_exchange of .*, and rank 1 calls apportion_mpi_iteration_run of' -np 3 "$ring" 50 skips 1
 refused 'rank 1: arrays\[1\]: data is NULL' -np 3 "$ring" 50 null 1
 refused 'rank 2 .*can run codelet' -np 3 "$ring" 50 unable 2
 refused "load 'ring': node 1 .*the test wants it" -np 3 "$ring" 50 fails 1

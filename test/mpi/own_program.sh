@@ -31,7 +31,12 @@ for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SC
 
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
 refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
-refused 'apportion_mpi_share: 8 bytes on one rank and 16 on another' -np 3 "$axpy" 500 'shares more' 1
+refused 'rank 0 calls apportion_mpi_share of 8 bytes, and rank 1 calls apportion_mpi_share of 16 bytes' -np 3 "$axpy" 500 'shares more' 1
+refused 'rank 2 calls apportion_mpi_share of 8 bytes at NULL' -np 3 "$axpy" 500 'shares nothing' 2
+refused 'apportion_mpi_init has been called before' -np 2 "$axpy" 500 'starts twice'
+# Ranks that call different things, or end, where the others go on: no rank waits for ever.
+refused 'rank 0 calls apportion_mpi_load_create, and rank 1 calls apportion_mpi_share of 8 bytes; all ranks must' -np 3 "$axpy" 500 'shares again' 1
+refused "rank 0 calls apportion_mpi_load_run of load 1 ('axpy'), and rank 2 calls apportion_mpi_shutdown" -np 3 "$axpy" 500 'ends early' 2
 refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0
 # A node that stops altogether: others compute what it had, and the job ends with its name.
 refused 'apportion: node 1 .* has not answered for 3 s: it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$axpy" 500 hangs 1

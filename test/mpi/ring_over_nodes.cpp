@@ -101,6 +101,7 @@ int run(apportion_mpi_iteration* iteration) {
     for (ring.iteration = 0; ring.iteration < kIterations; ++ring.iteration) {
         if (apportion_mpi_iteration_run(iteration) != 0) return complain();
         ring.from.swap(ring.to);
+        if (here("skips") && ring.iteration == 2) continue;
         const auto all = arrays();
         if (apportion_mpi_iteration_exchange(iteration, all.data(), 2) != 0) return complain();
         std::uint64_t first = 0, units = 0;
@@ -158,6 +159,8 @@ int main(int argc, char** argv) {
     auto all = arrays();
     if (here("null")) all[1].data = nullptr;
     if (here("halo")) all[0].halo = 2;
+    if (ring.what == "wide") all[0].halo = ring.units + 1;
+    if (ring.what == "granules") options.granularity = 4;
     apportion_mpi_iteration* iteration = apportion_mpi_iteration_create(&options, all.data(), 2);
     const int status = iteration ? run(iteration) : complain();
     apportion_mpi_iteration_destroy(iteration);

@@ -142,3 +142,19 @@ TEST_CASE("what a node tells with a later grant replaces what it told of smaller
     models.add(third);
     CHECK(models.curve(0)->seconds(200) == Approx(0.5));
 }
+
+TEST_CASE("once a node tells its fixed costs, what others of its kind told without theirs counts no more") {
+    PlbHecModels models;
+    models.begin(load_of({{.name = "node 0", .kind = 3, .own_memory = true},
+                          {.name = "node 1", .kind = 3, .own_memory = true},
+                          {.name = "node 2", .kind = 3, .own_memory = true}}));
+    for (int node = 0; node < 3; ++node) models.add(finished(node, 16, 0.32));
+    FinishedBlock second = finished(0, 104, 0.35, 2);
+    second.half_busy_s = 0.29;
+    models.add(second);
+    for (int node = 0; node < 3; ++node) {
+        REQUIRE(models.sizes_differ(node));
+        CHECK(models.curve(node)->seconds(52) == Approx(0.29));
+        CHECK(models.curve(node)->seconds(500) == Approx(0.807).epsilon(0.01));
+    }
+}

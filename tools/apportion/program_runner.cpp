@@ -273,11 +273,17 @@ std::vector<RunReport> ProgramRunner::read_reports_of(const std::string& file, c
                         what));
     for (const RunReport& report : reports) {
         if (report.error) throw std::runtime_error(fmt::format("{} failed: {}", what, *report.error));
-        if (report.policy != request.policy)
+        if (report.policy == request.policy) continue;
+        if (report.processors.size() == 1 && report.processors.front().kind == "node")
             throw UserError(
-                fmt::format("{}: load {} ran under {} instead; let the program call apportion_init, or "
-                            "starpu_init without a scheduler of its own",
-                            what, in_quotes(report.load), in_quotes(report.policy)));
+                fmt::format("{}: it ran on one node, where policies over nodes have nothing to decide; give "
+                            "it several, or compare those inside of a node: without a launcher, or on a "
+                            "platform without [[node]]",
+                            what));
+        throw UserError(
+            fmt::format("{}: load {} ran under {} instead; let the program call apportion_init, or "
+                        "starpu_init without a scheduler of its own",
+                        what, in_quotes(report.load), in_quotes(report.policy)));
     }
     return reports;
 }

@@ -120,6 +120,16 @@ TEST_CASE("the lower bound finds the best size in tables and rates") {
     }
 }
 
+TEST_CASE("a device that becomes faster may be so from the beginning, one that becomes slower late") {
+    Platform p = alike_devices({.base_s = 1, .rate = 10});
+    const double steady_s = bound(p, 100);
+    p.devices[0].drift_from_s = 5;
+    p.devices[0].drift_factor = 4;
+    CHECK(bound(p, 100) == Approx(steady_s));
+    p.devices[0].drift_factor = 0.25;
+    CHECK(bound(p, 100) == Approx(steady_s / 4));
+}
+
 TEST_CASE("the lower bound finds the best size under a ripple") {
     TrueTime time;
     time.base_s = 0.5;

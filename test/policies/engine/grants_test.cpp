@@ -307,23 +307,40 @@ TEST_CASE("a grant that ended with the one before it does not make a node look f
     CHECK(std::ranges::count(blocks, 1, &Block::processor) == 1);
 }
 
-TEST_CASE("of two grants that end together, the second began before the first had ended") {
-    LoadDescription load;
-    load.units = 40;
-    load.initial_block = 10;
-    for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
-    const auto greedy = find_policy("greedy")->make();
-    HomeFirst policy(*greedy, 0);
-    Grants grants(load, policy, nullptr);
+/// Node 1 has two grants of ten units, whose input arrives after 1 s.
+struct TwoGrants {
+    std::unique_ptr<Policy> greedy = find_policy("greedy")->make();
+    HomeFirst policy{*greedy, 0};
+    Recovery recovery{50, 2};
+    std::optional<Grants> grants;
     std::vector<std::int64_t> of_node_1;
-    for (const GrantOrder& order : grants.begin(0))
-        if (order.node == 1) of_node_1.push_back(order.grant);
-    REQUIRE(of_node_1.size() == 2);
-    for (const std::int64_t grant : of_node_1) grants.arrived(grant, 1);
-    for (const std::int64_t grant : of_node_1) grants.computed(grant, 3, 7);
-    const auto& records = grants.records();
-    CHECK(records[static_cast<std::size_t>(of_node_1[0])].start_s == 1);
-    CHECK(records[static_cast<std::size_t>(of_node_1[1])].start_s == 4);
+
+    TwoGrants() {
+        LoadDescription load;
+        load.units = 40;
+        load.initial_block = 10;
+        for (const char* name : {"node 0", "node 1"}) load.processors.push_back({name, 0, true});
+        grants.emplace(load, policy, &recovery);
+        for (const GrantOrder& order : grants->begin(0))
+            if (order.node == 1) of_node_1.push_back(order.grant);
+        REQUIRE(of_node_1.size() == 2);
+        for (const std::int64_t grant : of_node_1) grants->arrived(grant, 1);
+    }
+};
+
+TEST_CASE("of two grants that end together, the second began before the first had ended") {
+    TwoGrants its;
+    for (const std::int64_t grant : its.of_node_1) its.grants->computed(grant, 3, 7);
+    const auto& records = its.grants->records();
+    CHECK(records[static_cast<std::size_t>(its.of_node_1[0])].start_s == 1);
+    CHECK(records[static_cast<std::size_t>(its.of_node_1[1])].start_s == 4);
+}
+
+TEST_CASE("a grant that ends after the next one took all of its time, not what lay between their ends") {
+    TwoGrants its;
+    its.grants->computed(its.of_node_1[1], 1, 6.9);
+    its.grants->computed(its.of_node_1[0], 6, 7);
+    CHECK(its.recovery.whole(1).at_most_s(10) == 6);
 }
 
 TEST_CASE("when nothing is computed any more, it is known which node's results are awaited") {
