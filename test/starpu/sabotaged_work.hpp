@@ -41,7 +41,8 @@ struct Work {
     std::atomic<int> stalled = 0;        ///< tasks that stall now
     std::atomic<int> computing = 0;      ///< tasks that compute now
     std::atomic<double> slowdown_of_0 = 1, slowdown_of_others = 1;
-    std::atomic<bool> cores_wait = false;  ///< until something stalls
+    std::atomic<bool> cores_wait = false;      ///< until something stalls
+    std::atomic<double> beside_stalled_s = 0;  ///< what cores begin while something stalls takes so much longer
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
     bool computes_z = false;
@@ -83,7 +84,8 @@ struct Work {
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         ++work.computing;
         const double slowdown = worker == 0 ? work.slowdown_of_0 : work.slowdown_of_others;
-        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * slowdown));
+        const bool beside = work.stalled > 0 && starpu_worker_get_type(worker) == STARPU_CPU_WORKER;
+        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * slowdown + (beside ? work.beside_stalled_s : 0)));
         for (unsigned i = 0; i < units; ++i) {
             store(y[i], (in_place ? y[i] : 0) + 3 * x[i] + 1);
             ++work.computed[part.first + i];
