@@ -185,7 +185,8 @@ void apportion_load::make_run() {
     std::erase_if(not_over_, [](const auto& run) { return !run->left_cancelled(); });
     const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
                                       not_over_};
-    not_over_.push_back(std::make_shared<apportion::Run>(setup_, description_, state, new_record()));
+    // Not make_shared: an alarm of the watch would keep all of its memory.
+    not_over_.push_back(std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state, new_record())));
     run_ = not_over_.back();
     finished_ = false;
 }
@@ -208,6 +209,13 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
+        if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
+                return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
+            }))
+            throw ApiError(ENODEV,
+                           fmt::format("load '{}': none of its workers is in its scheduling context any more; was "
+                                       "it deleted?",
+                                       setup_.name));
         if (run_ && run_->left_data_behind())
             throw ApiError(EBUSY, fmt::format("load '{}': results of an earlier submission are still on a device that "
                                               "hangs; submit it again when they have come",

@@ -100,6 +100,7 @@ void Run::make_calls(Locked& on) {
     }
     for (std::unique_ptr<Return>& what : on.returns) {
         const starpu_data_handle_t handle = what->handle;
+        what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
     }
@@ -209,7 +210,7 @@ std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
 // --- The end ---
 
 void Run::fail(int error, std::string_view sentence, Locked&) noexcept {
-    if (error_ != 0) return;
+    if (error_ != 0 || !on_) return;
     error_ = error;
     try {
         record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
@@ -230,8 +231,7 @@ void Run::drop_what_waits(Locked& on) {
 /// What tasks wrote into handles of the application, reductions above all, is a result as well.
 void Run::bring_application_data_home(Locked& on) {
     for (const starpu_data_handle_t handle : application_handles_) {
-        on.returns.push_back(
-            std::make_unique<Return>(Return{shared_from_this(), handle, Return::Of::application, 0, 0}));
+        bring_home(handle, Return::Of::application, 0, on);
         ++returns_left_;
     }
     application_handles_.clear();

@@ -8,7 +8,8 @@
 // are bound to no worker. Both share everything else: filling, handles, the way home, errors, the report.
 //
 // A block's life: BlockFlow hands it out -> kept data that it overlaps go home -> the application fills its tasks ->
-// StarPU runs them -> written data go home (unless kept) -> recorded. The run is complete when the last is.
+// StarPU runs them -> written data go home (unless kept) -> recorded. The run is over when the last is: another one may
+// begin; then the handles in `uses` are released, and whoever waits wakes.
 //
 // Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
@@ -115,8 +116,10 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         std::shared_ptr<Run> run;
         starpu_data_handle_t handle = nullptr;
         enum class Of { block, evacuation, application } of = Of::block;
-        std::int64_t block = 0;
-        Units evacuation = 0;
+        std::int64_t number = 0;  ///< the block's, or the evacuation's
+        /// Set when StarPU gets it, and read first when it comes back: StarPU hands it from thread to thread under a
+        /// spin lock, which the thread sanitizer does not see.
+        std::atomic<bool> handed_over = false;
     };
 
     /// The run's lock, held, and calls into StarPU to be made without it.
@@ -162,12 +165,14 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
     int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);
+    const char* wrong_handle(const RunningBlock& running, const starpu_task& task, Locked& on);
     int check_memory(const RunningBlock& running, const starpu_task& task, Locked& on);
     void task_refused(RunningBlock& running, int error, Locked& on);
     void task_ended(RunningBlock& running, const starpu_task& task, Locked& on);
     void record_task(RunningBlock& running, const starpu_task& task, Locked& on);
     void block_computed(RunningBlock& running, Locked& on);
     void next_blocks(RunningBlock& running, Locked& on);
+    void bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
     void returned(const Return& what, Locked& on);
     void settle(RunningBlock& running, Locked& on);
@@ -273,7 +278,7 @@ bool Run::tried(Change&& change, Locked& on) noexcept {
     } catch (...) {
         fail(-EIO, "an exception that is none of the standard library's", on);
     }
-    threw_ = true;
+    if (on_) threw_ = true;
     return false;
 }
 

@@ -54,8 +54,7 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         running.data.use_again();
     }
     for (const KeptData::Departure& departure : departures)
-        on.returns.push_back(std::make_unique<Return>(
-            Return{shared_from_this(), departure.handle, Return::Of::evacuation, 0, departure.evacuation}));
+        bring_home(departure.handle, Return::Of::evacuation, departure.evacuation, on);
     running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
 }
 
@@ -168,14 +167,22 @@ void Run::next_blocks(RunningBlock& running, Locked& on) {
 
 // --- The way home ---
 
+void Run::bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on) {
+    on.returns.push_back(std::make_unique<Return>());
+    Return& what = *on.returns.back();
+    what.run = shared_from_this();
+    what.handle = handle;
+    what.of = of;
+    what.number = number;
+}
+
 void Run::send_home(RunningBlock& running, Locked& on) {
     const int processor = running.block.processor;
     const bool at_home = processor >= 0 && setup_.worker_of(processor).node == STARPU_MAIN_RAM;
     for (const BlockHandle& h : running.data.handles) {
         const bool away = !at_home || h.earlier();  // a part without work leaves earlier results where they are
         if (h.written && away && (!h.keep || !running.failed.empty()) && starpu_memory_nodes_get_count() > 1) {
-            on.returns.push_back(
-                std::make_unique<Return>(Return{shared_from_this(), h.handle, Return::Of::block, running.block.id, 0}));
+            bring_home(h.handle, Return::Of::block, running.block.id, on);
             ++running.returns_left;
         }
     }
@@ -184,6 +191,7 @@ void Run::send_home(RunningBlock& running, Locked& on) {
 
 void Run::handle_home(void* arg) {
     const std::unique_ptr<Return> what(static_cast<Return*>(arg));
+    (void)what->handed_over.load(std::memory_order_acquire);
     starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
     what->run->locked([&](Locked& on) { what->run->returned(*what, on); });
 }
@@ -192,13 +200,13 @@ void Run::returned(const Return& what, Locked& on) {
     if (what.of == Return::Of::application) {
         --returns_left_;
     } else if (what.of == Return::Of::evacuation) {
-        for (const std::int64_t id : state_.kept.arrived(what.evacuation))
+        for (const std::int64_t id : state_.kept.arrived(what.number))
             if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
         changed_.notify_all();
-    } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
+    } else if (RunningBlock* running = find(what.number, on); running && --running->returns_left == 0) {
         if (!on_) {  // it was left behind
             state_.kept.keep(std::move(running->data));
-            blocks_.erase(what.block);
+            blocks_.erase(what.number);
             changed_.notify_all();
             return;
         }
@@ -208,7 +216,7 @@ void Run::returned(const Return& what, Locked& on) {
             return;
         }
         running->data.take_results_home();
-        BlockRecord& record = record_of(what.block, on);
+        BlockRecord& record = record_of(what.number, on);
         record.home_s = now_s();
         if (state_.policy && running->data.own_memory)
             state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);

@@ -102,11 +102,12 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
                          STARPU_TASK_GET_NBUFFERS(&task), running.range()),
              on);
     }
+    if (const char* problem = refused == 0 ? wrong_handle(running, task, on) : nullptr) {
+        refused = -EINVAL;
+        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), problem), on);
+    }
     if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
     if (refused != 0) return refused;
-    for (const starpu_data_handle_t handle : running.data.foreign)
-        if (std::ranges::find(application_handles_, handle) == application_handles_.end())
-            application_handles_.push_back(handle);
     task.sequential_consistency = 0;
     task.synchronous = task.regenerate = 0;
     task.detach = task.destroy = 1;
@@ -119,6 +120,35 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
         task.prologue_callback_pop_arg = &running;
     }
     return 0;
+}
+
+/// Whether some memory has a value for it.
+static bool has_value(starpu_data_handle_t handle) {
+    int allocated = 0, valid = 0, requested = 0;
+    for (unsigned node = 0; node < starpu_memory_nodes_get_count() && valid == 0; ++node)
+        starpu_data_query_status(handle, static_cast<int>(node), &allocated, &valid, &requested);
+    return valid != 0;
+}
+
+/// What is wrong with a handle of the application that the task names; null: nothing. Those that it writes are noted.
+const char* Run::wrong_handle(const RunningBlock& running, const starpu_task& task, Locked&) {
+    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
+    for (unsigned k = 0; k < buffers; ++k)
+        for (const apportion_use& use : uses_)
+            if (STARPU_TASK_GET_HANDLE(&task, k) == use.handle &&
+                !(use.mode == STARPU_R && STARPU_TASK_GET_MODE(&task, k) == STARPU_R))
+                return "it names a handle of `uses`, which the load holds while it runs, so that its tasks would wait "
+                       "for "
+                       "ever; only what both read can be named there and here";
+    for (const starpu_data_handle_t handle : running.data.foreign) {
+        if (std::ranges::find(application_handles_, handle) != application_handles_.end()) continue;
+        if (starpu_data_get_home_node(handle) < 0 && !has_value(handle))
+            return "it writes a handle of the application that has neither a home nor a value, which StarPU would take "
+                   "for "
+                   "never written, and initialise; register it with memory, or write it before";
+        application_handles_.push_back(handle);
+    }
+    return nullptr;
 }
 
 /// StarPU would wait for ever for room for a task that needs more than all of its device's memory.

@@ -156,13 +156,12 @@ TEST_CASE("what CPU workers compute again in vain is waited for: it reads the ap
     const int worker = device();
     Work work;
     const Load load = learnt_load(work);
-    work.beside_stalled_s = 0.6;
+    work.again_s = 0.6;
     const Json report = run_until_stalled(work, load.get(), worker, 0.15);
     CHECK(work.computing == 0);
     INFO(report.dump());
     REQUIRE(report.at("late_blocks").size() >= 1);
     CHECK(report.at("late_blocks")[0].at("computed_by_others") == false);
-    work.beside_stalled_s = 0;
     wait_for_the_stalled(work);
 }
 

@@ -2,6 +2,7 @@
 //
 // A load beside other tasks and other loads: in a task graph, at the same time, in scheduling contexts.
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -141,22 +142,22 @@ TEST_CASE("loads run at the same time in two scheduling contexts") {
     auto options_one = one.options(), options_two = two.options();
     options_one.sched_ctx = static_cast<int>(context[0]);
     options_two.sched_ctx = static_cast<int>(context[1]);
-    {
-        Load first = create(options_one), second = create(options_two);
-        REQUIRE(apportion_load_submit(first.get()) == 0);
-        REQUIRE(apportion_load_submit(second.get()) == 0);
-        REQUIRE(apportion_load_wait(first.get()) == 0);
-        REQUIRE(apportion_load_wait(second.get()) == 0);
-        auto report = nlohmann::json::parse(apportion_load_report(second.get()));
-        REQUIRE(report["processors"].size() == 1);
-        REQUIRE(report["policy"] == std::string(scheduler));
-    }
+    Load first = create(options_one), second = create(options_two);
+    REQUIRE(apportion_load_submit(first.get()) == 0);
+    REQUIRE(apportion_load_submit(second.get()) == 0);
+    REQUIRE(apportion_load_wait(first.get()) == 0);
+    REQUIRE(apportion_load_wait(second.get()) == 0);
+    auto report = nlohmann::json::parse(apportion_load_report(second.get()));
+    REQUIRE(report["processors"].size() == 1);
+    REQUIRE(report["policy"] == std::string(scheduler));
     REQUIRE(one.wrong() == 0);
     REQUIRE(two.wrong() == 0);
     for (unsigned c : context) {
         starpu_task_wait_for_all_in_ctx(c);
         starpu_sched_ctx_delete(c);
     }
+    CHECK(apportion_load_submit(first.get()) == -ENODEV);
+    CHECK(std::string(apportion_error()).find("was it deleted?") != std::string::npos);
 }
 
 namespace {
