@@ -221,8 +221,8 @@ int apportion_load_wait(struct apportion_load* load);
 int apportion_load_release(struct apportion_load* load);
 
 /** Waits, also for the tasks of lost workers, releases and frees the load. Where nobody waited for the last run, its
- *  error, or that its report cannot be written, is a sentence on standard error. NULL is allowed. On a StarPU worker it does
- *  nothing, and apportion_error() says so. */
+ *  error, or that its report cannot be written, is a sentence on standard error. NULL is allowed. On a StarPU worker it
+ * does nothing, and apportion_error() says so. */
 void apportion_load_destroy(struct apportion_load* load);
 
 /** Called from the codelet's function: this task could not compute its part of the block (an allocation failed, the

@@ -31,7 +31,7 @@ refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is no k
 
 # A folder for what is learnt that cannot be one, and whose name would steer a terminal.
 touch "$folder/file"
-output=$(env STARPU_SCHED=plb-hec STARPU_SILENT=1 XDG_DATA_HOME="$folder/file/$(printf 'a\033[31m\nb')" "$program" \
+output=$(env -u APPORTION_LEARN STARPU_SCHED=plb-hec STARPU_SILENT=1 XDG_DATA_HOME="$folder/file/$(printf 'a\033[31m\nb')" "$program" \
     "the report counts every unit*" 2>&1 >/dev/null) || true
 [ "$(grep -c 'is not kept' <<<"$output")" = 1 ] && [ "$(sed '/^\[starpu\]/d' <<<"$output" | wc -l)" = 1 ] &&
     [[ $output == *'a\x1b[31m\nb'* ]] || fail "what is learnt cannot be kept: $output"
