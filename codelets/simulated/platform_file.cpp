@@ -14,6 +14,7 @@
 #include "codelets/simulated/toml_table.hpp"
 #include "models/io/input_file.hpp"
 #include "models/io/numbers.hpp"
+#include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion::simulated {
@@ -50,13 +51,13 @@ std::ifstream open_platform_file(const fs::path& file) {
     }
 }
 
-/// Beside the file that includes it or, where there is none, among those bundled.
+/// Beside the file that includes it or, where there is none, among those bundled; empty: nowhere.
 fs::path included_part(const fs::path& folder, const std::string& part) {
     std::error_code missing;
     if (fs::exists(folder / part, missing)) return folder / part;
     for (const fs::path& bundled : platform_folders())
         if (fs::exists(bundled / part, missing)) return bundled / part;
-    return folder / part;
+    return {};
 }
 
 std::vector<std::pair<double, double>> read_table(TextFile& file) {
@@ -169,8 +170,14 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
             fmt::format("{}:{}: this is no TOML: {}", name, error.source().begin.line, error.description()));
     }
     TomlTable table(root, name, "a platform file");
-    table.for_each_text("include",
-                        [&](const std::string& part) { read_file(included_part(file.parent_path(), part), true); });
+    table.for_each_text("include", [&](const std::string& part) {
+        const fs::path found = included_part(file.parent_path(), part);
+        if (found.empty())
+            return fmt::format("include: there is no file {}, neither beside this one nor among those bundled",
+                               in_quotes(part));
+        read_file(found, true);
+        return std::string();
+    });
     const std::string own_name = table.text("name", file.stem().string());
     const std::string description = table.text("description", "no description");
     const std::int64_t seed = table.whole("seed", 1, kLargestSeed, 1);
@@ -339,6 +346,8 @@ TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
         for (const char* key :
              {"base_s", "rate", "seconds_per_work", "rates", "seconds_by_n", "half_saturation", "stream_bytes_per_s"})
             if (table.has(key)) table.fail(key, fmt::format("a table replaces the formula; remove {}", key));
+        if (std::error_code missing; !fs::exists(folder / file, missing))
+            table.fail("table", fmt::format("table: there is no file {}", in_quotes(file)));
         time.table = read_table(folder / file);
     } else {
         time.base_s = table.zero_or_within("base_s", kTime, 0);

@@ -144,7 +144,7 @@ void TomlTable::for_each_whole(const char* key, std::int64_t smallest, std::int6
     }
 }
 
-void TomlTable::for_each_text(const char* key, const std::function<void(const std::string&)>& read) {
+void TomlTable::for_each_text(const char* key, const std::function<std::string(const std::string&)>& read) {
     const toml::node* node = find(key);
     if (!node) return;
     const auto wrong = [&](const toml::node& at) { fail_at(at, fmt::format("{} must be a list [\"...\", ...]", key)); };
@@ -152,7 +152,7 @@ void TomlTable::for_each_text(const char* key, const std::function<void(const st
     for (const toml::node& entry : *node->as_array()) {
         const auto value = entry.value_exact<std::string>();
         if (!value) wrong(entry);
-        read(*value);
+        if (const std::string problem = read(*value); !problem.empty()) fail_at(entry, problem);
     }
 }
 

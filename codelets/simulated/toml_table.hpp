@@ -47,8 +47,8 @@ class TomlTable {
     /// Calls `read` for each name and whole number of the table under `key`.
     void for_each_whole(const char* key, std::int64_t smallest, std::int64_t largest,
                         const std::function<void(const std::string& name, std::int64_t value)>& read);
-    /// Calls `read` for each text of the list under `key`.
-    void for_each_text(const char* key, const std::function<void(const std::string&)>& read);
+    /// Calls `read` for each text of the list under `key`; what it returns, if anything, is wrong there.
+    void for_each_text(const char* key, const std::function<std::string(const std::string&)>& read);
 
     /// Every key must have been asked for by now.
     void finish() const;

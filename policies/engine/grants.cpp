@@ -171,7 +171,7 @@ bool Grants::all_answer() const {
 }
 
 bool Grants::done() const {
-    return flow_.done() && flow_.in_flight(kHome).empty() && fetching_ == 0 && deferred_.empty();
+    return flow_.done() && fetching_ == 0 && deferred_.empty();  // where node 0 computes in vain, something is deferred
 }
 
 }  // namespace apportion

@@ -49,7 +49,7 @@ std::string why_no_arrays(const Post::Arrays& arrays) {
 }
 
 /// What has arrived and is not looked at. Wakes the thread that waits for it, at moments that it named as well.
-class Post::Box {
+class Post::Box final : public Watched {
   public:
     void put(std::unique_ptr<Parcel> parcel) {
         const Lock lock(mutex_);
@@ -73,8 +73,7 @@ class Post::Box {
             if (starpu_timing_now() >= until_us) return content;
             if (until_us < self->alarm_us_) {
                 self->alarm_us_ = until_us;
-                if (!wake_at(std::shared_ptr<Bell>(self, &self->bell_), until_us))
-                    throw ApiError(EAGAIN, "no thread can be had for the watch");
+                if (!wake_at(self, until_us)) throw ApiError(EAGAIN, "no thread can be had for the watch");
             }
             self->something_.wait(lock);
         }
@@ -88,16 +87,15 @@ class Post::Box {
         return content;
     }
 
-  private:
-    void look() noexcept {
+    void look() noexcept override {
         const Lock lock(mutex_);
         alarm_us_ = std::numeric_limits<double>::infinity();
         something_.notify_one();
     }
 
+  private:
     Mutex mutex_;
     Condition something_;
-    Bell bell_ = [this] { look(); };  ///< lives as long as whoever rings it holds the box
     std::deque<std::unique_ptr<Parcel>> parcels_;
     std::deque<Event> events_;
     double alarm_us_ = std::numeric_limits<double>::infinity();  ///< the next one

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <utility>
 
+#include "policies/mpi/gather.hpp"
 #include "policies/starpu/error.hpp"
 
 namespace apportion {
@@ -116,16 +116,8 @@ void World::share(void* data, std::size_t bytes) const {
 }
 
 std::vector<std::string> World::gather(const std::string& text) const {
-    const int mine = static_cast<int>(text.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size_)), begins(lengths.size());
-    check(MPI_Allgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, common_), "MPI_Allgather");
-    std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
-    std::string all(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
-    check(MPI_Allgatherv(text.data(), mine, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, common_),
-          "MPI_Allgatherv");
     std::vector<std::string> texts;
-    for (std::size_t r = 0; r < lengths.size(); ++r)
-        texts.push_back(all.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+    check(gather_texts(common_, text, texts), "MPI_Allgather");
     return texts;
 }
 

@@ -30,6 +30,7 @@ struct PlanProblem {
     std::vector<DiscreteTimes> processors;
     Units granularity = 1;             ///< shares are multiples of it
     std::vector<Units> maximum_units;  ///< per processor, or empty: no limit
+    double work_power = 1;             ///< the work of a share of x units is x to this power, where speeds are smoothed
 };
 
 struct Plan {

@@ -107,7 +107,7 @@ struct apportion_done {
 };
 
 /** Called when units of an open load are done, from any thread, for several blocks at once. Must not wait for the load
- *  nor destroy it; it may hand over more units. `done` is valid during the call. */
+ *  nor destroy it; it may hand over more units. `done` is valid during the call. A C++ exception ends the load. */
 typedef void (*apportion_done_func_t)(const struct apportion_done* done, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
@@ -181,7 +181,10 @@ struct apportion_load* apportion_load_create(const struct apportion_load_options
 
 /** Starts the load, again if it ran before; returns while it runs. -EBUSY: it is still running, or a worker still
  *  runs a block of a run that ended with an error, and may store results late or hold earlier ones. Where nobody has
- *  waited for the run before, its report is written now: if that fails, so does the call, once, and starts nothing. */
+ *  waited for the run before, its report is written now: if that fails, so does the call, once, and starts nothing.
+ *  Whoever has got a handle of `uses` that the run before had may submit the load again, also in a task's callback;
+ * there it answers -EDEADLK while a worker still runs a block of CPU workers that others have computed (results_stay).
+ */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are
@@ -214,11 +217,12 @@ int apportion_load_close(struct apportion_load* load);
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and
- *  forgets the blocks' handles. */
+ *  forgets the blocks' handles. -EDEADLK on a StarPU worker, as in a task's callback. */
 int apportion_load_release(struct apportion_load* load);
 
 /** Waits, also for the tasks of lost workers, releases and frees the load. Where nobody waited for the last run, its
- *  error, or that its report cannot be written, is a sentence on standard error. NULL is allowed. */
+ *  error, or that its report cannot be written, is a sentence on standard error. NULL is allowed. On a StarPU worker it
+ * does nothing, and apportion_error() says so. */
 void apportion_load_destroy(struct apportion_load* load);
 
 /** Called from the codelet's function: this task could not compute its part of the block (an allocation failed, the

@@ -13,7 +13,13 @@ namespace {
 thread_local std::string last_error = "no error";
 }
 
-void set_error(const std::string& sentence) { last_error = shown(sentence); }
+void set_error(std::string_view sentence) noexcept {
+    try {
+        last_error = shown(sentence);
+    } catch (const std::bad_alloc&) {
+        last_error = "out of memory";  // short enough to need none
+    }
+}
 
 int report_exception() noexcept {
     try {
@@ -26,6 +32,9 @@ int report_exception() noexcept {
         return -ENOMEM;
     } catch (const std::exception& error) {
         set_error(error.what());
+        return -EIO;
+    } catch (...) {  // IPOPT's
+        set_error("an exception that is none of the standard library's");
         return -EIO;
     }
 }

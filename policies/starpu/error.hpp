@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace apportion {
 
@@ -19,7 +20,8 @@ class ApiError : public std::runtime_error {
     int error_number_;
 };
 
-void set_error(const std::string& sentence);
+/// Where there is no memory for it, it is "out of memory".
+void set_error(std::string_view sentence) noexcept;
 
 /// Runs `body` and turns its exceptions into a negative errno value and a sentence.
 template <class Body>

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <utility>
 
+#include "models/io/shown.hpp"
 #include "models/learnt_times.hpp"
 #include "models/transfer.hpp"
 #include "policies/config.hpp"
@@ -32,17 +33,17 @@ void halve(std::vector<ProfilePoint>& blocks) {
 void Learning::tell(const std::string& problem) {
     static std::atomic<bool> told = false;
     problem_ = problem;
-    if (!told.exchange(true)) std::cerr << fmt::format("apportion: {}\n", problem);
+    if (!told.exchange(true)) std::cerr << fmt::format("apportion: {}\n", shown(problem));
 }
 
 void Learning::begin(LearntKey key) {
-    on_ = learn_option();
-    if (!on_) return;
+    if (!learn_option()) return;
     key_ = std::move(key);
     blocks_.resize(key_.processors.size());
     try {
         file_ = learnt_file(key_);
         known_ = read_learnt(file_, key_);
+        on_ = true;
     } catch (const FileError& error) {
         tell(error.what());
         on_ = !file_.empty();

@@ -118,7 +118,8 @@ LearntKey learnt_key(Machine machine, const std::string& load, const char* codel
 
 fs::path learnt_file(const LearntKey& key) {
     constexpr std::size_t kLongest = 80;  // of a part of the name
-    const auto part = [](const std::string& text) { return file_name(text).substr(0, kLongest); };
+    // A character that is cut is none any more.
+    const auto part = [](const std::string& text) { return file_name(file_name(text).substr(0, kLongest)); };
     return learnt_folder() /
            fmt::format("{}-{}-{:016x}.csv", part(key.machine.name), part(key.load), checksum(identity(key)));
 }

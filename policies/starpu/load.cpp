@@ -103,7 +103,7 @@ apportion_load::~apportion_load() {
     } catch (const std::exception& error) {  // the report could not be written
         tell(error.what());
     }
-    wait_for_cancelled(false);
+    wait_for_all_cancelled();
     for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
     learning_.save();
@@ -134,7 +134,8 @@ void apportion_load::warm_up() {
 void apportion_load::choose_policy() {
     policy_name_ = lasting(apportion::scheduler_of(setup_.sched_ctx));
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
-    if (entry != policy_entry_ || (entry && !policy_)) policy_ = entry ? entry->make() : nullptr;
+    if (entry != policy_entry_ || (entry && !policy_) || (run_ && run_->threw()))
+        policy_ = entry ? entry->make() : nullptr;
     policy_entry_ = entry;
     if (policy_ && !learning_begun_) begin_learning();
     if (policy_ && entry->reads_profile() && !profile_looked_up_) look_up_profile();
@@ -184,25 +185,10 @@ void apportion_load::make_run() {
     std::erase_if(not_over_, [](const auto& run) { return !run->left_cancelled(); });
     const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
                                       not_over_};
-    run_ = std::make_shared<apportion::Run>(setup_, description_, state, new_record());
-    not_over_.push_back(run_);
+    // Not make_shared: an alarm of the watch would keep all of its memory.
+    not_over_.push_back(std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state, new_record())));
+    run_ = not_over_.back();
     finished_ = false;
-}
-
-void apportion_load::refuse_while_filling(const char* function) const {
-    if (apportion::Run::filling(setup_))
-        throw ApiError(EDEADLK,
-                       fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
-}
-
-void apportion_load::refuse_waiting_worker(const char* function) const {
-    const Lock lock(mutex_);
-    const int processor = setup_.processor_of(starpu_worker_get_id());
-    if (processor >= 0 && !finished_)  // also when it is complete: StarPU unregisters nothing on a worker
-        throw ApiError(EDEADLK,
-                       fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
-                                   "in a thread of the program's own",
-                                   function, setup_.worker_of(processor).processor.name, setup_.name));
 }
 
 /// Empty: none.
@@ -214,6 +200,7 @@ void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
     std::shared_ptr<apportion::Run> run;
+    std::vector<std::shared_ptr<apportion::Run>> earlier_runs;
     std::vector<starpu_data_handle_t> retired;
     {
         const Lock lock(mutex_);
@@ -222,6 +209,13 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
+        if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
+                return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
+            }))
+            throw ApiError(ENODEV,
+                           fmt::format("load '{}': none of its workers is in its scheduling context any more; was "
+                                       "it deleted?",
+                                       setup_.name));
         if (run_ && run_->left_data_behind())
             throw ApiError(EBUSY, fmt::format("load '{}': results of an earlier submission are still on a device that "
                                               "hangs; submit it again when they have come",
@@ -233,12 +227,20 @@ void apportion_load::submit() {
                     fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
                                 "that has ended",
                                 setup_.name, who));
+        earlier_runs = not_over_;
+        if (starpu_worker_get_id() >= 0 &&
+            std::ranges::any_of(earlier_runs, [](const auto& earlier) { return earlier->waits_for_cancelled(true); }))
+            throw ApiError(EDEADLK,
+                           fmt::format("apportion_load_submit: called on a StarPU worker, and a worker still runs "
+                                       "a block of an earlier submission of load '{}'; call it in a thread of "
+                                       "the program's own",
+                                       setup_.name));
         retired = take_retired();
         make_run();
         run = run_;
     }
     for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
-    wait_for_cancelled(true);
+    for (const auto& earlier : earlier_runs) earlier->wait_for_cancelled(true);
     run->begin();
 }
 
@@ -328,34 +330,31 @@ void apportion_load::write_report(const Lock& lock) {
     if (const std::string path = report_file(); !path.empty() && !written) apportion::append_report(path, report_);
 }
 
-/// Or, where all are waited for, for data on their way from devices that hung as well.
-void apportion_load::wait_for_cancelled(bool only_in_main_memory) {
+/// And for data on their way from devices that hung.
+void apportion_load::wait_for_all_cancelled() {
     std::vector<std::shared_ptr<apportion::Run>> runs;
     {
         const Lock lock(mutex_);
         runs = not_over_;
     }
-    for (const auto& run : runs) run->wait_for_cancelled(only_in_main_memory);
-    if (!only_in_main_memory && !runs.empty()) runs.back()->wait_for_data_left_behind();
+    for (const auto& run : runs) run->wait_for_cancelled(false);
+    if (!runs.empty()) runs.back()->wait_for_data_left_behind();
 }
 
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     for (const auto& run : not_over_) run->leave_cancelled_data_to(kept_);
+    if (starpu_worker_get_id() >= 0) return {};  // where StarPU unregisters nothing: a later call does
     return kept_.take_retired();
 }
 
 void apportion_load::release_kept() {
     wait();
-    wait_for_cancelled(false);
-    std::vector<starpu_data_handle_t> retired;
-    {
-        const Lock lock(mutex_);
-        if (run_ && run_->on())
-            throw ApiError(EBUSY, fmt::format("load '{}' runs again; release it when it has ended", setup_.name));
-        retired = take_retired();
-    }
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    wait_for_all_cancelled();
+    const Lock lock(mutex_);  // nobody submits it meanwhile
+    if (run_ && run_->on())
+        throw ApiError(EBUSY, fmt::format("load '{}' runs again; release it when it has ended", setup_.name));
+    for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
     kept_.release();
 }
 

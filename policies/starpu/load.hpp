@@ -39,6 +39,8 @@ struct apportion_load {
     void refuse_while_filling(const char* function) const;
     /// ... or is a worker that has to compute blocks of it.
     void refuse_waiting_worker(const char* function) const;
+    /// ... or is any worker at all.
+    void refuse_worker(const char* function) const;
 
   private:
     void warm_up();
@@ -50,7 +52,7 @@ struct apportion_load {
     void make_run();
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);
-    void wait_for_cancelled(bool only_in_main_memory);
+    void wait_for_all_cancelled();
     std::vector<starpu_data_handle_t> take_retired();
 
     apportion::LoadSetup setup_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// apportion.h's functions: no exception leaves them.
+// apportion.h's functions: no exception leaves them, and they refuse callers that would wait for themselves.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -17,6 +17,30 @@ apportion_load& existing(apportion_load* load, const char* function) {
 }
 
 }  // namespace
+
+void apportion_load::refuse_while_filling(const char* function) const {
+    if (apportion::Run::filling(setup_))
+        throw apportion::ApiError(
+            EDEADLK, fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
+}
+
+void apportion_load::refuse_waiting_worker(const char* function) const {
+    const apportion::Lock lock(mutex_);
+    const int processor = setup_.processor_of(starpu_worker_get_id());
+    if (processor >= 0 && !finished_)
+        throw apportion::ApiError(
+            EDEADLK, fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
+                                 "in a thread of the program's own",
+                                 function, setup_.worker_of(processor).processor.name, setup_.name));
+}
+
+void apportion_load::refuse_worker(const char* function) const {
+    if (starpu_worker_get_id() >= 0)
+        throw apportion::ApiError(
+            EDEADLK, fmt::format("{}: called on a StarPU worker, where StarPU unregisters no data; call it in "
+                                 "a thread of the program's own",
+                                 function));
+}
 
 extern "C" {
 
@@ -49,7 +73,7 @@ int apportion_load_wait(apportion_load* load) {
 
 int apportion_load_release(apportion_load* load) {
     return apportion::guarded([&] {
-        existing(load, "apportion_load_release").refuse_waiting_worker("apportion_load_release");
+        existing(load, "apportion_load_release").refuse_worker("apportion_load_release");
         load->release_kept();
     });
 }
@@ -57,7 +81,7 @@ int apportion_load_release(apportion_load* load) {
 void apportion_load_destroy(apportion_load* load) {
     apportion::guarded([&] {
         if (load) load->refuse_while_filling("apportion_load_destroy");
-        if (load) load->refuse_waiting_worker("apportion_load_destroy");
+        if (load) load->refuse_worker("apportion_load_destroy");
         delete load;
     });
 }

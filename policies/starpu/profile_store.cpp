@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "models/io/shown.hpp"
 #include "models/io/user_folders.hpp"
 #include "policies/config.hpp"
 
@@ -89,10 +90,10 @@ fs::path learnt_folder() {
     return (names_a_file(folder) ? data_folder() / "profiles" : folder) / "learnt";
 }
 
-std::string file_name(std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c == '/' || (c >= 0 && c < ' '); }, '_');
-    return text;
+std::string file_name(std::string_view text) {
+    std::string name = shown(text);
+    std::ranges::replace(name, '/', '_');
+    return name;
 }
 
 fs::path profile_file(const std::string& load, const Machine& machine) {

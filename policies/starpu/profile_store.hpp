@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -37,8 +38,8 @@ std::filesystem::path learnt_folder();
 /// FOLDER. Throws FileError.
 std::filesystem::path profiles_folder();
 
-/// A text as a part of the name of a file.
-std::string file_name(std::string text);
+/// A text as a part of the name of a file: valid UTF-8, as reports tell it.
+std::string file_name(std::string_view text);
 
 /// The file of that load's profile on that machine, whether it exists or not. Throws FileError, see data_folder().
 std::filesystem::path profile_file(const std::string& load, const Machine& machine);

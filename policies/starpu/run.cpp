@@ -38,7 +38,8 @@ Run::Run(const LoadSetup& setup, const LoadDescription& description, const State
       state_(state),
       begin_us_(starpu_timing_now()),
       charge_planning_(kSimulated && charge_planning_option()),
-      uses_left_(setup.uses.size() + 1),
+      uses_(setup.uses),
+      uses_left_(uses_.size() + 1),
       record_(std::move(record)) {}
 
 /// Where time is simulated, the thread's: nothing stands still while other programs have the CPU.
@@ -57,7 +58,7 @@ bool Run::on() const {
 
 void Run::wait() {
     Lock lock(mutex_);
-    changed_.wait(lock, [&] { return !on_; });
+    changed_.wait(lock, [&] { return released_; });
 }
 
 bool Run::data_on_the_way() const {
@@ -76,11 +77,7 @@ void Run::wait_for_data_left_behind() {
 }
 
 void Run::begin() {
-    {
-        const Lock lock(mutex_);  // units may be handed over already
-        bell_ = std::make_shared<Bell>([run = shared_from_this()] { run->look(); });
-    }
-    for (const apportion_use& use : setup_.uses)
+    for (const apportion_use& use : uses_)
         starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
     use_acquired(this);
 }
@@ -103,13 +100,27 @@ void Run::make_calls(Locked& on) {
     }
     for (std::unique_ptr<Return>& what : on.returns) {
         const starpu_data_handle_t handle = what->handle;
+        what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
     }
-    for (const apportion_done& done : on.done) setup_.options.done(&done, setup_.options.arg);
-    if (!on.done.empty()) locked([&](Locked&) { telling_ -= on.done.size(); });
-    if (on.wake_at_us > 0 && !wake_at(on.wake, on.wake_at_us)) watch_failed_ = true;
-    if (on.completed) complete();
+    if (!on.done.empty()) tell_done(on.done);
+    if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) watch_failed_ = true;
+    if (on.over) release_uses();
+}
+
+/// What the application throws ends the run.
+void Run::tell_done(const std::vector<apportion_done>& done) {
+    std::exception_ptr thrown;
+    for (const apportion_done& units : done) try {
+            setup_.options.done(&units, setup_.options.arg);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    locked([&](Locked&) {
+        telling_ -= done.size();
+        if (thrown) std::rethrow_exception(thrown);
+    });
 }
 
 // --- Beginning ---
@@ -198,10 +209,14 @@ std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
 
 // --- The end ---
 
-void Run::fail(int error, const std::string& sentence, Locked&) {
-    if (error_ != 0) return;
+void Run::fail(int error, std::string_view sentence, Locked&) noexcept {
+    if (error_ != 0 || !on_) return;
     error_ = error;
-    record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
+    try {
+        record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
+    } catch (const std::exception&) {
+        record_.error = "out of memory";  // short enough to need none
+    }
 }
 
 /// After an error nothing is decided on pieces any more, and what an exception left half-way does not go on.
@@ -216,15 +231,14 @@ void Run::drop_what_waits(Locked& on) {
 /// What tasks wrote into handles of the application, reductions above all, is a result as well.
 void Run::bring_application_data_home(Locked& on) {
     for (const starpu_data_handle_t handle : application_handles_) {
-        on.returns.push_back(
-            std::make_unique<Return>(Return{shared_from_this(), handle, Return::Of::application, 0, 0}));
+        bring_home(handle, Return::Of::application, 0, on);
         ++returns_left_;
     }
     application_handles_.clear();
 }
 
 void Run::check_complete(Locked& on) {
-    if (!bell_ || completing_) return;
+    if (!on_) return;
     if (error_ == 0 && flow_ && flow_->remaining() > 0 && !flow_->anybody_left()) {
         std::string sentence =
             fmt::format("no processor is left to compute the remaining {} units", flow_->remaining());
@@ -255,15 +269,12 @@ void Run::check_complete(Locked& on) {
         running->left = true;
         cancel(*running, on);
     }
-    completing_ = true;
-    record_.makespan_s = now_s();
-    on.completed = true;
+    end(on);
 }
 
-void Run::complete() {
-    for (const apportion_use& use : setup_.uses) starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
-    std::shared_ptr<Bell> bell;  // ends without the lock
-    const Lock lock(mutex_);
+/// Nothing of the load is touched any more but what it left behind, so that another run may begin.
+void Run::end(Locked& on) {
+    record_.makespan_s = now_s();
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
         std::vector<OwnedUnits>& previous = state_.previous_blocks;
@@ -277,9 +288,16 @@ void Run::complete() {
         if (!record_.note.empty()) record_.note += "; ";
         record_.note += "no thread could be had for the watch: late blocks were seen late or not at all";
     }
-    bell = std::move(bell_);
     state_.earlier.clear();
     on_ = false;
+    on.over = true;
+}
+
+/// Whoever waits for one may call back at once, and begin another run.
+void Run::release_uses() {
+    for (const apportion_use& use : uses_) starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
+    const Lock lock(mutex_);
+    released_ = true;
     changed_.notify_all();
 }
 

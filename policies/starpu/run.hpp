@@ -8,7 +8,8 @@
 // are bound to no worker. Both share everything else: filling, handles, the way home, errors, the report.
 //
 // A block's life: BlockFlow hands it out -> kept data that it overlaps go home -> the application fills its tasks ->
-// StarPU runs them -> written data go home (unless kept) -> recorded. The run is complete when the last is.
+// StarPU runs them -> written data go home (unless kept) -> recorded. The run is over when the last is: another one may
+// begin; then the handles in `uses` are released, and whoever waits wakes.
 //
 // Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
@@ -36,6 +37,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -49,7 +51,7 @@
 
 namespace apportion {
 
-class Run final : public std::enable_shared_from_this<Run> {
+class Run final : public Watched, public std::enable_shared_from_this<Run> {
   public:
     /// What a run gets from its load and leaves to it. Nothing else touches it while the run is on.
     struct State {
@@ -63,7 +65,9 @@ class Run final : public std::enable_shared_from_this<Run> {
     Run(const LoadSetup& setup, const LoadDescription& description, const State& state, RunRecord record);
 
     void begin();
+    /// Until it is over, and other tasks have the handles in `uses`.
     void wait();
+    /// Whether it is not over: another run of the load must not begin.
     bool on() const;
 
     /// Of an open load: units that are there now (`there`: some of them were, and are not done), ...
@@ -83,12 +87,16 @@ class Run final : public std::enable_shared_from_this<Run> {
     /// After an error: such a block that may store in main memory, or has results of an earlier run that no other
     /// memory has, in words; empty: none.
     std::string dangerous_after_error() const;
-    void wait_for_cancelled(bool only_in_main_memory = false);
+    void wait_for_cancelled(bool only_in_main_memory);
+    /// Whether that would take time.
+    bool waits_for_cancelled(bool only_in_main_memory) const;
     void leave_cancelled_data_to(KeptData& kept);
 
     /// After its end: 0 or the negative error number that ended it, and the sentence.
     int error() const { return error_; }
     const std::string& sentence() const { return record_.error; }
+    /// Whether it was an exception, which may have left the policy half-way.
+    bool threw() const { return threw_; }
     const RunRecord& record() const { return record_; }
 
     /// The block whose task the calling thread runs was not computed. Throws ApiError outside of one.
@@ -108,18 +116,19 @@ class Run final : public std::enable_shared_from_this<Run> {
         std::shared_ptr<Run> run;
         starpu_data_handle_t handle = nullptr;
         enum class Of { block, evacuation, application } of = Of::block;
-        std::int64_t block = 0;
-        Units evacuation = 0;
+        std::int64_t number = 0;  ///< the block's, or the evacuation's
+        /// Set when StarPU gets it, and read first when it comes back: StarPU hands it from thread to thread under a
+        /// spin lock, which the thread sanitizer does not see.
+        std::atomic<bool> handed_over = false;
     };
 
     /// The run's lock, held, and calls into StarPU to be made without it.
     struct Locked {
         std::vector<starpu_task*> tasks;
         std::vector<std::unique_ptr<Return>> returns;
-        std::weak_ptr<Bell> wake;  ///< the run's, at ...
-        double wake_at_us = 0;     ///< 0: not
+        double wake_at_us = 0;  ///< when the run is to look; 0: never
         std::vector<apportion_done> done;
-        bool completed = false;
+        bool over = false;  ///< the run is, since this
     };
     /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
     struct TaskOf {
@@ -136,8 +145,12 @@ class Run final : public std::enable_shared_from_this<Run> {
     /// Runs `change(Locked&)` under the lock; exceptions end the run with an error. Then makes the collected calls.
     template <class Change>
     void locked(Change&& change) noexcept;
+    /// Runs `change()`; false: it threw, which ends the run with an error.
+    template <class Change>
+    bool tried(Change&& change, Locked& on) noexcept;
     void make_calls(Locked& on);
-    void complete();
+    void tell_done(const std::vector<apportion_done>& done);
+    void release_uses();
 
     double now_s() const;
     static double decision_clock_s();
@@ -152,22 +165,26 @@ class Run final : public std::enable_shared_from_this<Run> {
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
     int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);
+    const char* wrong_handle(const RunningBlock& running, const starpu_task& task, Locked& on);
     int check_memory(const RunningBlock& running, const starpu_task& task, Locked& on);
     void task_refused(RunningBlock& running, int error, Locked& on);
     void task_ended(RunningBlock& running, const starpu_task& task, Locked& on);
     void record_task(RunningBlock& running, const starpu_task& task, Locked& on);
     void block_computed(RunningBlock& running, Locked& on);
     void next_blocks(RunningBlock& running, Locked& on);
+    void bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
     void returned(const Return& what, Locked& on);
     void settle(RunningBlock& running, Locked& on);
     void block_done(RunningBlock& running, Locked& on);
     void discard(RunningBlock& running, Locked& on);
-    void fail(int error, const std::string& sentence, Locked& on);
+    void fail(int error, std::string_view sentence, Locked& on) noexcept;
     void drop_what_waits(Locked& on);
     void bring_application_data_home(Locked& on);
     bool data_on_the_way() const;
+    bool any_cancelled(bool only_in_main_memory) const;
     void check_complete(Locked& on);
+    void end(Locked& on);
     RunningBlock* find(std::int64_t block, Locked& on);
     double begun_s(const RunningBlock& running, Locked& on) const;
     BlockRecord& record_of(std::int64_t block, Locked& on) {
@@ -192,7 +209,7 @@ class Run final : public std::enable_shared_from_this<Run> {
         return !running.cancelled() && !(in_vain && running.yields && running.data.own_memory);
     }
     static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.apart; }
-    void look() noexcept;
+    void look() noexcept override;
     void tell_begins(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
     void end_if_data_hang(Locked& on);
@@ -210,18 +227,19 @@ class Run final : public std::enable_shared_from_this<Run> {
 
     mutable Mutex mutex_;
     Condition changed_;
-    std::shared_ptr<Bell> bell_;          ///< while the run is on; it keeps the run alive
-    bool on_ = true;                      ///< not complete
-    bool completing_ = false;             ///< the last block is done
+    bool on_ = true;                      ///< not over
+    bool released_ = false;               ///< it is over, and other tasks have the handles in `uses`
     bool receiving_ = description_.open;  ///< units may still come
     UnitSet received_;                    ///< ... and these have, and are not done,
     std::vector<UnitRange> early_;        ///< some of them before the run could begin
     int error_ = 0;
+    bool threw_ = false;
     bool data_hang_ = false;  ///< what is on its way to main memory is waited for no longer
     const double begin_us_;
     const bool charge_planning_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
     std::atomic<bool> watch_failed_ = false;
+    const std::vector<apportion_use> uses_;  ///< the load's, which may be gone when the last one is released
     std::size_t uses_left_ = 0;
     std::size_t telling_ = 0;                                ///< calls of options.done that are being made
     std::size_t returns_left_ = 0;                           ///< of the application's handles
@@ -240,17 +258,28 @@ void Run::locked(Change&& change) noexcept {
     Locked on;
     {
         const Lock lock(mutex_);
-        try {
+        const auto changed = [&] {
             change(on);
-            if (flow_ && !completing_) set_alarm(on);
-        } catch (const std::exception& error) {
-            fail(-EIO, error.what(), on);
-        } catch (...) {
-            fail(-EIO, "an exception that is none of the standard library's", on);
-        }
-        check_complete(on);
+            if (flow_ && on_) set_alarm(on);
+        };
+        tried(changed, on);
+        if (!tried([&] { check_complete(on); }, on)) check_complete(on);  // with the error it needs less memory
     }
     make_calls(on);
+}
+
+template <class Change>
+bool Run::tried(Change&& change, Locked& on) noexcept {
+    try {
+        change();
+        return true;
+    } catch (const std::exception& error) {
+        fail(-EIO, error.what(), on);
+    } catch (...) {
+        fail(-EIO, "an exception that is none of the standard library's", on);
+    }
+    if (on_) threw_ = true;
+    return false;
 }
 
 template <class Decide>

@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The life of a run's blocks, from when they are handed out; run.hpp tells it in short.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cstring>
 
-#include "policies/engine/core_groups.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
 
-namespace {
-thread_local const LoadSetup* filling_load = nullptr;
-}  // namespace
-
-bool Run::filling(const LoadSetup& setup) { return filling_load == &setup; }
-
 void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
     for (const Block& block : blocks) {
         assert(static_cast<std::size_t>(block.id) == record_.blocks.size());
+        record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
         RunningBlock& running = *(blocks_[block.id] = std::make_unique<RunningBlock>());
         running.run = this;
         running.block = block;
@@ -36,7 +26,6 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.stays = !running.data.again && !description_.open;
         running.data.own_memory = block.processor >= 0 && setup_.worker_of(block.processor).processor.own_memory;
         running.data.apart = running.data.again && !running.data.own_memory;
-        record_.blocks.push_back({block.processor, block.first, block.units, now_s()});
         if (running.data.again) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
@@ -65,119 +54,8 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         running.data.use_again();
     }
     for (const KeptData::Departure& departure : departures)
-        on.returns.push_back(std::make_unique<Return>(
-            Return{shared_from_this(), departure.handle, Return::Of::evacuation, 0, departure.evacuation}));
+        bring_home(departure.handle, Return::Of::evacuation, departure.evacuation, on);
     running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
-}
-
-// --- Filling ---
-
-void Run::fill(RunningBlock& running, Locked& on) {
-    const std::size_t before = on.tasks.size();
-    int refused = error_ != 0 ? -ECANCELED : 0;
-    const std::vector<UnitRange> ranges = equal_parts(
-        {running.block.first, running.block.units}, description_.granularity, static_cast<Units>(running.lanes.size()));
-    for (std::size_t lane = 0; lane < ranges.size(); ++lane)
-        for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
-            on.tasks.push_back(starpu_task_create());
-            refused = fill_task(running, *on.tasks.back(), {ranges[lane], lane, part}, on);
-        }
-    if (refused == 0) {
-        running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
-        running.yields = flow_ && !running.data.why_not_dropped(setup_.options.results_stay != 0);
-        if (running.yields) flow_->may_be_taken_over(running.block.id);
-        return;
-    }
-    fail(refused,
-         fmt::format("the application's fill function refused {}: {}", running.range(), std::strerror(-refused)), on);
-    for (; on.tasks.size() > before; on.tasks.pop_back()) {
-        on.tasks.back()->destroy = 0;
-        starpu_task_destroy(on.tasks.back());
-    }
-    running.data.forget_tasks();
-    discard(running, on);
-}
-
-/// 0, or the negative error number by which the application refuses it.
-int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on) {
-    const int processor = running.block.processor;
-    FillBlock filled;
-    filled.first = static_cast<std::uint64_t>(what.range.first);
-    filled.units = static_cast<std::uint64_t>(what.range.units);
-    filled.part = what.part;
-    filled.worker = processor >= 0 ? setup_.worker_of(processor).ids[what.lane] : -1;
-    filled.data_of_block = &running.data;
-    task.cl = setup_.options.codelet;
-    task.name = setup_.name;
-    int refused = 0;
-    filling_load = &setup_;
-    try {
-        refused = std::min(0, setup_.options.fill(&task, &filled, setup_.options.arg));
-    } catch (const std::exception& error) {
-        refused = -EIO;
-        fail(refused, fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()),
-             on);
-    } catch (...) {
-        refused = -EIO;
-        fail(refused, fmt::format("the application's fill function threw at {}", running.range()), on);
-    }
-    filling_load = nullptr;
-    task.cl = setup_.options.codelet;
-    if (refused == 0 && has_all_handles(task)) running.data.note_modes(task);
-    if (running.data.problem) {
-        refused = -EINVAL;
-        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), running.data.problem), on);
-    }
-    task.callback_func = task_finished;
-    task.callback_arg = &running;
-    if (refused == 0 && !has_all_handles(task)) {
-        refused = -EINVAL;
-        fail(refused,
-             fmt::format("the application's fill function did not set all {} handles of the task of {}",
-                         STARPU_TASK_GET_NBUFFERS(&task), running.range()),
-             on);
-    }
-    if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
-    if (refused != 0) return refused;
-    for (const starpu_data_handle_t handle : running.data.foreign)
-        if (std::ranges::find(application_handles_, handle) == application_handles_.end())
-            application_handles_.push_back(handle);
-    task.sequential_consistency = 0;
-    task.synchronous = task.regenerate = 0;
-    task.detach = task.destroy = 1;
-    task.sched_ctx = setup_.sched_ctx;
-    // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
-    if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {
-        task.execute_on_a_specific_worker = 1;
-        task.workerid = static_cast<unsigned>(filled.worker);
-        task.prologue_callback_pop_func = task_popped;
-        task.prologue_callback_pop_arg = &running;
-    }
-    return 0;
-}
-
-/// StarPU would wait for ever for room for a task that needs more than all of its device's memory.
-int Run::check_memory(const RunningBlock& running, const starpu_task& task, Locked& on) {
-    const starpu_ssize_t total = starpu_memory_get_total(running.data.node);
-    const std::size_t bytes = bytes_of(task);
-    if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return 0;
-    constexpr double kMebibyte = 1 << 20;
-    fail(-ENOMEM,
-         fmt::format(
-             "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
-             "blocks are cut, or a smaller granularity",
-             running.range(), static_cast<double>(bytes) / kMebibyte, name_of(running.block.processor),
-             static_cast<double>(total) / kMebibyte),
-         on);
-    return -ENOMEM;
-}
-
-void Run::task_refused(RunningBlock& running, int error, Locked& on) {
-    fail(error, fmt::format("StarPU refused the task of {}: {}", running.range(), std::strerror(-error)), on);
-    if (running.cancelled())
-        cancelled_task_ended(running, 0, on);
-    else if (--running.tasks_left == 0)
-        discard(running, on);
 }
 
 // --- Running ---
@@ -276,19 +154,27 @@ void Run::settle(RunningBlock& running, Locked& on) {
 
 /// Tells the flow, and starts what it hands out.
 void Run::next_blocks(RunningBlock& running, Locked& on) {
-    try {
+    const auto tell = [&] {
         const BlockRecord record = record_of(running.block.id, on);
         tell_begins(on);
         const auto finished = [&] {
             return flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
         };
         go_on(decided(finished, on), on);
-    } catch (const std::exception& error) {
-        fail(-EIO, error.what(), on);  // the block itself is computed, and goes its way
-    }
+    };
+    tried(tell, on);  // the block itself is computed, and goes its way
 }
 
 // --- The way home ---
+
+void Run::bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on) {
+    on.returns.push_back(std::make_unique<Return>());
+    Return& what = *on.returns.back();
+    what.run = shared_from_this();
+    what.handle = handle;
+    what.of = of;
+    what.number = number;
+}
 
 void Run::send_home(RunningBlock& running, Locked& on) {
     const int processor = running.block.processor;
@@ -296,8 +182,7 @@ void Run::send_home(RunningBlock& running, Locked& on) {
     for (const BlockHandle& h : running.data.handles) {
         const bool away = !at_home || h.earlier();  // a part without work leaves earlier results where they are
         if (h.written && away && (!h.keep || !running.failed.empty()) && starpu_memory_nodes_get_count() > 1) {
-            on.returns.push_back(
-                std::make_unique<Return>(Return{shared_from_this(), h.handle, Return::Of::block, running.block.id, 0}));
+            bring_home(h.handle, Return::Of::block, running.block.id, on);
             ++running.returns_left;
         }
     }
@@ -306,6 +191,7 @@ void Run::send_home(RunningBlock& running, Locked& on) {
 
 void Run::handle_home(void* arg) {
     const std::unique_ptr<Return> what(static_cast<Return*>(arg));
+    (void)what->handed_over.load(std::memory_order_acquire);
     starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
     what->run->locked([&](Locked& on) { what->run->returned(*what, on); });
 }
@@ -314,13 +200,13 @@ void Run::returned(const Return& what, Locked& on) {
     if (what.of == Return::Of::application) {
         --returns_left_;
     } else if (what.of == Return::Of::evacuation) {
-        for (const std::int64_t id : state_.kept.arrived(what.evacuation))
+        for (const std::int64_t id : state_.kept.arrived(what.number))
             if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
         changed_.notify_all();
-    } else if (RunningBlock* running = find(what.block, on); running && --running->returns_left == 0) {
-        if (completing_) {  // it was left behind
+    } else if (RunningBlock* running = find(what.number, on); running && --running->returns_left == 0) {
+        if (!on_) {  // it was left behind
             state_.kept.keep(std::move(running->data));
-            blocks_.erase(what.block);
+            blocks_.erase(what.number);
             changed_.notify_all();
             return;
         }
@@ -330,7 +216,7 @@ void Run::returned(const Return& what, Locked& on) {
             return;
         }
         running->data.take_results_home();
-        BlockRecord& record = record_of(what.block, on);
+        BlockRecord& record = record_of(what.number, on);
         record.home_s = now_s();
         if (state_.policy && running->data.own_memory)
             state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);

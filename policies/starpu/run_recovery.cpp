@@ -108,6 +108,8 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
 /// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
+    measured_.reserve(measured_.size() + blocks_.size());  // its end must find room
+    cancelled_data_.reserve(cancelled_data_.size() + blocks_.size());
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
     running.measures = begun && setup_.options.parts == 1 && running.lanes.size() == 1 && !running.left;
     any_cancelled_ = true;
@@ -138,12 +140,20 @@ std::string Run::dangerous_after_error() const {
     return {};
 }
 
+bool Run::any_cancelled(bool only_in_main_memory) const {
+    return std::ranges::any_of(blocks_, [&](const auto& entry) {
+        return entry.second->cancelled() && (!only_in_main_memory || in_main_memory(entry.second->data));
+    });
+}
+
 void Run::wait_for_cancelled(bool only_in_main_memory) {
     Lock lock(mutex_);
-    const auto is_waited_for = [&](const auto& entry) {
-        return entry.second->cancelled() && (!only_in_main_memory || in_main_memory(entry.second->data));
-    };
-    changed_.wait(lock, [&] { return std::ranges::none_of(blocks_, is_waited_for); });
+    changed_.wait(lock, [&] { return !any_cancelled(only_in_main_memory); });
+}
+
+bool Run::waits_for_cancelled(bool only_in_main_memory) const {
+    const Lock lock(mutex_);
+    return any_cancelled(only_in_main_memory);
 }
 
 void Run::leave_cancelled_data_to(KeptData& kept) {
@@ -162,7 +172,7 @@ void Run::tell_begins(Locked& on) {
 void Run::look() noexcept {
     locked([&](Locked& on) {
         wake_at_us_ = 0;
-        if (completing_ || !flow_) return;
+        if (!on_ || !flow_) return;
         tell_begins(on);
         end_if_data_hang(on);
         go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
@@ -212,7 +222,6 @@ void Run::set_alarm(Locked& on) {
     const double now_s = this->now_s(), at_least_s = now_s + std::max(1.0, now_s / 100);
     const double at_us = begin_us_ + std::min(flow_->next_look_s(now_s), at_least_s) * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
-    on.wake = bell_;
     on.wake_at_us = wake_at_us_ = at_us;
 }
 

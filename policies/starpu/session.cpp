@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/io/shown.hpp"
 #include "policies/config.hpp"
 #include "policies/starpu/apportion.h"
 #include "policies/starpu/error.hpp"
@@ -99,8 +100,8 @@ void start(starpu_conf* conf) {
         if (starpu_conf_init(&own) != 0) throw ApiError(EIO, "starpu_conf_init failed");
         conf = &own;
     }
-    std::string name = environment("STARPU_SCHED");
-    if (name.empty() && conf->sched_policy_name) name = conf->sched_policy_name;
+    const std::string by_user = environment("STARPU_SCHED");
+    const std::string name = by_user.empty() && conf->sched_policy_name ? conf->sched_policy_name : by_user;
     const std::string library = environment("STARPU_SCHED_LIB");
     if (name == "help") {
         list_schedulers();
@@ -109,8 +110,11 @@ void start(starpu_conf* conf) {
     const bool in_library = !library.empty() && library_knows(library, name);
     if (!name.empty() && !in_library && !find_starpu_scheduler(name)) {
         if (!find_scheduler(name))
-            throw ApiError(EINVAL, fmt::format("STARPU_SCHED={} is no known scheduler; choose one of {}", name,
-                                               all_scheduler_names()));
+            throw ApiError(
+                EINVAL, fmt::format("{} is no known scheduler; choose one of {}",
+                                    by_user.empty() ? fmt::format("the program's sched_policy_name {}", in_quotes(name))
+                                                    : "STARPU_SCHED=" + name,
+                                    all_scheduler_names()));
 #ifdef APPORTION_STATIC
         conf->sched_policy = find_scheduler(name);
 #else

@@ -21,21 +21,21 @@ namespace {
 
 /// SimGrid's condition variables lose their mutex in a timed wait, so a sleeping actor cannot be woken: each moment has
 /// an actor of its own, which are cheap there. Nothing waits for it.
-using Alarm = std::pair<std::weak_ptr<Bell>, double>;
+using Alarm = std::pair<std::weak_ptr<Watched>, double>;
 
 void* sleep_until_moment(void* own_alarm) {
     const std::unique_ptr<Alarm> alarm(static_cast<Alarm*>(own_alarm));
     constexpr double kShortest_s = 2e-5;  // SimGrid takes much shorter sleeps for none, and its clock would stand still
     starpu_sleep(static_cast<float>(std::max(kShortest_s, (alarm->second - starpu_timing_now()) * 1e-6)));
-    if (const auto bell = alarm->first.lock()) (*bell)();
+    if (const auto watched = alarm->first.lock()) watched->look();
     return nullptr;
 }
 
 }  // namespace
 
-bool wake_at(const std::weak_ptr<Bell>& bell, double at_us) noexcept {
+bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
     starpu_pthread_t actor;
-    auto* alarm = new (std::nothrow) Alarm{bell, at_us};
+    auto* alarm = new (std::nothrow) Alarm{watched, at_us};
     if (!alarm) return false;
     STARPU_PTHREAD_CREATE(&actor, NULL, sleep_until_moment, alarm);
     starpu_pthread_detach(actor);
@@ -51,7 +51,7 @@ namespace {
 struct Watch {
     std::mutex mutex;
     std::condition_variable changed;
-    std::multimap<double, std::weak_ptr<Bell> > alarms;
+    std::multimap<double, std::weak_ptr<Watched> > alarms;
     std::atomic<double> stood_still_us = 0;
 };
 Watch& watch = *new Watch;  // its thread may outlive static objects
@@ -70,7 +70,7 @@ void ring_until_none_is_left() noexcept {
         while (!watch.alarms.empty() && watch.alarms.begin()->first <= starpu_timing_now()) {
             const auto alarm = watch.alarms.begin();  // stays there meanwhile: no other thread begins
             lock.unlock();
-            if (const auto bell = alarm->second.lock()) (*bell)();
+            if (const auto watched = alarm->second.lock()) watched->look();
             lock.lock();
             watch.alarms.erase(alarm);
         }
@@ -79,11 +79,11 @@ void ring_until_none_is_left() noexcept {
 
 }  // namespace
 
-bool wake_at(const std::weak_ptr<Bell>& bell, double at_us) noexcept {
+bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
     try {
         const std::lock_guard lock(watch.mutex);
         if (watch.alarms.empty()) std::thread(ring_until_none_is_left).detach();
-        watch.alarms.emplace(at_us, bell);
+        watch.alarms.emplace(at_us, watched);
         watch.changed.notify_one();
         return true;
     } catch (const std::exception&) {  // no memory, or no more threads

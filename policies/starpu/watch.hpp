@@ -4,16 +4,20 @@
 // the simulated flavour it sleeps in virtual time.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 namespace apportion {
 
-/// Throws nothing.
-using Bell = std::function<void()>;
+class Watched {
+  public:
+    virtual void look() noexcept = 0;
 
-/// Rings it once at about `at_us` by StarPU's clock, unless it is gone then. False: there is no thread for that.
-bool wake_at(const std::weak_ptr<Bell>& bell, double at_us) noexcept;
+  protected:
+    ~Watched() = default;
+};
+
+/// Lets it look once at about `at_us` by StarPU's clock, unless it is gone then. False: there is no thread for that.
+bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept;
 
 /// How long the program was stopped in all, as far as the watch saw it. What is late by a clock without this time is
 /// not late because somebody stopped the program.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# profile_over_nodes.sh APPORTION NO_LARGE_MEMORY MATMUL: `apportion profile` under mpirun: a profile of each machine, and all of them with the links
+# profile_over_nodes.sh APPORTION NO_LARGE_MEMORY INTERRUPTED_LINK MATMUL: `apportion profile` under mpirun: a profile of each machine, and all of them with the links
 # between them as one instance; what is wrong on one rank or on all is said once, all end with a status other than 0, and
 # none hangs.
 . "$(dirname "$0")/run_nodes.sh"
-apportion=$(realpath "$1") no_large_memory=$(realpath "$2") matmul=$(realpath "$3")
+apportion=$(realpath "$1") no_large_memory=$(realpath "$2") interrupted_link=$(realpath "$3") matmul=$(realpath "$4")
 cd "$folder"
 export XDG_DATA_HOME=$folder/data
 quick=(--max-seconds 0.2 --max-repetitions 5)
@@ -34,6 +34,10 @@ nodes -np 2 "${profile[@]}" --out p.csv >told 2>err || fail "again: $(cat err)"
 grep -q '^p-1.csv: 0 points measured, 2 were there before$' told || fail "a profile is measured again: $(cat told)"
 "${profile[@]}" --out alone.csv --instance alone.json >told || fail "without mpirun"
 grep -q '^alone.json: an instance of 1 node with 1 processing unit$' told || fail "without mpirun: $(cat told)"
+
+refused 'interrupted; i.json is not written' -np 1 env LD_PRELOAD="$interrupted_link" "${profile[@]}" --out p.csv --instance i.json : \
+    -np 1 "${profile[@]}" --out p.csv --instance i.json
+[ ! -e i.json ] || fail "a signal while links are measured: i.json is written"
 
 # Without --out each profile is where the programs of its machine look for it. Two host names are two machines.
 on_two() { nodes -np 1 env STARPU_HOSTNAME=first "$@" : -np 1 env STARPU_HOSTNAME=second "$@"; }

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "models/io/file_error.hpp"
+#include "models/io/shown.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "test/catch.hpp"
 
@@ -127,6 +128,18 @@ TEST_CASE("a load whose name has line breaks and slashes keeps what it learns") 
     const fs::path file = written(key);
     CHECK(file.parent_path() == folder.path() / "learnt");
     CHECK(read_learnt(file, key).processors == kProfile.processors);
+}
+
+TEST_CASE("the name of a file of a load is text that a report can tell, whatever the load's name is") {
+    const Folder folder;
+    std::string umlauts;
+    while (umlauts.size() < 200) umlauts += "\u00fc";
+    for (const std::string& load : {std::string("a\xf6z\x1b[31m\n"), umlauts, "x" + umlauts}) {
+        const LearntKey key = key_of(load);
+        const fs::path file = written(key);
+        CHECK(file.string() == shown(file.string()));
+        CHECK(read_learnt(file, key).processors == kProfile.processors);
+    }
 }
 
 TEST_CASE("what no run has confirmed for ninety days is not used") {

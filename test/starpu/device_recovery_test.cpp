@@ -152,6 +152,19 @@ TEST_CASE("when a late device ends before those who compute its units again, its
     CHECK(work.wrong() == 0);
 }
 
+TEST_CASE("what CPU workers compute again in vain is waited for: it reads the application's input") {
+    const int worker = device();
+    Work work;
+    const Load load = learnt_load(work);
+    work.again_s = 0.6;
+    const Json report = run_until_stalled(work, load.get(), worker, 0.15);
+    CHECK(work.computing == 0);
+    INFO(report.dump());
+    REQUIRE(report.at("late_blocks").size() >= 1);
+    CHECK(report.at("late_blocks")[0].at("computed_by_others") == false);
+    wait_for_the_stalled(work);
+}
+
 TEST_CASE("results that a lost device has in its memory never reach the application's, even when it must make room") {
     const int worker = device();
     Work work;

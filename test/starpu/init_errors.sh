@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What apportion_init says to bad environments. Arguments: the load test's program, the plug-in.
+# What apportion_init says to bad environments. Arguments: the load test's program, the plug-in, a program that names its
+# scheduler itself.
 . "$(dirname "$0")/../checks.sh"
-program=$1 plugin=$2
+program=$1 plugin=$2 names_scheduler=$3
 expect() { # sentence-part, then VAR=value...
     local words=$1 output status=0
     shift
@@ -19,3 +20,18 @@ expect "APPORTION_INITIAL_BLOCK" APPORTION_INITIAL_BLOCK=many
 expect "did you mean APPORTION_REPORT" APPORTION_REPROT=x
 expect "is a simulated machine, but this program would run for real" APPORTION_PLATFORM=plbhec-a.toml
 expect "no worker" STARPU_NCPU=0
+# A scheduler that the program names is no mistake of the user's environment.
+for name in greedy modular-heft; do
+    env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" $name || fail "a program that names $name"
+done
+refuses "a program that names no scheduler" 1 "the program's sched_policy_name 'gr\x1b[31meedy' is no known scheduler; choose one of" \
+    env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" "$(printf 'gr\033[31meedy')"
+refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is no known scheduler" \
+    env STARPU_SCHED=gredy STARPU_SILENT=1 "$names_scheduler" greedy
+
+# A folder for what is learnt that cannot be one, and whose name would steer a terminal.
+touch "$folder/file"
+output=$(env -u APPORTION_LEARN STARPU_SCHED=plb-hec STARPU_SILENT=1 XDG_DATA_HOME="$folder/file/$(printf 'a\033[31m\nb')" "$program" \
+    "the report counts every unit*" 2>&1 >/dev/null) || true
+[ "$(grep -c 'is not kept' <<<"$output")" = 1 ] && [ "$(sed '/^\[starpu\]/d' <<<"$output" | wc -l)" = 1 ] &&
+    [[ $output == *'a\x1b[31m\nb'* ]] || fail "what is learnt cannot be kept: $output"

@@ -68,6 +68,69 @@ TEST_CASE("a worker that has to compute a load's blocks cannot wait for it") {
     CHECK(axpy.wrong() == 0);
 }
 
+TEST_CASE("a handle that the load holds itself, and one that nobody has given a value, end the load with a sentence") {
+    struct Writes {
+        Axpy axpy{100};
+        starpu_data_handle_t other = nullptr;
+        static int fill(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Writes*>(arg);
+            task->handles[0] = apportion_block_vector(block, STARPU_R, &self.axpy.x[block->first], block->units, 8);
+            task->handles[1] = self.other;
+            return 0;
+        }
+    } writes;
+    double value = 0;
+    static starpu_codelet nothing = Axpy::codelet();
+    nothing.cpu_funcs[0] = [](void**, void*) {};
+    for (const bool homeless : {false, true}) {
+        starpu_variable_data_register(&writes.other, homeless ? -1 : STARPU_MAIN_RAM,
+                                      homeless ? 0 : reinterpret_cast<uintptr_t>(&value), sizeof value);
+        apportion_use use{writes.other, STARPU_W};
+        apportion::LoadOptions options("writes", 100, nothing, Writes::fill, &writes);
+        options.uses = homeless ? nullptr : &use;
+        options.uses_count = homeless ? 0 : 1;
+        {
+            Load load = create(options);
+            CHECK(run(load.get()) == -EINVAL);
+            CHECK(std::string(apportion_error()).find(homeless ? "neither a home nor a value" : "a handle of `uses`") !=
+                  std::string::npos);
+        }
+        starpu_data_unregister(writes.other);
+    }
+}
+
+TEST_CASE("a fill function may submit another load, and neither of them waits for itself") {
+    struct Nested : Axpy {
+        Nested() : Axpy(100) {}
+        Load inner = nullptr, outer = nullptr;
+        Axpy other{100};
+        int submitted = 0, refused_outer = 0, refused_inner = 0;
+        static int fill_outer(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Nested*>(arg);
+            if (block->first == 0) self.submitted = apportion_load_submit(self.inner.get());
+            self.refused_outer += apportion_load_wait(self.outer.get()) == -EDEADLK;
+            return fill(task, block, static_cast<Axpy*>(&self));
+        }
+        static int fill_inner(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Nested*>(arg);
+            self.refused_inner += apportion_load_wait(self.inner.get()) == -EDEADLK;
+            return fill(task, block, static_cast<Axpy*>(&self.other));
+        }
+    } nested;
+    apportion::LoadOptions outer("outer", 100, Axpy::codelet(), Nested::fill_outer, &nested);
+    apportion::LoadOptions inner("inner", 100, Axpy::codelet(), Nested::fill_inner, &nested);
+    nested.outer = create(outer);
+    nested.inner = create(inner);
+    REQUIRE(apportion_load_submit(nested.outer.get()) == 0);
+    REQUIRE(apportion_load_wait(nested.outer.get()) == 0);
+    REQUIRE(apportion_load_wait(nested.inner.get()) == 0);
+    CHECK(nested.submitted == 0);
+    CHECK(nested.refused_outer >= 1);
+    CHECK(nested.refused_inner >= 1);
+    CHECK(nested.wrong() == 0);
+    CHECK(nested.other.wrong() == 0);
+}
+
 TEST_CASE("a fill function that refuses ends the load with its error and loses nothing else") {
     Axpy axpy(5000);
     axpy.refuse_from = 100;

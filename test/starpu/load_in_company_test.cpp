@@ -2,6 +2,7 @@
 //
 // A load beside other tasks and other loads: in a task graph, at the same time, in scheduling contexts.
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -64,6 +65,56 @@ TEST_CASE("a load takes its place in a task graph: after its producers, before i
     REQUIRE(sum == expected);
 }
 
+TEST_CASE("a load can be submitted again by whoever has the handles that it uses, on a worker and off it") {
+    static starpu_codelet nothing = make_codelet([](void**, void*) {}, {STARPU_RW}, "nothing");
+    constexpr int kTimes = 50;
+    struct Again {
+        Axpy axpy{500};
+        double value = 0;
+        starpu_data_handle_t used = nullptr;
+        Load load = nullptr;
+        int refused = 0;
+        std::atomic<int> left = kTimes;
+        void submit() { refused += apportion_load_submit(load.get()) != 0; }
+        static void acquired(void* arg) {
+            auto& self = *static_cast<Again*>(arg);
+            self.submit();
+            const bool again = self.left > 1;
+            starpu_data_release(self.used);
+            if (again) starpu_data_acquire_cb(self.used, STARPU_RW, acquired, arg);
+            --self.left;
+        }
+    } again;
+    starpu_variable_data_register(&again.used, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&again.value), 8);
+    apportion_use use{again.used, STARPU_RW};
+    auto options = again.axpy.options();
+    options.uses = &use;
+    options.uses_count = 1;
+    again.load = create(options);
+    for (int k = 0; k < kTimes; ++k) {
+        again.submit();
+        starpu_data_acquire(again.used, STARPU_RW);
+        starpu_data_release(again.used);
+    }
+    CHECK(again.refused == 0);
+    starpu_data_acquire_cb(again.used, STARPU_RW, Again::acquired, &again);
+    while (again.left > 0) starpu_sleep(0.001f);
+    CHECK(again.refused == 0);
+    for (int k = 0; k < kTimes; ++k) {
+        starpu_task* const task = starpu_task_create();
+        task->cl = &nothing;
+        task->handles[0] = again.used;
+        task->synchronous = 1;
+        task->callback_func = [](void* arg) { static_cast<Again*>(arg)->submit(); };
+        task->callback_arg = &again;
+        REQUIRE(starpu_task_submit(task) == 0);
+    }
+    CHECK(again.refused == 0);
+    REQUIRE(apportion_load_wait(again.load.get()) == 0);
+    CHECK(again.axpy.wrong(3 * kTimes) == 0);
+    starpu_data_unregister(again.used);
+}
+
 TEST_CASE("two loads run at the same time") {
     Axpy one(20000), two(30000);
     Load first = create(one.options());
@@ -91,22 +142,22 @@ TEST_CASE("loads run at the same time in two scheduling contexts") {
     auto options_one = one.options(), options_two = two.options();
     options_one.sched_ctx = static_cast<int>(context[0]);
     options_two.sched_ctx = static_cast<int>(context[1]);
-    {
-        Load first = create(options_one), second = create(options_two);
-        REQUIRE(apportion_load_submit(first.get()) == 0);
-        REQUIRE(apportion_load_submit(second.get()) == 0);
-        REQUIRE(apportion_load_wait(first.get()) == 0);
-        REQUIRE(apportion_load_wait(second.get()) == 0);
-        auto report = nlohmann::json::parse(apportion_load_report(second.get()));
-        REQUIRE(report["processors"].size() == 1);
-        REQUIRE(report["policy"] == std::string(scheduler));
-    }
+    Load first = create(options_one), second = create(options_two);
+    REQUIRE(apportion_load_submit(first.get()) == 0);
+    REQUIRE(apportion_load_submit(second.get()) == 0);
+    REQUIRE(apportion_load_wait(first.get()) == 0);
+    REQUIRE(apportion_load_wait(second.get()) == 0);
+    auto report = nlohmann::json::parse(apportion_load_report(second.get()));
+    REQUIRE(report["processors"].size() == 1);
+    REQUIRE(report["policy"] == std::string(scheduler));
     REQUIRE(one.wrong() == 0);
     REQUIRE(two.wrong() == 0);
     for (unsigned c : context) {
         starpu_task_wait_for_all_in_ctx(c);
         starpu_sched_ctx_delete(c);
     }
+    CHECK(apportion_load_submit(first.get()) == -ENODEV);
+    CHECK(std::string(apportion_error()).find("was it deleted?") != std::string::npos);
 }
 
 namespace {

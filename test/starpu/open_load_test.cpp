@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,17 @@ TEST_CASE("an open load whose fill function refuses ends with its error, and tak
     REQUIRE(apportion_load_wait(load.get()) == -EPERM);
     CHECK(apportion_load_add(load.get(), 0, 500) == 0);
     CHECK(apportion_load_wait(load.get()) == -EPERM);
+}
+
+TEST_CASE("an exception of the function that is told what is done ends the load, and not the program") {
+    OpenAxpy axpy(1000);
+    auto options = axpy.options();
+    options.done = [](const apportion_done*, void*) { throw std::runtime_error("told enough"); };
+    Load load = create(options);
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 1000) == 0);
+    CHECK(apportion_load_wait(load.get()) == -EIO);
+    CHECK(std::string(apportion_error()).find("told enough") != std::string::npos);
 }
 
 TEST_CASE("an open load that is destroyed is closed first") {

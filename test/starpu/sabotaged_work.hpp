@@ -41,7 +41,9 @@ struct Work {
     std::atomic<int> stalled = 0;        ///< tasks that stall now
     std::atomic<int> computing = 0;      ///< tasks that compute now
     std::atomic<double> slowdown_of_0 = 1, slowdown_of_others = 1;
-    std::atomic<bool> cores_wait = false;  ///< until something stalls
+    std::atomic<bool> cores_wait = false;                  ///< until something stalls
+    std::atomic<double> again_s = 0;                       ///< what is filled again in a run takes so much longer
+    std::vector<char> filled = std::vector<char>(kUnits);  ///< in this run
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
     bool computes_z = false;
@@ -50,6 +52,7 @@ struct Work {
         Work* work;
         std::uint64_t first;
         unsigned part;
+        bool again = false;
         bool failed = false;
     };
 
@@ -83,7 +86,8 @@ struct Work {
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         ++work.computing;
         const double slowdown = worker == 0 ? work.slowdown_of_0 : work.slowdown_of_others;
-        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * slowdown));
+        const double longer_s = part.again ? work.again_s.load() : 0;
+        starpu_sleep(static_cast<float>(kSecondsPerUnit * units * slowdown + longer_s));
         for (unsigned i = 0; i < units; ++i) {
             store(y[i], (in_place ? y[i] : 0) + 3 * x[i] + 1);
             ++work.computed[part.first + i];
@@ -112,7 +116,8 @@ struct Work {
         const int keep_from = self.computes_z ? self.keep : 0, keep_to = self.keep - keep_from;
         task->handles[0] = apportion_block_vector(block, STARPU_R | keep_from, from, end - first, sizeof(double));
         task->handles[1] = apportion_block_vector(block, STARPU_W | keep_to, to, end - first, sizeof(double));
-        task->cl_arg = new Part{&self, first, block->part};
+        task->cl_arg = new Part{&self, first, block->part, self.filled[first] != 0};
+        self.filled[first] = 1;
         task->epilogue_callback_func = epilogue;
         task->epilogue_callback_arg = task->cl_arg;
         self.arguments.emplace_back(static_cast<Part*>(task->cl_arg));
@@ -160,6 +165,7 @@ struct Work {
         for (double& value : computes_z ? z : y) store(value, 0);
         for (auto& count : computed) count = 0;
         for (auto& count : blocks) count = 0;
+        std::ranges::fill(filled, 0);
     }
     int wrong() {
         int count = 0;

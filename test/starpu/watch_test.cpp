@@ -14,6 +14,16 @@
 
 #include "test/catch.hpp"
 
+namespace {
+
+struct Woken final : apportion::Watched {
+    explicit Woken(std::atomic<bool>& r) : rung(r) {}
+    void look() noexcept override { rung = true; }
+    std::atomic<bool>& rung;
+};
+
+}  // namespace
+
 TEST_CASE("the watch wakes whoever names a moment, also while its thread is about to end") {
     using namespace std::chrono_literals;
     constexpr auto kHangs = 20s;
@@ -21,8 +31,8 @@ TEST_CASE("the watch wakes whoever names a moment, also while its thread is abou
     for (auto pause = 0ms; pause <= 1400ms; pause += 100ms) {
         std::this_thread::sleep_for(pause);
         std::atomic<bool> rung = false;
-        const auto bell = std::make_shared<apportion::Bell>([&] { rung = true; });
-        REQUIRE(apportion::wake_at(bell, starpu_timing_now() + 1e4));
+        const auto woken = std::make_shared<Woken>(rung);
+        REQUIRE(apportion::wake_at(woken, starpu_timing_now() + 1e4));
         const auto hangs = std::chrono::steady_clock::now() + kHangs;
         while (!rung && std::chrono::steady_clock::now() < hangs) std::this_thread::sleep_for(1ms);
         INFO("after " << pause.count() << " ms");
@@ -32,8 +42,9 @@ TEST_CASE("the watch wakes whoever names a moment, also while its thread is abou
 
 TEST_CASE("this program is stopped for a while", "[.stopped]") {
     using namespace std::chrono_literals;
-    const auto bell = std::make_shared<apportion::Bell>([] {});
-    REQUIRE(apportion::wake_at(bell, starpu_timing_now() + 1e9));
+    std::atomic<bool> rung = false;
+    const auto woken = std::make_shared<Woken>(rung);
+    REQUIRE(apportion::wake_at(woken, starpu_timing_now() + 1e9));
     const auto hangs = std::chrono::steady_clock::now() + 60s;
     while (apportion::stood_still_us() == 0 && std::chrono::steady_clock::now() < hangs)
         std::this_thread::sleep_for(1ms);

@@ -15,6 +15,7 @@ using namespace apportion;
 
 namespace {
 
+const auto kNever = [] { return false; };
 constexpr double kStartup_s = 2e-5, kBytesPerSecond = 5e8;
 
 /// Two cores and two cards, of which each has a link of its own; no clock.
@@ -44,11 +45,11 @@ std::string temporary_file() {
 }  // namespace
 
 TEST_CASE("start-up and bandwidth of a link are those of its messages") {
-    const LinkTimes link =
-        measure_link([](std::size_t bytes) { return kStartup_s + static_cast<double>(bytes) / kBytesPerSecond; }, {});
+    const LinkTimes link = measure_link(
+        [](std::size_t bytes) { return kStartup_s + static_cast<double>(bytes) / kBytesPerSecond; }, {}, kNever);
     CHECK(link.startup_s == Approx(kStartup_s).epsilon(0.001));
     CHECK(link.bytes_per_s == Approx(kBytesPerSecond));
-    CHECK_THROWS_AS(measure_link([](std::size_t) { return 1.0; }, {}), UserError);
+    CHECK_THROWS_AS(measure_link([](std::size_t) { return 1.0; }, {}, kNever), UserError);
 }
 
 TEST_CASE("disturbed messages and sizes do not change a link") {
@@ -60,16 +61,25 @@ TEST_CASE("disturbed messages and sizes do not change a link") {
             const bool disturbed = ++message % 5 < 2 || bytes == std::size_t{2} << 20;
             return (disturbed ? 10 : 1) * true_s(bytes);
         },
-        {.most = 25});
+        {.most = 25}, kNever);
     CHECK(link.startup_s == Approx(true_s(1)));
     CHECK(link.bytes_per_s == Approx(kBytesPerSecond));
+}
+
+TEST_CASE("nothing more of a link is measured when it is to stop") {
+    for (const int last : {1, 5, 12}) {
+        int messages = 0;
+        measure_link([&](std::size_t) { return ++messages, 1.0; }, {.least = 4, .most = 4},
+                     [&] { return messages >= last; });
+        CHECK(messages == last);
+    }
 }
 
 TEST_CASE("machines become one instance: a node each, and buses in the costs of devices") {
     const std::string file = temporary_file();
     Machine machine;
     const std::vector<std::map<Units, double>> times(4, {{10, 20}});
-    const std::string own = machine_instance(machine, times, 10, {});
+    const std::string own = machine_instance(machine, times, 10, {}, kNever);
     const std::string machines[] = {own, own}, names[] = {"rank 0 (a)", "rank 1 (b)"};
     const LinkTimes links[] = {{}, {1e-4, 1e8}};
     const std::string told = save_instance(file, cluster_instance(machines, names, links));
@@ -96,7 +106,7 @@ TEST_CASE("a measured machine is an instance that the reader takes, each device 
     const std::string file = temporary_file();
     Machine machine;
     const std::vector<std::map<Units, double>> times = {{{10, 1}, {40, 8}}, {{20, 60}}, {{25, 50}}, {{24, 6}, {50, 1}}};
-    const std::string told = save_instance(file, machine_instance(machine, times, 25, {}));
+    const std::string told = save_instance(file, machine_instance(machine, times, 25, {}, kNever));
     CHECK(told.find("memory 2: a message takes 2e-05 s and 1e+09 bytes/s\n") != std::string::npos);
     const DataAssignment problem = read_instance(file);
     std::filesystem::remove(file);
@@ -120,6 +130,6 @@ TEST_CASE("an instance without data or times is refused, and no file is left") {
     Machine kernel(false), machine;
     CHECK_THROWS_AS(check_instance(file, kernel), UserError);
     CHECK_NOTHROW(check_instance(file, machine));
-    CHECK_THROWS_AS(machine_instance(machine, std::vector<std::map<Units, double>>(4), 25, {}), UserError);
+    CHECK_THROWS_AS(machine_instance(machine, std::vector<std::map<Units, double>>(4), 25, {}, kNever), UserError);
     CHECK(!std::filesystem::exists(file));
 }

@@ -99,6 +99,12 @@ mkfifo pipe.png
 printf 'processor,units,seconds\na,10,1\na,20,4\na,30,9\na,40,16\nb,10,1\nb,20,4\nb,30,9\nb,40,16\n' >squares.csv
 "$apportion" plan --profiles squares.csv --units 30 --work-power 2 --plot squares.svg >/dev/null && grep -q 'units to the power 2 per second' squares.svg ||
     fail "the picture does not show the work of squares"
+# Rough speeds of cubes of units: what smooth-fpm smooths is told.
+awk 'BEGIN { print "processor,units,seconds"
+             for (p = 0; p < 2; ++p) for (x = 1; x <= 40; ++x)
+                 printf "%s,%d,%g\n", p ? "b" : "a", x, x^3 / (10 * (p + 1) + x / 10) * (x % 8 ? 1.5 : 1) }' >cubes.csv
+expect 0 'smooth-fpm: 48 units in 1412\.41 s' --profiles cubes.csv --units 48 --algorithm smooth-fpm
+expect 0 'smooth-fpm: 48 units in 1300\.64 s' --profiles cubes.csv --units 48 --algorithm smooth-fpm --work-power 3
 expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
 expect 2 '--network' --profiles profile.csv --units 3 --network serial

@@ -38,8 +38,12 @@ class Machines {
     /// Every rank's text, on all ranks.
     virtual std::vector<std::string> gather(const std::string& text) { return {text}; }
 
-    /// On rank 0: of its link to each rank; the one to itself takes no time. Throws AgreedError.
-    virtual std::vector<LinkTimes> measure_links([[maybe_unused]] const SampleOptions& options) { return {{}}; }
+    /// On rank 0: of its link to each rank; the one to itself takes no time. They are of no use once `stop()` is true
+    /// on a rank. Throws AgreedError.
+    virtual std::vector<LinkTimes> measure_links([[maybe_unused]] const SampleOptions& options,
+                                                 [[maybe_unused]] const std::function<bool()>& stop) {
+        return {{}};
+    }
 
     /// Nothing can be agreed on any more.
     virtual void finish() {}

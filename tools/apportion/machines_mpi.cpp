@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <numeric>
 
 #include "codelets/common/mpirun.hpp"
 #include "policies/mpi/apportion_mpi.h"
+#include "policies/mpi/gather.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/machines.hpp"
 
@@ -90,20 +90,12 @@ class Together final : public Machines {
     }
 
     std::vector<std::string> gather(const std::string& text) override {
-        const int mine = static_cast<int>(text.size());
-        std::vector<int> lengths(static_cast<std::size_t>(size_)), begins(lengths.size());
-        MPI_Allgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, MPI_COMM_WORLD);
-        std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
-        std::string all(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
-        MPI_Allgatherv(text.data(), mine, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR,
-                       MPI_COMM_WORLD);
         std::vector<std::string> texts;
-        for (std::size_t r = 0; r < lengths.size(); ++r)
-            texts.push_back(all.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+        gather_texts(MPI_COMM_WORLD, text, texts);
         return texts;
     }
 
-    std::vector<LinkTimes> measure_links(const SampleOptions& options) override {
+    std::vector<LinkTimes> measure_links(const SampleOptions& options, const std::function<bool()>& stop) override {
         std::vector<LinkTimes> links(static_cast<std::size_t>(size_));
         std::vector<char> message;
         agreed([&] {
@@ -118,7 +110,7 @@ class Together final : public Machines {
             Questions questions(message, size_);
             for (int r = 1; r < size_; ++r)
                 links[static_cast<std::size_t>(r)] =
-                    measure_link([&](std::size_t bytes) { return questions.one_way_s(r, bytes); }, options);
+                    measure_link([&](std::size_t bytes) { return questions.one_way_s(r, bytes); }, options, stop);
             return 0;
         });
         return links;

@@ -109,6 +109,7 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
     PlanProblem problem;
     problem.units = options.units;
     problem.granularity = options.granularity;
+    problem.work_power = options.work_power;
     std::vector<std::string> names;
     for (const ProcessorProfile& processor : profile.processors) {
         names.push_back(processor.name);
@@ -164,8 +165,8 @@ int plan_profile(PlanOptions options) {
 int show_condition(const PlanOptions& options) {
     const std::vector<Units> numbers =
         options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
-    const ConditionReport report = check_condition(profile_problem(options, asked_profile(options)), numbers,
-                                                   {options.references, options.work_power});
+    const ConditionReport report =
+        check_condition(profile_problem(options, asked_profile(options)), numbers, options.references);
     std::cout << (options.json ? condition_json(report) : condition_table(report));
     return 0;
 }
@@ -192,8 +193,7 @@ int show_policies(const PlanOptions& options) {
 }
 
 int show_variation(const PlanOptions& options) {
-    const std::vector<SpeedVariation> found =
-        speed_variations(profile_problem(options, asked_profile(options)), options.work_power);
+    const std::vector<SpeedVariation> found = speed_variations(profile_problem(options, asked_profile(options)));
     std::cout << (options.json ? variation_json(found) : variation_table(found));
     return 0;
 }
@@ -317,8 +317,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->needs(condition);
     plan->add_option(
             "--work-power", options->work_power,
-            "With --condition, --variation and --plot: the work of x units is x to this power, 3 where a unit is a row "
-            "of an x by x product")
+            "With --condition, --variation, --plot and smooth-fpm: the work of x units is x to this power, 3 where a "
+            "unit is a row of an x by x product")
         ->check(CLI::Range(1.0, 4.0))
         ->needs(profiles)
         ->capture_default_str();

@@ -115,7 +115,7 @@ std::string name_of(const Gain& gain) {
 }  // namespace
 
 ConditionReport check_condition(const PlanProblem& problem, std::span<const Units> numbers,
-                                const ConditionOptions& options) {
+                                std::span<const Units> references) {
     if (std::string reason = why_invalid(problem); !reason.empty()) throw UserError(reason);
     const PlanProblem allowed = allowed_sizes(problem);
     ConditionReport report;
@@ -149,12 +149,13 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
         return report.gains.back();
     };
     compare("equal", plan_equal);
-    for (const Units reference : options.references.empty() ? reference_sizes(allowed) : options.references)
+    const std::vector<Units> usual = references.empty() ? reference_sizes(allowed) : std::vector<Units>{};
+    for (const Units reference : references.empty() ? usual : references)
         compare("cpm", [reference](const PlanProblem& p) {
             return plan_cpm_at(p, static_cast<double>(reference));
         }).reference_units = reference;
     compare("fpm", plan_fpm);
-    const PlanProblem smooth = smoothed(allowed, options.work_power);
+    const PlanProblem smooth = smoothed(allowed);
     PreparedHpopta smooth_hpopta(smooth);
     compare("smooth-fpm", [&](const PlanProblem& p) { return smooth_hpopta.plan(p.units); });
     return report;

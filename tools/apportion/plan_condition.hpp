@@ -36,17 +36,12 @@ struct ConditionReport {
     std::vector<Gain> gains;
 };
 
-struct ConditionOptions {
-    std::vector<Units>
-        references;         ///< sizes whose speed `cpm` knows; none: a tenth, a half and all of those of everyone
-    double work_power = 1;  ///< the work of x units is its power: what `smooth-fpm` smooths the speed of
-};
-
 /// Of the sizes that the problem's granularity and maxima allow. `numbers` of units are > 0 and ascending; none: up to
-/// 2000 between a twentieth and all of what the processors can take. Throws UserError when none can be distributed.
+/// 2000 between a twentieth and all of what the processors can take. `references`: sizes whose speed `cpm` knows; none:
+/// a tenth, a half and all of those of everyone. Throws UserError when no number can be distributed.
 /// O(points) for each number and planner, besides `hpopta`.
 ConditionReport check_condition(const PlanProblem& problem, std::span<const Units> numbers,
-                                const ConditionOptions& options = {});
+                                std::span<const Units> references = {});
 
 std::string condition_table(const ConditionReport& report);
 

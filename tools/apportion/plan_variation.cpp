@@ -68,13 +68,13 @@ void add_bands(const std::vector<Extremum>& found, SpeedVariation& variation) {
 
 }  // namespace
 
-std::vector<SpeedVariation> speed_variations(const PlanProblem& problem, double work_power) {
+std::vector<SpeedVariation> speed_variations(const PlanProblem& problem) {
     if (std::string reason = why_invalid(problem); !reason.empty()) throw UserError(reason);
     std::vector<SpeedVariation> variations;
     for (const DiscreteTimes& times : problem.processors) {
         SpeedVariation& variation = variations.emplace_back();
         variation.processor = times.processor;
-        const std::vector<Extremum> found = extrema(times, work_power);
+        const std::vector<Extremum> found = extrema(times, problem.work_power);
         for (std::size_t k = 1; k < found.size(); ++k) {
             const double a = found[k - 1].speed, b = found[k].speed;
             const double pct = 100 * std::abs(a - b) / std::min(a, b);

@@ -23,8 +23,8 @@ struct SpeedVariation {
     std::optional<double> largest_band_pct{}, mean_band_pct{};  ///< nothing where the extrema are too few for a trend
 };
 
-/// Of each processor; the work of x units is x^work_power. `problem` must be valid. O(points).
-std::vector<SpeedVariation> speed_variations(const PlanProblem& problem, double work_power);
+/// Of each processor's speeds of the problem's work. `problem` must be valid. O(points).
+std::vector<SpeedVariation> speed_variations(const PlanProblem& problem);
 
 std::string variation_table(const std::vector<SpeedVariation>& variations);
 

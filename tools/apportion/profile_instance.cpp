@@ -54,22 +54,25 @@ double unit_seconds(const std::map<Units, double>& times, Units share, const std
 
 }  // namespace
 
-LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options) {
+LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options,
+                       const std::function<bool()>& stop) {
     const auto median_s = [&](std::size_t bytes) {
         Samples samples(options);
-        while (!samples.enough()) samples.add(one_way_s(bytes));
+        do samples.add(one_way_s(bytes));
+        while (!samples.enough() && !stop());
         return samples.median_s();
     };
     const double startup_s = median_s(1);
     std::vector<double> seconds, seconds_per_byte;
     for (std::size_t k = 0; k < std::size(kMessages); ++k) {
+        if (stop()) return {};
         seconds.push_back(median_s(kMessages[k]));
         for (std::size_t j = 0; j < k; ++j)
             seconds_per_byte.push_back((seconds[k] - seconds[j]) / static_cast<double>(kMessages[k] - kMessages[j]));
     }
     const auto middle = seconds_per_byte.begin() + std::ssize(seconds_per_byte) / 2;
     std::ranges::nth_element(seconds_per_byte, middle);
-    if (*middle <= 0)
+    if (*middle <= 0 && !stop())
         throw UserError("--instance: large messages took no longer than small ones; measure on a quieter machine");
     return {startup_s, 1 / *middle};
 }
@@ -81,7 +84,7 @@ void check_instance(const std::string& path, ProfileSubject& subject) {
 }
 
 std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
-                             const SampleOptions& options) {
+                             const SampleOptions& options, const std::function<bool()>& stop) {
     const std::optional<Transfers> transfers = subject.transfers();
     Json instance = empty_instance(subject.load());
     instance["d_si_bytes"] = transfers->bytes_in;
@@ -94,7 +97,8 @@ std::string machine_instance(ProfileSubject& subject, const std::vector<std::map
         if (is_new) {
             LinkTimes link;
             if (memory != 0)
-                link = measure_link([&](std::size_t bytes) { return transfers->one_way_s(memory, bytes); }, options);
+                link =
+                    measure_link([&](std::size_t bytes) { return transfers->one_way_s(memory, bytes); }, options, stop);
             add_node(instance, node->second, memory != 0 ? &link : nullptr);
         }
         add_unit(instance, node->second, ": " + subject.processors()[p],

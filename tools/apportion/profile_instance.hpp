@@ -30,8 +30,10 @@ struct LinkTimes {
 
 inline constexpr std::size_t kLargestMessage_bytes = std::size_t{32} << 20;
 
-/// `one_way_s`: measures a message of so many bytes once. Throws UserError where larger ones take no longer.
-LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options);
+/// `one_way_s`: measures a message of so many bytes once; nothing is measured any more when `stop()`. Throws UserError
+/// where larger ones take no longer.
+LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options,
+                       const std::function<bool()>& stop);
 
 /// Before long work: throws UserError where the subject's data are not known, FileError where the file cannot be
 /// written. `path` may be empty: another rank writes it.
@@ -40,7 +42,7 @@ void check_instance(const std::string& path, ProfileSubject& subject);
 /// This machine's instance, JSON, of a subject that check_instance() took; measures the links to devices. `times`: per
 /// processor seconds of the sizes that were measured; `share`: units that a processor may have. Throws UserError.
 std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
-                             const SampleOptions& options);
+                             const SampleOptions& options, const std::function<bool()>& stop);
 
 /// Those of several machines as one, of which the first has the data; all of the same load. `names`: of the machines;
 /// `links`: from the first to each.

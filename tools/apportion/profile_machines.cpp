@@ -35,6 +35,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;  ///< by this signal
 
+bool is_interrupted() { return interrupted != 0; }
+
 /// Takes Ctrl-C and an end by the batch system or with the terminal as the wish to stop behind the current repetition.
 class Interruptible {
   public:
@@ -105,9 +107,7 @@ class Here {
 
   private:
     int balance();
-    MeasurementCourse course(std::size_t points) const {
-        return {*subject_, *record_, points, [] { return interrupted != 0; }};
-    }
+    MeasurementCourse course(std::size_t points) const { return {*subject_, *record_, points, is_interrupted}; }
 
     const ProfileOptions& options_;
     std::string out_;
@@ -173,7 +173,8 @@ int Here::balance() {
 std::string Here::instance(std::size_t processors) {
     std::vector<std::map<Units, double>> times;
     for (const std::string& processor : subject_->processors()) times.push_back(record_->times(processor));
-    return machine_instance(*subject_, times, units_ / static_cast<Units>(processors), options_.measure.samples);
+    return machine_instance(*subject_, times, units_ / static_cast<Units>(processors), options_.measure.samples,
+                            is_interrupted);
 }
 
 /// Throws AgreedError where all ranks are told other things to do.
@@ -193,8 +194,8 @@ void require_same(const ProfileOptions& options, Machines& machines) {
     });
 }
 
-/// Writes it on rank 0.
-void write_instance(std::unique_ptr<Here> here, Machines& machines, const ProfileOptions& options) {
+/// Writes it on rank 0. Returns the exit status.
+int write_instance(std::unique_ptr<Here> here, Machines& machines, const ProfileOptions& options) {
     std::size_t processors = 0;
     for (const std::string& its : machines.gather(std::to_string(here->processors()))) processors += std::stoul(its);
     std::string own;
@@ -205,8 +206,14 @@ void write_instance(std::unique_ptr<Here> here, Machines& machines, const Profil
     here.reset();  // no worker of StarPU runs while messages do
     const auto names = machines.gather(fmt::format("rank {} ({})", machines.rank(), host_name()));
     const auto instances = machines.gather(own);
-    const auto links = machines.measure_links(options.measure.samples);
-    machines.agreed([&] {
+    const auto links = machines.measure_links(options.measure.samples, is_interrupted);
+    const auto interruption = [] { return is_interrupted() ? Interrupted(interrupted).status() : 0; };
+    if (const int status = machines.agreed(interruption); status != 0) {
+        if (machines.rank() == 0)
+            std::cerr << fmt::format("apportion profile: interrupted; {} is not written\n", shown(options.instance));
+        return status;
+    }
+    return machines.agreed([&] {
         if (machines.rank() == 0)
             fmt::print("{}", save_instance(options.instance,
                                            machines.by_mpirun() ? cluster_instance(instances, names, links) : own));
@@ -223,8 +230,7 @@ int measure(const ProfileOptions& options, Machines& machines) {
         return 0;
     });
     if (const int status = machines.agreed([&] { return here->run(); }); status != 0) return status;
-    if (!options.instance.empty()) write_instance(std::move(here), machines, options);
-    return 0;
+    return options.instance.empty() ? 0 : write_instance(std::move(here), machines, options);
 }
 
 }  // namespace

@@ -10,17 +10,18 @@
 
 namespace apportion {
 
-PlanProblem smoothed(const PlanProblem& problem, double work_power) {
+PlanProblem smoothed(const PlanProblem& problem) {
     PlanProblem smooth = problem;
+    const double more = problem.work_power - 1;
     for (DiscreteTimes& times : smooth.processors) {
         std::vector<BlockTime> samples;
         for (std::size_t k = 0; k < times.points.size(); ++k)
             samples.push_back({static_cast<double>(times.points[k]),
-                               times.seconds[k] / std::pow(static_cast<double>(times.points[k]), work_power - 1)});
+                               times.seconds[k] / std::pow(static_cast<double>(times.points[k]), more)});
         const auto trend = SpeedTrend::through(samples);
         if (!trend) continue;
         for (std::size_t k = 0; k < samples.size(); ++k)
-            times.seconds[k] = trend->seconds(samples[k].units) * std::pow(samples[k].units, work_power - 1);
+            times.seconds[k] = trend->seconds(samples[k].units) * std::pow(samples[k].units, more);
     }
     return smooth;
 }

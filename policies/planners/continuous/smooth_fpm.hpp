@@ -9,9 +9,9 @@
 
 namespace apportion {
 
-/// The same sizes with smoothed times. The work of a share of x units is x^work_power, of which the speed is smoothed:
-/// 1, or 3 where a share is a multiplication of x x x matrices, as in the paper's profiles.
-PlanProblem smoothed(const PlanProblem& problem, double work_power = 1);
+/// The same sizes with smoothed times. The speed of the problem's work is smoothed: its power is 1, or 3 where a share
+/// is a multiplication of x x x matrices, as in the paper's profiles.
+PlanProblem smoothed(const PlanProblem& problem);
 
 /// `problem` must be valid (why_invalid in discrete_problem.hpp). Shares are measured sizes.
 Plan plan_smooth_fpm(const PlanProblem& problem);

@@ -2,6 +2,7 @@
 #include "policies/planners/continuous/smooth_fpm.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "test/policies/planners/profiles.hpp"
@@ -44,6 +45,22 @@ TEST_CASE("on rough profiles smooth-fpm takes hpopta's shares for the trend and 
     for (std::size_t i = 0; i < 2; ++i)
         CHECK(plan.times_s[i] == Approx(problem.processors[i].seconds[static_cast<std::size_t>(plan.shares[i]) - 1]));
     CHECK_FALSE(plan.optimal);
+}
+
+TEST_CASE("smooth-fpm smooths the speed of the work that the problem tells") {
+    PlanProblem problem = two_processors(0.5);
+    for (DiscreteTimes& times : problem.processors)  // x by x by x
+        for (std::size_t k = 0; k < times.points.size(); ++k)
+            times.seconds[k] *= std::pow(static_cast<double>(times.points[k]), 2);
+    PlanProblem cubes = problem;
+    cubes.work_power = 3;
+    CHECK(plan_smooth_fpm(cubes).shares == plan_hpopta(smoothed(cubes)).shares);
+    for (std::size_t k = 0; k < 100; ++k) {
+        const double x = static_cast<double>(k + 1);
+        CHECK(smoothed(cubes).processors[0].seconds[k] ==
+              Approx(smoothed(two_processors(0.5)).processors[0].seconds[k] * x * x));
+    }
+    CHECK(smoothed(problem).processors[0].seconds != smoothed(cubes).processors[0].seconds);
 }
 
 TEST_CASE("smooth-fpm misses the sizes that are fast") {

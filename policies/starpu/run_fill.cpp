@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a block's tasks are filled by the application, and what becomes of those that cannot be.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "policies/engine/core_groups.hpp"
+#include "policies/starpu/run.hpp"
+
+namespace apportion {
+
+namespace {
+/// While it lives, the thread is in the fill function of this load, perhaps inside that of another one.
+struct Filling {
+    explicit Filling(const LoadSetup& s) : setup(s) { innermost = this; }
+    ~Filling() { innermost = outer; }
+    Filling(const Filling&) = delete;
+    Filling& operator=(const Filling&) = delete;
+
+    static thread_local const Filling* innermost;
+    const LoadSetup& setup;
+    const Filling* const outer = innermost;
+};
+thread_local const Filling* Filling::innermost = nullptr;
+}  // namespace
+
+bool Run::filling(const LoadSetup& setup) {
+    const Filling* in = Filling::innermost;
+    while (in && &in->setup != &setup) in = in->outer;
+    return in != nullptr;
+}
+
+void Run::fill(RunningBlock& running, Locked& on) {
+    const std::size_t before = on.tasks.size();
+    int refused = error_ != 0 ? -ECANCELED : 0;
+    const auto fill_tasks = [&] {
+        const std::vector<UnitRange> ranges =
+            equal_parts({running.block.first, running.block.units}, description_.granularity,
+                        static_cast<Units>(running.lanes.size()));
+        on.tasks.reserve(before + ranges.size() * setup_.options.parts);
+        for (std::size_t lane = 0; lane < ranges.size(); ++lane)
+            for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
+                on.tasks.push_back(starpu_task_create());
+                refused = fill_task(running, *on.tasks.back(), {ranges[lane], lane, part}, on);
+            }
+    };
+    if (!tried(fill_tasks, on)) refused = error_;
+    if (refused == 0) {
+        running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
+        running.yields = flow_ && !running.data.why_not_dropped(setup_.options.results_stay != 0);
+        if (running.yields) flow_->may_be_taken_over(running.block.id);
+        return;
+    }
+    for (; on.tasks.size() > before; on.tasks.pop_back()) {
+        on.tasks.back()->destroy = 0;
+        starpu_task_destroy(on.tasks.back());
+    }
+    running.data.forget_tasks();
+    fail(refused,
+         fmt::format("the application's fill function refused {}: {}", running.range(), std::strerror(-refused)), on);
+    discard(running, on);
+}
+
+/// 0, or the negative error number by which the application refuses it.
+int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on) {
+    const int processor = running.block.processor;
+    FillBlock filled;
+    filled.first = static_cast<std::uint64_t>(what.range.first);
+    filled.units = static_cast<std::uint64_t>(what.range.units);
+    filled.part = what.part;
+    filled.worker = processor >= 0 ? setup_.worker_of(processor).ids[what.lane] : -1;
+    filled.data_of_block = &running.data;
+    task.cl = setup_.options.codelet;
+    task.name = setup_.name;
+    int refused = 0;
+    try {
+        const Filling here(setup_);
+        refused = std::min(0, setup_.options.fill(&task, &filled, setup_.options.arg));
+    } catch (const std::exception& error) {
+        refused = -EIO;
+        fail(refused, fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()),
+             on);
+    } catch (...) {
+        refused = -EIO;
+        fail(refused, fmt::format("the application's fill function threw at {}", running.range()), on);
+    }
+    task.cl = setup_.options.codelet;
+    if (refused == 0 && has_all_handles(task)) running.data.note_modes(task);
+    if (running.data.problem) {
+        refused = -EINVAL;
+        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), running.data.problem), on);
+    }
+    task.callback_func = task_finished;
+    task.callback_arg = &running;
+    if (refused == 0 && !has_all_handles(task)) {
+        refused = -EINVAL;
+        fail(refused,
+             fmt::format("the application's fill function did not set all {} handles of the task of {}",
+                         STARPU_TASK_GET_NBUFFERS(&task), running.range()),
+             on);
+    }
+    if (const char* problem = refused == 0 ? wrong_handle(running, task, on) : nullptr) {
+        refused = -EINVAL;
+        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), problem), on);
+    }
+    if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
+    if (refused != 0) return refused;
+    task.sequential_consistency = 0;
+    task.synchronous = task.regenerate = 0;
+    task.detach = task.destroy = 1;
+    task.sched_ctx = setup_.sched_ctx;
+    // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
+    if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {
+        task.execute_on_a_specific_worker = 1;
+        task.workerid = static_cast<unsigned>(filled.worker);
+        task.prologue_callback_pop_func = task_popped;
+        task.prologue_callback_pop_arg = &running;
+    }
+    return 0;
+}
+
+/// Whether some memory has a value for it.
+static bool has_value(starpu_data_handle_t handle) {
+    int allocated = 0, valid = 0, requested = 0;
+    for (unsigned node = 0; node < starpu_memory_nodes_get_count() && valid == 0; ++node)
+        starpu_data_query_status(handle, static_cast<int>(node), &allocated, &valid, &requested);
+    return valid != 0;
+}
+
+/// What is wrong with a handle of the application that the task names; null: nothing. Those that it writes are noted.
+const char* Run::wrong_handle(const RunningBlock& running, const starpu_task& task, Locked&) {
+    const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
+    for (unsigned k = 0; k < buffers; ++k)
+        for (const apportion_use& use : uses_)
+            if (STARPU_TASK_GET_HANDLE(&task, k) == use.handle &&
+                !(use.mode == STARPU_R && STARPU_TASK_GET_MODE(&task, k) == STARPU_R))
+                return "it names a handle of `uses`, which the load holds while it runs, so that its tasks would wait "
+                       "for "
+                       "ever; only what both read can be named there and here";
+    for (const starpu_data_handle_t handle : running.data.foreign) {
+        if (std::ranges::find(application_handles_, handle) != application_handles_.end()) continue;
+        if (starpu_data_get_home_node(handle) < 0 && !has_value(handle))
+            return "it writes a handle of the application that has neither a home nor a value, which StarPU would take "
+                   "for "
+                   "never written, and initialise; register it with memory, or write it before";
+        application_handles_.push_back(handle);
+    }
+    return nullptr;
+}
+
+/// StarPU would wait for ever for room for a task that needs more than all of its device's memory.
+int Run::check_memory(const RunningBlock& running, const starpu_task& task, Locked& on) {
+    const starpu_ssize_t total = starpu_memory_get_total(running.data.node);
+    const std::size_t bytes = bytes_of(task);
+    if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return 0;
+    constexpr double kMebibyte = 1 << 20;
+    fail(-ENOMEM,
+         fmt::format(
+             "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
+             "blocks are cut, or a smaller granularity",
+             running.range(), static_cast<double>(bytes) / kMebibyte, name_of(running.block.processor),
+             static_cast<double>(total) / kMebibyte),
+         on);
+    return -ENOMEM;
+}
+
+void Run::task_refused(RunningBlock& running, int error, Locked& on) {
+    fail(error, fmt::format("StarPU refused the task of {}: {}", running.range(), std::strerror(-error)), on);
+    if (running.cancelled())
+        cancelled_task_ended(running, 0, on);
+    else if (--running.tasks_left == 0)
+        discard(running, on);
+}
+
+}  // namespace apportion

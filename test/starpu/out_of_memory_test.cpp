@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Memory that runs out at any moment of a run: it ends with an error, or with the right result; nothing is lost, hangs
+// or ends the program, and the next submission computes everything.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+
+namespace {
+
+std::atomic<long> allocations_left = -1;  ///< the one behind them fails; negative: none does
+
+bool fails() { return allocations_left >= 0 && allocations_left.fetch_sub(1) == 0; }
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+    void* const memory = fails() ? nullptr : std::malloc(bytes);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+struct Work {
+    std::vector<int> y = std::vector<int>(200);
+    starpu_codelet codelet;
+    starpu_data_handle_t used = nullptr;
+    int in_use = 0;
+
+    Work() {
+        starpu_codelet_init(&codelet);
+        codelet.cpu_funcs[0] = [](void* buffers[], void*) {
+            auto* y = reinterpret_cast<int*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+            for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i) ++y[i];
+        };
+        codelet.nbuffers = 1;
+        codelet.modes[0] = STARPU_RW;
+        starpu_vector_data_register(&used, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&in_use), 1, sizeof in_use);
+    }
+    ~Work() { starpu_data_unregister(used); }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Work*>(arg);
+        task->handles[0] = apportion_block_vector(block, STARPU_RW, &self.y[block->first], block->units, sizeof(int));
+        return 0;
+    }
+    bool all(int value) const {
+        return std::ranges::all_of(y, [=](int v) { return v == value; });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a run in which memory runs out ends with an error or the right result, and the next one is complete") {
+    Work work;
+    const apportion_use use{work.used, STARPU_RW};
+    apportion_load_options options;
+    apportion_load_options_init(&options);
+    options.name = "a load whose name is longer than what a string keeps without memory of its own";
+    options.units = work.y.size();
+    options.initial_block = 40;
+    options.codelet = &work.codelet;
+    options.fill = Work::fill;
+    options.arg = &work;
+    options.uses = &use;
+    options.uses_count = 1;
+    bool reached = true;
+    int failed = 0;
+    for (long allocations = 0; reached; allocations += 1 + allocations / 200) {
+        INFO("after " << allocations << " allocations");
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::ranges::fill(work.y, 0);
+        allocations_left = allocations;
+        const int submitted = apportion_load_submit(load);
+        starpu_data_acquire(work.used, STARPU_RW);  // it is over
+        starpu_data_release(work.used);
+        reached = allocations_left < 0;
+        allocations_left = -1;
+        const int waited = apportion_load_wait(load);
+        if (submitted != 0 || waited != 0)
+            ++failed;
+        else
+            CHECK(work.all(1));
+        std::ranges::fill(work.y, 0);
+        CHECK(apportion_load_submit(load) == 0);
+        CHECK(apportion_load_wait(load) == 0);
+        CHECK(work.all(1));
+        apportion_load_destroy(load);
+    }
+    CHECK(failed > 20);
+}
