@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_plan.hpp"
@@ -37,7 +38,8 @@ struct PlbHecOptions {
     double most_parts = 4;        ///< a share becomes at most so many blocks at a time: every block asks for a plan
     double full_rest = 0.5;       ///< of the memory that the blocks after it would fill, at most: it may grow
     double cores_of_device = 16;  ///< more cores than these, for each device, do not wait for what devices tell
-    double slowest_core = 50;     ///< times what a device needs for the smallest block
+    double slowest_core = 50;     ///< times what a device needs for the smallest block, or ...
+    double longest_trial_s = 60;  ///< ... that long at most a core computes that block; a device its second one
     double worthwhile_s = 0.2;    ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
@@ -59,6 +61,7 @@ class PlbHecImproved final : public Policy {
         load_ = load;
         report_ = {};
         plan_.begin(load);
+        ran_s_ += std::exchange(run_s_, 0);
         known_before_ = all_known_ = models_.begin(load);
         repetition_.begin(load, report_);
         decision_ = known_before_ ? "models of the previous run" : "first fit";
@@ -98,6 +101,7 @@ class PlbHecImproved final : public Policy {
         const bool differed = models_.sizes_differ(block.processor);
         if (!models_.measured(block.processor)) repetition_.taught();
         plan_.block_ended(block.processor, block.end_s);
+        run_s_ = std::max(run_s_, block.end_s);
         repetition_.finished(block);
         if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
             repetition_.stop();
@@ -194,6 +198,7 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PlbHecRepetition repetition_{models_, plan_};
     PolicyReport report_;
+    double ran_s_ = 0, run_s_ = 0;    ///< the runs before this one; this one until its last block that has ended
     bool all_known_ = false;          ///< who computes, at least
     bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
@@ -229,7 +234,8 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
 
 /// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait
 /// until a device has finished a block, and for good if all devices together need less for the rest than a core may
-/// need for that block. A load that runs again does without the cores that its runs before did without. Where cores are
+/// need for that block. A load that runs again does without the cores that its runs before did without, but a device
+/// may be slower than any core: who has spent as long without cores as trying one may take tries one. Where cores are
 /// many for each device, they matter too much to wait.
 bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
     double cores = 0, devices = 0;
@@ -246,14 +252,17 @@ bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progr
         known = known || models_.curve(other);
     }
     if (!computing || cores > options_.cores_of_device * devices) return false;
-    if (!known || load_.run > 1) return true;
+    if (!known) return ran_s_ + now_s < options_.longest_trial_s;
     plan_.make(now_s, progress);
+    const double left_s = plan_.finish_s() - now_s;
+    if (ran_s_ + left_s > options_.longest_trial_s) return false;
+    if (load_.run > 1) return true;
     const double smallest = static_cast<double>(plan_.first_units(processor));
     double device_s = std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < load_.processors.size(); ++p)
         if (load_.processors[p].own_memory && models_.curve(static_cast<int>(p)))
             device_s = std::min(device_s, plan_.time(static_cast<int>(p)).kernel_seconds(smallest));
-    return plan_.finish_s() - now_s < options_.slowest_core * device_s;
+    return left_s < options_.slowest_core * device_s;
 }
 
 /// The plan for everything not handed out, by IPOPT where its time is little beside the run's.
@@ -284,7 +293,8 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
     if (at(processor).own_memory) {
         const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
                                   models_.out(processor).seconds(measured);
-        const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
+        const double proportional =
+            measured * std::min(plan_.finish_s() - now_s, options_.longest_trial_s) / measured_s;
         block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * options_.growth);

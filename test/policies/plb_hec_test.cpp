@@ -233,6 +233,16 @@ TEST_CASE("beside devices one core of a kind tries the smallest block, once what
     for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) > 20);
 }
 
+TEST_CASE("cores help slow devices, though these need less for everything than for fifty of the smallest blocks") {
+    FakePlatform platform = cards_and_cores(4, 1e-3);
+    for (int card = 0; card < 2; ++card)
+        platform.workers[static_cast<std::size_t>(card)].seconds = [](double units) { return 4 + 0.04 * units; };
+    const FakeRun result = run(platform, *improved(), platform.load(4000));
+    CHECK(result.done);
+    CHECK(result.makespan_s < 20);  // by the cards alone 90
+    for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) > 0);
+}
+
 TEST_CASE("where cores are many for each device they do not wait for what it tells") {
     FakePlatform platform = cards_and_cores(0.1, 1e-3);
     platform.workers.erase(platform.workers.begin());
