@@ -42,7 +42,7 @@ json own_facts(const World& world, const apportion_load_options* options, const 
     }
     mine["devices"] = devices;
     mine["policy"] = world.size() == 1 ? std::string(kAlone) : nodes_option().value_or(kDefaultPolicy);
-    mine["load"] = {{"version", APPORTION_VERSION}, {"policies", json::array()}, {"arrays", arrays}};
+    mine["load"] = {{"apportion", APPORTION_VERSION}, {"policies", json::array()}, {"arrays", arrays}};
     for (const PolicyEntry& entry : registered_policies()) mine["load"]["policies"].push_back(entry.name);
     if (problem.empty()) {
         const std::string name = load_name(*options);

@@ -26,6 +26,7 @@ namespace apportion {
 namespace {
 
 std::string last_error = "no error";
+std::atomic<int> ended_rank = 0, ended_nodes = 0;  ///< once MPI has ended
 std::unique_ptr<Post> post;
 
 void set_last_error(const std::string& sentence) { last_error = shown(sentence); }
@@ -41,6 +42,9 @@ int agreed(Body&& body) noexcept {
         return -error.error_number();
     } catch (const std::exception& error) {
         set_last_error(error.what());
+        return -EIO;
+    } catch (...) {  // IPOPT's are no std::exception
+        set_last_error("an exception of an unknown type");
         return -EIO;
     }
 }
@@ -126,6 +130,8 @@ int together_on(Load* load, const std::string& call, const std::string& given, i
         sentence = body(*load);
     } catch (const std::exception& error) {
         apportion::abort_job(error.what());
+    } catch (...) {  // IPOPT's are no std::exception
+        apportion::abort_job("an exception of an unknown type");
     }
     if (sentence.empty()) return 0;
     apportion::set_last_error(sentence);
@@ -147,6 +153,10 @@ int apportion_mpi_init(starpu_conf* conf) {
 void apportion_mpi_shutdown(void) {
     // Until all others have come here, too: they are told that this rank ends.
     while (World::runs() && together("apportion_mpi_shutdown", [] {}) == -EINVAL) continue;
+    if (World::runs()) {
+        apportion::ended_rank = World::get().rank();
+        apportion::ended_nodes = World::get().size();
+    }
     World::stop_starpu_mpi();
     apportion::post.reset();
     apportion_shutdown();
@@ -154,13 +164,15 @@ void apportion_mpi_shutdown(void) {
 }
 
 int apportion_mpi_rank(void) {
-    static std::atomic<int> rank = 0;  // also known when MPI has ended
+    if (!World::runs() && apportion::ended_nodes > 0) return apportion::ended_rank;
+    int rank = 0;
     apportion::agreed([&] { rank = World::get().rank(); });
     return rank;
 }
 
 int apportion_mpi_nodes(void) {
-    static std::atomic<int> nodes = 1;
+    if (!World::runs() && apportion::ended_nodes > 0) return apportion::ended_nodes;
+    int nodes = 1;
     apportion::agreed([&] { nodes = World::get().size(); });
     return nodes;
 }
@@ -237,6 +249,8 @@ int apportion_mpi_largest(double* values, unsigned count) {
         std::string mine(count * sizeof *values, '\0');
         if (count > 0) std::memcpy(mine.data(), values, mine.size());
         for (const std::string& its : World::get().gather(mine)) {
+            if (its.size() != mine.size())  // in a simulation, where ranks do not compare what they call
+                throw apportion::ApiError(EINVAL, "apportion_mpi_largest: ranks differ in how many values they give");
             for (unsigned k = 0; k < count; ++k) {
                 double value = 0;
                 std::memcpy(&value, its.data() + k * sizeof value, sizeof value);

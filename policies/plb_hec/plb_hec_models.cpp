@@ -154,6 +154,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         }
         // Two in a row: the processor has changed.
         entry.samples.assign(1, *entry.suspect);
+        entry.fixed_told = false;
         entry.pooled = false;
         entry.own = {};
         entry.deviations.resize(std::max<std::size_t>(entry.deviations.size(), 2) - 2);  // they were no noise
@@ -168,8 +169,8 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
     discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
         return other.units < sample.units && other.seconds > (1 + much) * sample.seconds;
     }));
-    entry.fixed_told = block.half_busy_s > 0;
-    if (entry.fixed_told) {
+    if (block.half_busy_s > 0) {
+        entry.fixed_told = true;
         std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
         entry.samples.push_back({sample.units / 2, block.half_busy_s});
     }

@@ -67,7 +67,7 @@ class PlbHecModels {
         std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
         std::deque<double> deviations{};   ///< of the last blocks from what the curve said
         bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
-        bool fixed_told = false;           ///< its last block told its fixed costs (FinishedBlock::half_busy_s)
+        bool fixed_told = false;           ///< a block of its samples told its fixed costs (FinishedBlock::half_busy_s)
         bool pooled = false;               ///< shares with others of its kind that are pooled
         double last_start_s = 0;
         TransferLine in, out;

@@ -183,8 +183,8 @@ struct apportion_load* apportion_load_create(const struct apportion_load_options
  *  runs a block of a run that ended with an error, and may store results late or hold earlier ones. Where nobody has
  *  waited for the run before, its report is written now: if that fails, so does the call, once, and starts nothing.
  *  Whoever has got a handle of `uses` that the run before had may submit the load again, also in a task's callback;
- * there it answers -EDEADLK while a worker still runs a block of CPU workers that others have computed (results_stay).
- */
+ *  there it answers -EDEADLK while a worker still runs a block of CPU workers that others have computed (results_stay).
+ *  -ENODEV: none of the load's workers is in its scheduling context any more. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are
@@ -217,12 +217,13 @@ int apportion_load_close(struct apportion_load* load);
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and
- *  forgets the blocks' handles. -EDEADLK on a StarPU worker, as in a task's callback. */
+ *  forgets the blocks' handles. -EDEADLK on a StarPU worker, as in a task's callback, while some of them are left;
+ *  -EBUSY while the load runs again. */
 int apportion_load_release(struct apportion_load* load);
 
 /** Waits, also for the tasks of lost workers, releases and frees the load. Where nobody waited for the last run, its
  *  error, or that its report cannot be written, is a sentence on standard error. NULL is allowed. On a StarPU worker it
- * does nothing, and apportion_error() says so. */
+ *  does nothing while handles of the load are left, and apportion_error() says so. */
 void apportion_load_destroy(struct apportion_load* load);
 
 /** Called from the codelet's function: this task could not compute its part of the block (an allocation failed, the

@@ -41,6 +41,8 @@ class KeptData {
     void keep_earlier(BlockData data);
     void retire(const BlockData& data);
     bool empty() const { return kept_.empty(); }
+    /// Whether something is registered with StarPU.
+    bool any() const { return !kept_.empty() || !evacuations_.empty() || !retired_.empty(); }
     /// Of the bytes of the blocks that some stay of, the part that does.
     double part() const;
     bool evacuating() const { return !evacuations_.empty(); }

@@ -209,6 +209,8 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
+        if (releasing_)
+            throw ApiError(EBUSY, fmt::format("load '{}' is being released", setup_.name));
         if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
                 return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
             }))
@@ -351,11 +353,29 @@ std::vector<starpu_data_handle_t> apportion_load::take_retired() {
 void apportion_load::release_kept() {
     wait();
     wait_for_all_cancelled();
-    const Lock lock(mutex_);  // nobody submits it meanwhile
-    if (run_ && run_->on())
-        throw ApiError(EBUSY, fmt::format("load '{}' runs again; release it when it has ended", setup_.name));
-    for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
-    kept_.release();
+    std::vector<starpu_data_handle_t> retired;
+    apportion::KeptData kept;
+    {
+        const Lock lock(mutex_);
+        if ((run_ && run_->on()) || releasing_)
+            throw ApiError(EBUSY, fmt::format("load '{}' {}", setup_.name,
+                                              releasing_ ? "is released already"
+                                                         : "runs again; release it when it has ended"));
+        retired = take_retired();
+        kept = std::exchange(kept_, {});
+        releasing_ = true;
+    }
+    // Without the lock: workers send the data home, and may wait for it in callbacks.
+    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    kept.release();
+    const Lock lock(mutex_);
+    releasing_ = false;
+}
+
+bool apportion_load::has_data() const {
+    const Lock lock(mutex_);
+    return !finished_ || kept_.any() ||
+           std::ranges::any_of(not_over_, [](const auto& run) { return run->left_cancelled(); });
 }
 
 const char* apportion_load::report() {

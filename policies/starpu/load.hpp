@@ -39,7 +39,7 @@ struct apportion_load {
     void refuse_while_filling(const char* function) const;
     /// ... or is a worker that has to compute blocks of it.
     void refuse_waiting_worker(const char* function) const;
-    /// ... or is any worker at all.
+    /// ... or is any worker at all, and data are to be unregistered.
     void refuse_worker(const char* function) const;
 
   private:
@@ -54,6 +54,7 @@ struct apportion_load {
     void write_report(const apportion::Lock& lock);
     void wait_for_all_cancelled();
     std::vector<starpu_data_handle_t> take_retired();
+    bool has_data() const;
 
     apportion::LoadSetup setup_;
     std::string profile_name_, profile_command_;
@@ -75,6 +76,7 @@ struct apportion_load {
     int runs_ = 0;
     std::shared_ptr<apportion::Run> run_;                    ///< the last one; null: none yet
     std::vector<std::shared_ptr<apportion::Run>> not_over_;  ///< that one and those that left cancelled blocks
+    bool releasing_ = false;                                 ///< nobody may submit it meanwhile
     bool finished_ = true;                                   ///< the last run is complete and its report is made,
     bool written_ = true;                                    ///< and told to the file
     double seconds_ = 0;

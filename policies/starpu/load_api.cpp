@@ -35,7 +35,7 @@ void apportion_load::refuse_waiting_worker(const char* function) const {
 }
 
 void apportion_load::refuse_worker(const char* function) const {
-    if (starpu_worker_get_id() >= 0)
+    if (starpu_worker_get_id() >= 0 && has_data())
         throw apportion::ApiError(
             EDEADLK, fmt::format("{}: called on a StarPU worker, where StarPU unregisters no data; call it in "
                                  "a thread of the program's own",

@@ -132,20 +132,21 @@ static bool has_value(starpu_data_handle_t handle) {
 
 /// What is wrong with a handle of the application that the task names; null: nothing. Those that it writes are noted.
 const char* Run::wrong_handle(const RunningBlock& running, const starpu_task& task, Locked&) {
+    const auto only_reads = [](unsigned mode) {  // whatever else, such as STARPU_LOCALITY, it says
+        return (mode & (STARPU_RW | STARPU_SCRATCH | STARPU_REDUX)) == STARPU_R;
+    };
     const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
     for (unsigned k = 0; k < buffers; ++k)
         for (const apportion_use& use : uses_)
             if (STARPU_TASK_GET_HANDLE(&task, k) == use.handle &&
-                !(use.mode == STARPU_R && STARPU_TASK_GET_MODE(&task, k) == STARPU_R))
+                !(only_reads(use.mode) && only_reads(STARPU_TASK_GET_MODE(&task, k))))
                 return "it names a handle of `uses`, which the load holds while it runs, so that its tasks would wait "
-                       "for "
-                       "ever; only what both read can be named there and here";
+                       "for ever; a handle may be in both only if both only read it";
     for (const starpu_data_handle_t handle : running.data.foreign) {
         if (std::ranges::find(application_handles_, handle) != application_handles_.end()) continue;
         if (starpu_data_get_home_node(handle) < 0 && !has_value(handle))
             return "it writes a handle of the application that has neither a home nor a value, which StarPU would take "
-                   "for "
-                   "never written, and initialise; register it with memory, or write it before";
+                   "for never written, and initialise; register it with memory, or write it before";
         application_handles_.push_back(handle);
     }
     return nullptr;

@@ -68,6 +68,33 @@ TEST_CASE("a worker that has to compute a load's blocks cannot wait for it") {
     CHECK(axpy.wrong() == 0);
 }
 
+TEST_CASE("a load that was waited for and has left no handles can be released and destroyed on a worker") {
+    Axpy axpy(1000);
+    struct Ended {
+        apportion_load* load;
+        int released = 1;
+        std::string error;
+    } ended{create(axpy.options()).release()};
+    REQUIRE(run(ended.load) == 0);
+    starpu_codelet nothing;
+    starpu_codelet_init(&nothing);
+    nothing.cpu_funcs[0] = [](void**, void*) {};
+    starpu_task* task = starpu_task_create();
+    task->cl = &nothing;
+    task->synchronous = 1;
+    task->callback_arg = &ended;
+    task->callback_func = [](void* arg) {
+        auto& its = *static_cast<Ended*>(arg);
+        its.released = apportion_load_release(its.load);
+        apportion_load_destroy(its.load);
+        its.error = apportion_error();
+    };
+    REQUIRE(starpu_task_submit(task) == 0);
+    CHECK(ended.released == 0);
+    CHECK(ended.error.find("apportion_load_destroy") == std::string::npos);
+    CHECK(axpy.wrong() == 0);
+}
+
 TEST_CASE("a handle that the load holds itself, and one that nobody has given a value, end the load with a sentence") {
     struct Writes {
         Axpy axpy{100};

@@ -74,15 +74,15 @@ TEST_CASE("a load can be submitted again by whoever has the handles that it uses
         starpu_data_handle_t used = nullptr;
         Load load = nullptr;
         int refused = 0;
-        std::atomic<int> left = kTimes;
+        std::atomic<int> to_do = kTimes, done = 0;
         void submit() { refused += apportion_load_submit(load.get()) != 0; }
         static void acquired(void* arg) {
             auto& self = *static_cast<Again*>(arg);
             self.submit();
-            const bool again = self.left > 1;
+            const bool again = --self.to_do > 0;
             starpu_data_release(self.used);
             if (again) starpu_data_acquire_cb(self.used, STARPU_RW, acquired, arg);
-            --self.left;
+            ++self.done;
         }
     } again;
     starpu_variable_data_register(&again.used, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&again.value), 8);
@@ -98,7 +98,7 @@ TEST_CASE("a load can be submitted again by whoever has the handles that it uses
     }
     CHECK(again.refused == 0);
     starpu_data_acquire_cb(again.used, STARPU_RW, Again::acquired, &again);
-    while (again.left > 0) starpu_sleep(0.001f);
+    while (again.done < kTimes) starpu_sleep(0.001f);
     CHECK(again.refused == 0);
     for (int k = 0; k < kTimes; ++k) {
         starpu_task* const task = starpu_task_create();
