@@ -73,7 +73,7 @@ TEST_CASE("a load that was waited for and has left no handles can be released an
     struct Ended {
         apportion_load* load;
         int released = 1;
-        std::string error;
+        std::string error = {};
     } ended{create(axpy.options()).release()};
     REQUIRE(run(ended.load) == 0);
     starpu_codelet nothing;
