@@ -39,7 +39,7 @@ struct PlbHecOptions {
     double full_rest = 0.5;       ///< of the memory that the blocks after it would fill, at most: it may grow
     double cores_of_device = 16;  ///< more cores than these, for each device, do not wait for what devices tell
     double slowest_core = 50;     ///< times what a device needs for the smallest block, or ...
-    double longest_trial_s = 60;  ///< ... that long at most a core computes that block; a device its second one
+    double longest_trial_s = 60;  ///< ... that long at most a core computes that block
     double worthwhile_s = 0.2;    ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
@@ -293,8 +293,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
     if (at(processor).own_memory) {
         const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
                                   models_.out(processor).seconds(measured);
-        const double proportional =
-            measured * std::min(plan_.finish_s() - now_s, options_.longest_trial_s) / measured_s;
+        const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
         block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * options_.growth);

@@ -209,8 +209,7 @@ void apportion_load::submit() {
             throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
                                               "again",
                                               setup_.name));
-        if (releasing_)
-            throw ApiError(EBUSY, fmt::format("load '{}' is being released", setup_.name));
+        if (releasing_) throw ApiError(EBUSY, fmt::format("load '{}' is being released", setup_.name));
         if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
                 return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
             }))
@@ -358,9 +357,9 @@ void apportion_load::release_kept() {
     {
         const Lock lock(mutex_);
         if ((run_ && run_->on()) || releasing_)
-            throw ApiError(EBUSY, fmt::format("load '{}' {}", setup_.name,
-                                              releasing_ ? "is released already"
-                                                         : "runs again; release it when it has ended"));
+            throw ApiError(
+                EBUSY, fmt::format("load '{}' {}", setup_.name,
+                                   releasing_ ? "is released already" : "runs again; release it when it has ended"));
         retired = take_retired();
         kept = std::exchange(kept_, {});
         releasing_ = true;
