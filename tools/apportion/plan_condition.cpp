@@ -27,6 +27,7 @@ namespace {
 /// The sizes that granularity and maxima leave; what remains of both are the grid and the ends of these sizes.
 PlanProblem allowed_sizes(const PlanProblem& problem) {
     PlanProblem allowed;
+    allowed.work_power = problem.work_power;
     Units grid = 0;
     for (std::size_t i = 0; i < problem.processors.size(); ++i) {
         const DiscreteTimes& all = problem.processors[i];
