@@ -246,6 +246,7 @@ void apportion_load::submit() {
 }
 
 void apportion_load::add(std::uint64_t first, std::uint64_t units) {
+    refuse_while_filling("apportion_load_add");
     const auto most = static_cast<std::uint64_t>(description_.units), granule = setup_.options.granularity;
     if (!description_.open)
         throw ApiError(EINVAL, fmt::format("apportion_load_add: load '{}' is not open, see options.open", setup_.name));
@@ -274,6 +275,7 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
 }
 
 void apportion_load::close() {
+    refuse_while_filling("apportion_load_close");
     std::shared_ptr<apportion::Run> run;
     {
         const Lock lock(mutex_);

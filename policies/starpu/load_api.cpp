@@ -25,6 +25,7 @@ void apportion_load::refuse_while_filling(const char* function) const {
 }
 
 void apportion_load::refuse_waiting_worker(const char* function) const {
+    refuse_while_filling(function);  // before the lock: its run's is held
     const apportion::Lock lock(mutex_);
     const int processor = setup_.processor_of(starpu_worker_get_id());
     if (processor >= 0 && !finished_)
@@ -35,6 +36,7 @@ void apportion_load::refuse_waiting_worker(const char* function) const {
 }
 
 void apportion_load::refuse_worker(const char* function) const {
+    refuse_while_filling(function);
     if (starpu_worker_get_id() >= 0 && has_data())
         throw apportion::ApiError(
             EDEADLK, fmt::format("{}: called on a StarPU worker, where StarPU unregisters no data; call it in "
@@ -80,7 +82,6 @@ int apportion_load_release(apportion_load* load) {
 
 void apportion_load_destroy(apportion_load* load) {
     apportion::guarded([&] {
-        if (load) load->refuse_while_filling("apportion_load_destroy");
         if (load) load->refuse_worker("apportion_load_destroy");
         delete load;
     });

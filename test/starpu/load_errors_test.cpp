@@ -135,7 +135,9 @@ TEST_CASE("a fill function may submit another load, and neither of them waits fo
         static int fill_outer(starpu_task* task, apportion_block* block, void* arg) {
             auto& self = *static_cast<Nested*>(arg);
             if (block->first == 0) self.submitted = apportion_load_submit(self.inner.get());
-            self.refused_outer += apportion_load_wait(self.outer.get()) == -EDEADLK;
+            self.refused_outer += apportion_load_wait(self.outer.get()) == -EDEADLK &&
+                                  apportion_load_add(self.outer.get(), 0, 1) == -EDEADLK &&
+                                  apportion_load_close(self.outer.get()) == -EDEADLK;
             return fill(task, block, static_cast<Axpy*>(&self));
         }
         static int fill_inner(starpu_task* task, apportion_block* block, void* arg) {
