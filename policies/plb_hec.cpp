@@ -235,8 +235,8 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
 /// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait
 /// until a device has finished a block, and for good if all devices together need less for the rest than a core may
 /// need for that block. A load that runs again does without the cores that its runs before did without, but a device
-/// may be slower than any core: who has spent as long without cores as trying one may take tries one. Where cores are
-/// many for each device, they matter too much to wait.
+/// may be slower than any core: who has spent, or would spend, as long without cores as trying one may take tries one.
+/// Where cores are many for each device, they matter too much to wait.
 bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
     double cores = 0, devices = 0;
     bool computing = false, known = false;

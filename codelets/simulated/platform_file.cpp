@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Reads platform files. One file, though long: what a key means, its limits and what is said of a wrong one stand
+// together.
 #include "codelets/simulated/platform_file.hpp"
 
 #include <fmt/format.h>
