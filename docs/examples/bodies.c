@@ -20,8 +20,7 @@ static void move(void* buffers[], void* arg) {
     four* all = (four*)STARPU_VECTOR_GET_PTR(buffers[0]);
     four* speed = (four*)STARPU_VECTOR_GET_PTR(buffers[1]);
     four* next = (four*)STARPU_VECTOR_GET_PTR(buffers[2]);
-    size_t first, count = STARPU_VECTOR_GET_NX(buffers[0]);
-    starpu_codelet_unpack_args(arg, &first);
+    size_t first = ((const struct apportion_block*)arg)->first, count = STARPU_VECTOR_GET_NX(buffers[0]);
     for (size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[2]); ++i) {
         const float* own = all[first + i];
         for (size_t j = 0; j < count; ++j) {
@@ -52,13 +51,11 @@ static struct starpu_codelet codelet = {.cpu_funcs = {move},
 
 static int fill(struct starpu_task* task, struct apportion_block* block, void* arg) {
     struct bodies* bodies = arg;
-    size_t first = block->first, units = block->units;
+    uint64_t first = block->first, units = block->units;
     task->handles[0] = bodies->all;
     task->handles[1] =
         apportion_block_vector(block, STARPU_RW | APPORTION_KEEP, bodies->speed[first], units, sizeof(four));
     task->handles[2] = apportion_block_vector(block, STARPU_W, bodies->next[first], units, sizeof(four));
-    starpu_codelet_pack_args(&task->cl_arg, &task->cl_arg_size, STARPU_VALUE, &first, sizeof first, 0);
-    task->cl_arg_free = 1;
     return 0;
 }
 

@@ -69,7 +69,8 @@ extern "C" {
 struct apportion_load;
 
 /** A contiguous range of units, handed to one worker: a block, or the part of it that one of a group of cores
- *  computes (APPORTION_GROUPS). Valid during `fill`; do not change the fields. */
+ *  computes (APPORTION_GROUPS). Valid during `fill`, and for the codelet whose argument it is while its function runs;
+ *  do not change the fields. */
 struct apportion_block {
     uint64_t first; /**< first unit */
     uint64_t units; /**< number of units, >= 1 */
@@ -78,12 +79,12 @@ struct apportion_block {
 };
 
 /** Fills the task of one part of one block: handles (see apportion_block_*), cl_arg, priority, ...; the codelet,
- *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Handles the application
- *  registered itself may be used as well. A part without work sets task->where to STARPU_NOWHERE and handles all the
- * same. Called from any thread, never twice at once for one load. Must not block, nor submit or wait for this load
- * (-EDEADLK). Returns 0, or a negative errno value, which ends the load with it; so does a C++ exception. What the
- * codelet writes must be data of the task's handles: when a device fails or is late, another worker may compute the
- * block a second time. */
+ *  worker, callbacks (but the epilogue's) and synchronisation are set by the engine. Where it sets no cl_arg, the
+ *  codelet's argument is a `const struct apportion_block*`. Handles the application registered itself may be used as
+ *  well. A part without work sets task->where to STARPU_NOWHERE and handles all the same. Called from any thread, never
+ *  twice at once for one load. Must not block, nor submit or wait for this load (-EDEADLK). Returns 0, or a negative
+ *  errno value, which ends the load with it; so does a C++ exception. What the codelet writes must be data of the
+ * task's handles: when a device fails or is late, another worker may compute the block a second time. */
 typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_block* block, void* arg);
 
 /** Prepares the calling worker for its first block: loads kernels, initialises libraries, makes plans. Called

@@ -82,6 +82,31 @@ TEST_CASE("a fill function has no say in who waits for its task, runs it again a
     REQUIRE(axpy.wrong(2) == 0);
 }
 
+TEST_CASE("a codelet to whose task fill gives no argument learns its units from the block") {
+    static bool names_block;
+    for (const bool names : {false, true}) {
+        names_block = names;
+        Vector y(3000, -1.0);
+        starpu_codelet numbers = Axpy::codelet();
+        numbers.nbuffers = 1;
+        numbers.modes[0] = STARPU_W;
+        numbers.cpu_funcs[0] = [](void* buffers[], void* arg) {
+            const auto& block = *static_cast<const apportion_block*>(arg);
+            auto* data = reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+            std::iota(data, data + block.units, static_cast<double>(block.first));
+        };
+        const auto fill = [](starpu_task* task, apportion_block* block, void* data) {
+            task->handles[0] = apportion_block_vector(block, STARPU_W, static_cast<double*>(data) + block->first,
+                                                      block->units, sizeof(double));
+            if (names_block) task->cl_arg = block;
+            return 0;
+        };
+        Load load = create(apportion::LoadOptions("numbers", y.size(), numbers, fill, y.data()));
+        REQUIRE(run(load.get()) == 0);
+        for (std::size_t i = 0; i < y.size(); ++i) REQUIRE(y[i] == static_cast<double>(i));
+    }
+}
+
 TEST_CASE("a load can be submitted again and keeps its data right, kept on the device or not") {
     for (int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(3000);
