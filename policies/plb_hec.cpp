@@ -9,8 +9,8 @@
 // kept while all end as planned.
 //
 // While little is known, little is risked. Where devices may be much faster, cores wait for what these tell; then one
-// core of a kind tries the smallest block. While a processor's fixed costs are unknown, no core gets a block that takes
-// longer than the load has run. A device's first block may: others compute it again in the end (engine/recovery).
+// core of a kind tries the smallest block. A device's first blocks may be larger: others compute them again in the end
+// where it turns out to be slow (engine/recovery).
 //
 // A share becomes several blocks. Each pays its fixed costs again (launch, filling the device, streaming what does
 // not fit), but the last one alone is as late as its prediction is wrong: plb_hec_plan.hpp has the balance. While a
@@ -43,18 +43,6 @@ struct PlbHecOptions {
     double worthwhile_s = 0.2;    ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
-/// The largest block up to `most` whose kernel is done in time.
-double units_within(const PipelineTime& time, double seconds, double most) {
-    if (time.kernel_seconds(most) <= seconds) return most;
-    double low = 0;
-    constexpr int kHalvings = 20;
-    for (int i = 0; i < kHalvings; ++i) {
-        const double middle = (low + most) / 2;
-        (time.kernel_seconds(middle) <= seconds ? low : most) = middle;
-    }
-    return low;
-}
-
 class PlbHecImproved final : public Policy {
   public:
     void begin(const LoadDescription& load) override {
@@ -62,9 +50,9 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         plan_.begin(load);
         ran_s_ += std::exchange(run_s_, 0);
-        known_before_ = all_known_ = models_.begin(load);
+        const bool known_before = all_known_ = models_.begin(load);
         repetition_.begin(load, report_);
-        decision_ = known_before_ ? "models of the previous run" : "first fit";
+        decision_ = known_before ? "models of the previous run" : "first fit";
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
@@ -160,20 +148,11 @@ class PlbHecImproved final : public Policy {
 
     bool devices_come_first(int processor, double now_s, const Progress& progress);
 
-    /// Whether the fixed costs of all processors are told from the rest.
-    bool everybody_known() const {
-        for (std::size_t p = 0; p < load_.processors.size(); ++p)
-            if (!plan_.lost(static_cast<int>(p)) && !models_.sizes_differ(static_cast<int>(p))) return false;
-        return true;
-    }
-
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
-        if (!at(processor).own_memory && !known_before_ && !everybody_known())
-            block = no_longer_than_so_far(processor, block, now_s);
         if (models_.to_be_checked(processor)) block = part_to_check(processor, share, block);
         return block;
     }
@@ -188,7 +167,6 @@ class PlbHecImproved final : public Policy {
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
     double second_block(int processor, double share, double now_s) const;
-    double no_longer_than_so_far(int processor, double block, double now_s) const;
     double planned_block(int processor, double share, const Progress& progress) const;
     double part_to_check(int processor, double share, double block) const;
 
@@ -200,7 +178,6 @@ class PlbHecImproved final : public Policy {
     PolicyReport report_;
     double ran_s_ = 0, run_s_ = 0;    ///< the runs before this one; this one until its last block that has ended
     bool all_known_ = false;          ///< who computes, at least
-    bool known_before_ = false;       ///< from the first moment on, how long the load will last
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 
@@ -297,14 +274,6 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * options_.growth);
-}
-
-/// While somebody is not known, nobody knows how long the load will last: a core, whose block no other may compute
-/// again, gets none that takes longer than the load has run, and so at most doubles that.
-double PlbHecImproved::no_longer_than_so_far(int processor, double block, double now_s) const {
-    if (models_.sizes_differ(processor)) return std::max(granule(), units_within(plan_.time(processor), now_s, block));
-    const FittedCurve& curve = *models_.curve(processor);
-    return std::max(granule(), std::min(block, now_s / curve.seconds(1)));  // proportional
 }
 
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.

@@ -252,21 +252,6 @@ TEST_CASE("where cores are many for each device they do not wait for what it tel
                       [](const FakeBlock& block) { return block.processor > 0 && block.start_s < 1e-3; }));
 }
 
-TEST_CASE("while a processor of unknown speed computes, no core gets a block longer than the load has run") {
-    FakePlatform platform = cards_and_cores(1e-3, 1e-3);
-    platform.workers[0].kind = 2;
-    platform.workers[0].seconds = [](double units) { return 0.3 + 1e-5 * units; };
-    const FakeRun result = run(platform, *improved(), platform.load(20'000));
-    CHECK(result.done);
-    int long_ones = 0;
-    for (const FakeBlock& block : result.blocks)
-        if (block.processor >= 2 && block.start_s > 0.003 && block.end_s < 0.3) {
-            CHECK(block.end_s - block.start_s <= block.given_s * (1 + 1e-9));
-            ++long_ones;
-        }
-    CHECK(long_ones > 0);
-}
-
 TEST_CASE("what a late block took after all is known in the next run") {
     const FakePlatform platform = cards_and_cores(1e-3, 1e-3);
     const LoadDescription load = platform.load(4000);
