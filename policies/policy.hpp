@@ -187,7 +187,7 @@ class Policy {
     virtual std::vector<OwnedUnits> owned() const { return {}; }
 
     /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.
-    /// Called before begin.
+    /// Called between runs, or while one is on.
     virtual void late_block_ended(int processor, Units units, double busy_s) {
         (void)processor, (void)units, (void)busy_s;
     }

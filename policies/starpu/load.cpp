@@ -174,6 +174,10 @@ apportion::RunRecord apportion_load::new_record() const {
     return record;
 }
 
+apportion::Run::State apportion_load::state() {
+    return {policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_, not_over_};
+}
+
 void apportion_load::make_run() {
     choose_policy();
     description_.run = ++runs_;
@@ -183,10 +187,9 @@ void apportion_load::make_run() {
                                 ? description_.learnt  // each one's own
                                 : description_.recorded.processors);
     std::erase_if(not_over_, [](const auto& run) { return !run->left_cancelled(); });
-    const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
-                                      not_over_};
     // Not make_shared: an alarm of the watch would keep all of its memory.
-    not_over_.push_back(std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state, new_record())));
+    not_over_.push_back(
+        std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state(), new_record())));
     run_ = not_over_.back();
     finished_ = false;
 }
@@ -346,7 +349,8 @@ void apportion_load::wait_for_all_cancelled() {
 
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
-    for (const auto& run : not_over_) run->leave_cancelled_data_to(kept_);
+    const apportion::Run::State left_to = state();
+    for (const auto& run : not_over_) run->leave_cancelled_to(left_to);
     if (starpu_worker_get_id() >= 0) return {};  // where StarPU unregisters nothing: a later call does
     return kept_.take_retired();
 }

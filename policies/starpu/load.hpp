@@ -49,6 +49,7 @@ struct apportion_load {
     void look_up_profile();
     std::string report_file() const;
     apportion::RunRecord new_record() const;
+    apportion::Run::State state();
     void make_run();
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);
