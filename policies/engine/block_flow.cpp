@@ -69,11 +69,10 @@ void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
     const auto idle = std::ranges::find_if(lanes_, &Lane::idle);
     if (remaining() == 0 || !flights_.empty() || idle == lanes_.end()) return;
     // Nobody wants a block and none is in flight: the load must not stand still, for who is occupied least of all.
-    if (waits_for_occupied()) {
-        for (int p = 0; p < processors(); ++p)
-            if (lane(p).occupied) fence(p);
-        return ask_idle(now_s, out);
-    }
+    const auto lost = std::ranges::count(lanes_, true, &Lane::lost);
+    for (int p = 0; p < processors(); ++p)
+        if (lane(p).occupied) do_without(p);
+    if (std::ranges::count(lanes_, true, &Lane::lost) > lost) return ask_idle(now_s, out);
     const int p = static_cast<int>(idle - lanes_.begin());
     const Units units = std::min(std::max(load_.initial_block, load_.granularity), room(p));
     out.push_back(hand_out(p, free_.take(p, units, load_.granularity), kNone, now_s));
@@ -171,8 +170,13 @@ void BlockFlow::give_back(std::int64_t id) {
 }
 
 void BlockFlow::fence(int processor) {
-    if (lane(processor).fenced) return;
     lane(processor).fenced = true;
+    if (!std::exchange(lane(processor).lost, true)) policy_.processor_lost(processor);
+}
+
+void BlockFlow::do_without(int processor) {
+    if (lane(processor).lost || std::ranges::count(lanes_, false, &Lane::lost) <= 1) return;
+    lane(processor).lost = true;
     policy_.processor_lost(processor);
 }
 

@@ -56,6 +56,8 @@ class BlockFlow final : public Progress {
     /// gets nothing.
     void occupied(int processor, bool is) { lane(processor).occupied = is; }
     bool occupied(int processor) const { return lane(processor).occupied; }
+    /// Nobody knows for how long: the policy plans without it, unless there is nobody else.
+    void do_without(int processor);
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
@@ -103,7 +105,7 @@ class BlockFlow final : public Progress {
         std::vector<BlockInFlight> blocks;
         std::size_t depth = 1;  ///< blocks in flight, at most
         double last_end_s = 0;
-        bool fenced = false, occupied = false;
+        bool fenced = false, occupied = false, lost = false;  ///< lost: for the policy
 
         bool takes_blocks() const { return !fenced && !occupied; }
         bool idle() const { return blocks.empty() && takes_blocks(); }

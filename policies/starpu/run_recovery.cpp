@@ -109,7 +109,8 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
 void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    if (begun || kSimulated) running.occupies.emplace(setup_.worker_of(running.block.processor).ids);
+    if (begun || kSimulated)
+        running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
     any_cancelled_ = true;
     running.data.forget_results();
 }
@@ -173,8 +174,11 @@ void Run::tell_flow(Locked& on) {
     for (const auto& run : state_.earlier) run->leave_cancelled_to(state_);
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
-    for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p)
-        flow_->occupied(p, OccupiedWorkers::any(setup_.worker_of(p).ids, weak_from_this()));
+    for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {
+        const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, weak_from_this());
+        flow_->occupied(p, state != OccupiedWorkers::State::free);
+        if (state == OccupiedWorkers::State::occupied) flow_->do_without(p);
+    }
 }
 
 void Run::look() noexcept {

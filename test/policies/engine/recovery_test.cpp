@@ -112,6 +112,27 @@ TEST_CASE(
     CHECK(s.policy.lost == std::vector{0});
 }
 
+TEST_CASE("a policy plans without who computes something for nobody and may go on, but asked again it may take it") {
+    LoadDescription load;
+    load.processors.resize(3);
+    load.units = 30;
+    Fixed policy;
+    BlockFlow flow(load, policy);
+    for (int k = 0; k < 2; ++k) {
+        flow.occupied(0, true);
+        flow.do_without(0);
+    }
+    CHECK(policy.lost == std::vector{0});
+    CHECK(flow.ask_all(0).size() == 2);
+    flow.occupied(0, false);
+    CHECK(flow.look(0.5).size() == 1);
+    for (const int p : {1, 2}) flow.do_without(p);
+    CHECK(policy.lost == std::vector{0, 1});  // somebody has to be there
+    flow.fence(0);
+    CHECK(policy.lost == std::vector{0, 1});  // it knows
+    CHECK(flow.fenced(0));
+}
+
 TEST_CASE("units that the policy keeps for who computes something for nobody are for others once these have nothing") {
     /// Equal halves.
     struct Halves final : Policy {
