@@ -270,7 +270,7 @@ void Run::locked(Change&& change) noexcept {
             if (flow_ && on_) set_alarm(on);
         };
         tried(changed, on);
-        if (!tried([&] { check_complete(on); }, on)) check_complete(on);  // with the error it needs less memory
+        while (!tried([&] { check_complete(on); }, on)) continue;  // with the error it needs less memory, but some
     }
     make_calls(on);
 }
