@@ -20,6 +20,16 @@ using apportion::ApiError;
 using apportion::Lock;
 using apportion::Units;
 
+namespace {
+
+/// Nothing of them is needed any more. A StarPU worker must not wait for that.
+void unregister(const std::vector<starpu_data_handle_t>& handles) {
+    const auto end = starpu_worker_get_id() < 0 ? starpu_data_unregister_no_coherency : starpu_data_unregister_submit;
+    for (const starpu_data_handle_t handle : handles) end(handle);
+}
+
+}  // namespace
+
 apportion_load::apportion_load(const apportion_load_options* options)
     : setup_(apportion::set_up(options)), description_(apportion::description_of(setup_)) {
     if (const double factor = apportion::stall_factor_option(); factor > 0)
@@ -40,7 +50,7 @@ apportion_load::~apportion_load() {
         tell(error.what());
     }
     wait_for_all_cancelled();
-    for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
+    unregister(take_retired());
     kept_.release();
     learning_.save();
 }
@@ -157,7 +167,7 @@ void apportion_load::submit() {
         make_run();
         run = run_;
     }
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    unregister(retired);
     for (const auto& earlier : earlier_runs) earlier->wait_for_cancelled(true);
     run->begin();
 }
@@ -221,7 +231,7 @@ int apportion_load::wait() {
             retired = take_retired();
         }
     }
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    unregister(retired);
     try {
         const Lock lock(mutex_);
         write_report(lock);
@@ -265,7 +275,6 @@ std::vector<starpu_data_handle_t> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     const apportion::Run::State left_to = state();
     for (const auto& run : not_over_) run->leave_cancelled_to(left_to);
-    if (starpu_worker_get_id() >= 0) return {};  // where StarPU unregisters nothing: a later call does
     return kept_.take_retired();
 }
 
@@ -285,7 +294,7 @@ void apportion_load::release_kept() {
         releasing_ = true;
     }
     // Without the lock: workers send the data home, and may wait for it in callbacks.
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    unregister(retired);
     kept.release();
     const Lock lock(mutex_);
     releasing_ = false;
