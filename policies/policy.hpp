@@ -187,13 +187,14 @@ class Policy {
     virtual std::vector<OwnedUnits> owned() const { return {}; }
 
     /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.
-    /// Called before begin.
+    /// Called between runs, or while one is on.
     virtual void late_block_ended(int processor, Units units, double busy_s) {
         (void)processor, (void)units, (void)busy_s;
     }
 
     /// The processor gets no more blocks in this run: it failed, or others computed a block of it that took too long.
-    /// Units of its blocks that were not computed remain to be handed out.
+    /// Units of its blocks that were not computed remain to be handed out. Who is lost because it still computes such a
+    /// block of an earlier run is asked again when that has ended, and the policy may make use of it, or not.
     virtual void processor_lost(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }

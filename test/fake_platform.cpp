@@ -71,6 +71,7 @@ class Simulation {
     }
 
     FakeRun run() {
+        for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) flow_.occupied(w, worker(w).free_at_s > 0);
         accept(flow_.ask_all(0));
         while (advance()) continue;
         result_.stalls = flow_.stalls();
@@ -281,6 +282,8 @@ bool Simulation::advance() {
     for (const Transfer& transfer : transfers_) step_s = std::min(step_s, seconds_left(transfer));
     for (std::size_t w = 0; w < lanes_.size(); ++w) {
         step_s = std::min(step_s, running_end_s_[w] - now_s_);
+        if (flow_.occupied(static_cast<int>(w)) && !flow_.done())
+            step_s = std::min(step_s, platform_.workers[w].free_at_s - now_s_);
         const double lost_at_s = platform_.workers[w].lost_at_s;
         if (lost_at_s >= 0 && !lanes_[w].lost && !flow_.done()) step_s = std::min(step_s, lost_at_s - now_s_);
     }
@@ -307,7 +310,13 @@ bool Simulation::advance() {
         if (running_end_s(w) <= now_s_ + kTogether_s) kernel_ended(w);
         if (worker(w).lost_at_s >= 0 && !lane(w).lost && worker(w).lost_at_s <= now_s_ && !flow_.done()) lose(w);
     }
-    if (now_s_ + kTogether_s >= next_look_s) look();
+    bool looks = now_s_ + kTogether_s >= next_look_s;
+    for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {
+        if (!flow_.occupied(w) || worker(w).free_at_s > now_s_ + kTogether_s) continue;
+        flow_.occupied(w, false);
+        looks = true;
+    }
+    if (looks) look();
     return true;
 }
 

@@ -56,10 +56,9 @@ std::ifstream open_platform_file(const fs::path& file) {
 
 /// Beside the file that includes it or, where there is none, among those bundled; empty: nowhere.
 fs::path included_part(const fs::path& folder, const std::string& part) {
-    std::error_code missing;
-    if (fs::exists(folder / part, missing)) return folder / part;
+    if (!is_missing(folder / part)) return folder / part;
     for (const fs::path& bundled : platform_folders())
-        if (fs::exists(bundled / part, missing)) return bundled / part;
+        if (std::error_code closed; fs::exists(bundled / part, closed)) return bundled / part;
     return {};
 }
 
@@ -349,8 +348,7 @@ TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
         for (const char* key :
              {"base_s", "rate", "seconds_per_work", "rates", "seconds_by_n", "half_saturation", "stream_bytes_per_s"})
             if (table.has(key)) table.fail(key, fmt::format("a table replaces the formula; remove {}", key));
-        if (std::error_code missing; !fs::exists(folder / file, missing))
-            table.fail("table", fmt::format("table: there is no file {}", in_quotes(file)));
+        if (is_missing(folder / file)) table.fail("table", fmt::format("table: there is no file {}", in_quotes(file)));
         time.table = read_table(folder / file);
     } else {
         time.base_s = table.zero_or_within("base_s", kTime, 0);
@@ -401,7 +399,7 @@ Platform load_platform(const std::string& name_or_path) {
         if (name_or_path.find('/') == std::string::npos && fs::exists(file, missing))
             return PlatformReader().read(file);
     }
-    if (!fs::exists(name_or_path))
+    if (is_missing(name_or_path))
         throw PlatformError(fmt::format("there is no platform {}; give a file or one of the bundled platforms: {}",
                                         name_or_path, fmt::join(bundled_platforms(), ", ")));
     return PlatformReader().read(name_or_path);

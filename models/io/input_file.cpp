@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sstream>
+#include <system_error>
 
 namespace apportion {
 
@@ -32,6 +33,11 @@ std::ifstream open_to_read(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) fail_to_open(path);
     return in;
+}
+
+bool is_missing(const std::filesystem::path& path) {
+    std::error_code unknown;
+    return std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found;
 }
 
 std::string read_whole_file(const std::string& path) {

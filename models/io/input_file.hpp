@@ -4,6 +4,7 @@
 // where no program writes, and a device such as /dev/zero has no end.
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -16,6 +17,9 @@ void require_regular_file(const std::string& path);
 
 /// The file, open. Throws FileError.
 std::ifstream open_to_read(const std::string& path);
+
+/// Whether there is nothing of that name. Of what may not be looked at nobody knows: opening it tells why.
+bool is_missing(const std::filesystem::path& path);
 
 /// All of it. Throws FileError.
 std::string read_whole_file(const std::string& path);

@@ -52,7 +52,7 @@ void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<
     const auto& blocks = lane(processor).blocks;
     for (const BlockInFlight& block : blocks)
         if (flights_.at(block.id).taken > 0) return;  // it may be lost soon
-    while (remaining() > 0 && !lane(processor).fenced && blocks.size() < depth) {
+    while (remaining() > 0 && lane(processor).takes_blocks() && blocks.size() < depth) {
         const Units room_units = room(processor);
         if (room_units < load_.granularity) break;
         Units units = policy_.next_block(processor, now_s, *this);
@@ -66,9 +66,14 @@ void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<
 void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
     for (int p = 0; p < processors() && remaining() > 0; ++p)
         if (lane(p).blocks.empty()) ask(p, 1, now_s, out);
-    if (remaining() == 0 || !flights_.empty() || !anybody_left()) return;
-    // Nobody wants a block and none is in flight: the load must not stand still.
-    const int p = static_cast<int>(std::ranges::find(lanes_, false, &Lane::fenced) - lanes_.begin());
+    const auto idle = std::ranges::find_if(lanes_, &Lane::idle);
+    if (remaining() == 0 || !flights_.empty() || idle == lanes_.end()) return;
+    // Nobody wants a block and none is in flight: the load must not stand still, for who is occupied least of all.
+    const auto lost = std::ranges::count(lanes_, true, &Lane::lost);
+    for (int p = 0; p < processors(); ++p)
+        if (lane(p).occupied) do_without(p);
+    if (std::ranges::count(lanes_, true, &Lane::lost) > lost) return ask_idle(now_s, out);
+    const int p = static_cast<int>(idle - lanes_.begin());
     const Units units = std::min(std::max(load_.initial_block, load_.granularity), room(p));
     out.push_back(hand_out(p, free_.take(p, units, load_.granularity), kNone, now_s));
     ++stalls_;
@@ -118,7 +123,6 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
         id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
         end_s, busy_s,           half_busy_s};
     its.last_end_s = std::max(its.last_end_s, end_s);
-    its.behind_s = -1;
     if (flight.piece_of == kNone) {
         drop_pieces(flight);
         policy_.block_finished(record);
@@ -166,9 +170,19 @@ void BlockFlow::give_back(std::int64_t id) {
 }
 
 void BlockFlow::fence(int processor) {
-    if (lane(processor).fenced) return;
     lane(processor).fenced = true;
+    if (!std::exchange(lane(processor).lost, true)) policy_.processor_lost(processor);
+}
+
+void BlockFlow::do_without(int processor) {
+    if (lane(processor).lost || std::ranges::count(lanes_, false, &Lane::lost) <= 1) return;
+    lane(processor).lost = true;
     policy_.processor_lost(processor);
+}
+
+bool BlockFlow::waits_for_occupied() const {
+    return remaining() > 0 && flights_.empty() &&
+           std::ranges::any_of(lanes_, [](const Lane& its) { return its.occupied && !its.fenced; });
 }
 
 bool BlockFlow::done() const {
@@ -182,8 +196,7 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
     BlockInFlight* const block = find(id);
     if (!block) return;
     Lane& its = lane(flights_.at(id).processor);
-    if (begun_s >= 0) its.behind_s = -1;
-    block->begun_s = std::max(begun_s, its.behind_s);
+    block->begun_s = begun_s;
     // Blocks that two threads hand to the runtime at once may run in another order than they were given.
     if (block->begun_s >= 0 && its.blocks.front().begun_s < 0) std::swap(its.blocks.front(), *block);
 }
@@ -233,7 +246,7 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
 Units BlockFlow::ends_within(int processor, double seconds, double now_s) const {
-    if (lane(processor).fenced || is_late(processor, now_s)) return 0;
+    if (!lane(processor).takes_blocks() || is_late(processor, now_s)) return 0;
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
@@ -272,8 +285,7 @@ void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s
 
 std::vector<Block> BlockFlow::look(double now_s, bool ended) {
     std::vector<Block> out;
-    if (!recovery_) return out;
-    if (now_s >= silent_at_s() && (ended || std::ranges::any_of(lanes_, &Lane::idle)))
+    if (recovery_ && now_s >= silent_at_s() && (ended || std::ranges::any_of(lanes_, &Lane::idle)))
         for (int p = 0; p < processors(); ++p) {
             // How slow a processor is that has finished no block is not known: its block is waited for, unless others
             // may compute it.

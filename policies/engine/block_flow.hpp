@@ -52,9 +52,12 @@ class BlockFlow final : public Progress {
     /// runs on.
     void begins(std::int64_t id, double begun_s);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
-    /// The processor still computes something for nobody, which is late from then on: that is when what it is given
-    /// next begins at the latest.
-    void begins_behind(int processor, double late_s) { lane(processor).behind_s = std::max(0.0, late_s); }
+    /// Whether the processor still computes something for nobody, of this load or another one: until that has ended it
+    /// gets nothing.
+    void occupied(int processor, bool is) { lane(processor).occupied = is; }
+    bool occupied(int processor) const { return lane(processor).occupied; }
+    /// Nobody knows for how long: the policy plans without it, unless there is nobody else.
+    void do_without(int processor);
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
@@ -93,16 +96,19 @@ class BlockFlow final : public Progress {
 
     bool fenced(int processor) const { return lane(processor).fenced; }
     bool anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
+    /// Units are left to those alone who are occupied.
+    bool waits_for_occupied() const;
     int stalls() const { return stalls_; }  ///< times a policy gave no block while none was in flight
 
   private:
     struct Lane {
         std::vector<BlockInFlight> blocks;
         std::size_t depth = 1;  ///< blocks in flight, at most
-        double last_end_s = 0, behind_s = -1;
-        bool fenced = false;
+        double last_end_s = 0;
+        bool fenced = false, occupied = false, lost = false;  ///< lost: for the policy
 
-        bool idle() const { return blocks.empty() && !fenced; }
+        bool takes_blocks() const { return !fenced && !occupied; }
+        bool idle() const { return blocks.empty() && takes_blocks(); }
         /// What it computes, as far as is known: it has begun.
         bool runs() const { return !blocks.empty() && blocks.front().begun_s >= 0; }
         const BlockInFlight& running() const { return blocks.front(); }

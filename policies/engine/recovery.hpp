@@ -8,7 +8,8 @@
 //  2. When nothing is left to hand out, whoever has nothing to do computes units of late blocks again, as many as it
 //     ends before that, and those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
-//     gets no more in this run: it is still busy. Of what does not count nothing in a device's memory is waited for.
+//     gets no more in this run. Of what does not count nothing in a device's memory is waited for. Who still computes
+//     it gets nothing of any other run before that has ended: policies plan without it, and it is asked again then.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
 //     and as 1.5 s, their processors are lost, and their units are handed out again.
 //  5. This is for blocks whose stores cannot reach the result. Others are waited for, or end the load with an error.

@@ -52,7 +52,7 @@ class KeptData {
     /// From a thread that is no StarPU worker, while no run is on: brings everything home and forgets it.
     void release();
 
-    /// Handles to be unregistered, from a thread that is no StarPU worker.
+    /// Handles to be unregistered.
     std::vector<starpu_data_handle_t> take_retired() { return std::exchange(retired_, {}); }
 
   private:

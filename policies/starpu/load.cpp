@@ -5,89 +5,35 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstring>
 #include <exception>
 #include <iostream>
-#include <set>
 #include <utility>
 
 #include "models/io/shown.hpp"
 #include "policies/config.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/error.hpp"
-#include "policies/starpu/load_options.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/report_file.hpp"
-#include "policies/starpu/warm_up.hpp"
 
 using apportion::ApiError;
 using apportion::Lock;
-using apportion::Mutex;
 using apportion::Units;
 
 namespace {
 
-/// A copy of the name that lives as long as the process: StarPU's traces read it after a task's end.
-const char* lasting(const std::string& name) {
-    static Mutex& mutex = *new Mutex;
-    static std::set<std::string>& names = *new std::set<std::string>;
-    const Lock lock(mutex);
-    return names.insert(name).first->c_str();
-}
-
-void do_nothing(void**, void*) {}
-
-/// A codelet that StarPU can run in the place of `codelet`, on any worker and in any implementation.
-starpu_codelet skipping(const starpu_codelet& codelet) {
-    starpu_codelet skip = codelet;
-    skip.model = nullptr;
-    skip.energy_model = nullptr;
-    std::fill(std::begin(skip.cpu_funcs), std::end(skip.cpu_funcs), do_nothing);
-    std::fill(std::begin(skip.cuda_funcs), std::end(skip.cuda_funcs), do_nothing);
-    std::fill(std::begin(skip.hip_funcs), std::end(skip.hip_funcs), do_nothing);
-    std::fill(std::begin(skip.opencl_funcs), std::end(skip.opencl_funcs), do_nothing);
-    return skip;
+/// Nothing of them is needed any more. A StarPU worker must not wait for that.
+void unregister(const std::vector<starpu_data_handle_t>& handles) {
+    const auto end = starpu_worker_get_id() < 0 ? starpu_data_unregister_no_coherency : starpu_data_unregister_submit;
+    for (const starpu_data_handle_t handle : handles) end(handle);
 }
 
 }  // namespace
 
-apportion_load::apportion_load(const apportion_load_options* options) {
-    setup_.options = apportion::checked_options(options);
-    const apportion_load_options& o = setup_.options;
-    setup_.name = lasting(o.name ? o.name : (o.codelet->name ? o.codelet->name : "load"));
-    profile_name_ = o.profile ? o.profile : setup_.name;
-    profile_command_ = o.profile_command ? o.profile_command : "";
-    setup_.uses.assign(o.uses, o.uses + o.uses_count);
-    setup_.skipped = skipping(*o.codelet);
-    setup_.sched_ctx = o.sched_ctx >= 0 ? static_cast<unsigned>(o.sched_ctx) : starpu_sched_ctx_get_context();
-    if (setup_.sched_ctx >= STARPU_NMAX_SCHED_CTXS) setup_.sched_ctx = 0;  // the thread has none: the initial context
-
-    description_.units = static_cast<Units>(o.units);
-    description_.open = o.open != 0;
-    description_.granularity = static_cast<Units>(o.granularity);
-    description_.runs_expected = static_cast<int>(std::min(o.runs, unsigned{INT_MAX}));
-    setup_.workers = apportion::workers_for(*o.codelet, setup_.sched_ctx, description_.granularity,
-                                            {o.bytes_per_unit, o.bytes_shared});
-    if (o.warm_up) warm_up();
-    apportion::group_cores(setup_.workers, setup_.sched_ctx);
-    setup_.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);
-    for (const apportion::Worker& worker : setup_.workers) {
-        for (const int id : worker.ids)
-            setup_.processor_of_worker[static_cast<std::size_t>(id)] = static_cast<int>(description_.processors.size());
-        description_.processors.push_back(worker.processor);
-        description_.links.push_back(worker.link);
-    }
-    Units initial = static_cast<Units>(o.initial_block);
-    if (const auto chosen = apportion::initial_block_option(); initial == 0 && chosen) initial = *chosen;
-    description_.initial_block_chosen = initial > 0;
-    description_.initial_block =
-        initial > 0 ? apportion::round_to_granularity(static_cast<double>(initial), description_.granularity)
-                    : apportion::default_initial_block(description_.units, description_.granularity,
-                                                       static_cast<int>(setup_.workers.size()));
+apportion_load::apportion_load(const apportion_load_options* options)
+    : setup_(apportion::set_up(options)), description_(apportion::description_of(setup_)) {
     if (const double factor = apportion::stall_factor_option(); factor > 0)
         recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());
-
     if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
 }
@@ -104,35 +50,13 @@ apportion_load::~apportion_load() {
         tell(error.what());
     }
     wait_for_all_cancelled();
-    for (starpu_data_handle_t handle : take_retired()) starpu_data_unregister_no_coherency(handle);
+    unregister(take_retired());
     kept_.release();
     learning_.save();
 }
 
-/// Workers that cannot be set up get no blocks.
-void apportion_load::warm_up() {
-    const auto problems =
-        apportion::warm_up_workers(setup_.options.warm_up, setup_.options.arg, setup_.sched_ctx, setup_.workers);
-    std::vector<apportion::Worker> ready;
-    for (std::size_t k = 0; k < problems.size(); ++k)
-        if (problems[k].empty())
-            ready.push_back(setup_.workers[k]);
-        else
-            left_out_ += fmt::format("{}{} was left out: {}", left_out_.empty() ? "" : "; ",
-                                     setup_.workers[k].processor.name, problems[k]);
-    const char* const scheduler = apportion::scheduler_of(setup_.sched_ctx);
-    if (!left_out_.empty() && (ready.empty() || !apportion::find_policy(scheduler)))
-        throw ApiError(ENODEV,
-                       fmt::format("load '{}': {}; {}", setup_.name, left_out_,
-                                   ready.empty() ? "no worker is left"
-                                                 : fmt::format("StarPU's scheduler {} cannot do without it; let "
-                                                               "StarPU not use it, or choose a policy of Apportion",
-                                                               scheduler)));
-    setup_.workers = std::move(ready);
-}
-
 void apportion_load::choose_policy() {
-    policy_name_ = lasting(apportion::scheduler_of(setup_.sched_ctx));
+    policy_name_ = apportion::lasting(apportion::scheduler_of(setup_.sched_ctx));
     const apportion::PolicyEntry* entry = apportion::find_policy(policy_name_);
     if (entry != policy_entry_ || (entry && !policy_) || (run_ && run_->threw()))
         policy_ = entry ? entry->make() : nullptr;
@@ -145,7 +69,7 @@ void apportion_load::choose_policy() {
 void apportion_load::begin_learning() {
     learning_begun_ = true;
     const apportion_load_options& o = setup_.options;
-    learning_.begin(apportion::learnt_key(apportion::this_machine(), profile_name_, o.codelet->name,
+    learning_.begin(apportion::learnt_key(apportion::this_machine(), setup_.profile, o.codelet->name,
                                           description_.processors, {o.bytes_per_unit, o.bytes_shared}));
     description_.learnt = learning_.known();
 }
@@ -153,7 +77,7 @@ void apportion_load::begin_learning() {
 void apportion_load::look_up_profile() {
     profile_looked_up_ = true;
     description_.recorded = apportion::find_recorded_times(
-        {profile_name_, profile_command_, description_.units, description_.granularity, description_.processors},
+        {setup_.profile, setup_.profile_command, description_.units, description_.granularity, description_.processors},
         apportion::this_machine());
     if (description_.recorded.none) apportion::take_learnt(description_, learning_.file());
 }
@@ -162,16 +86,20 @@ apportion::RunRecord apportion_load::new_record() const {
     apportion::RunRecord record;
     record.policy = policy_name_;
     record.load = setup_.name;
-    record.profile = profile_name_;
+    record.profile = setup_.profile;
     record.learnt = learning_.record();
     record.units = description_.units;
     record.granularity = description_.granularity;
     record.run = runs_;
-    record.note = left_out_;
+    record.note = setup_.left_out;
     for (const apportion::Worker& worker : setup_.workers)
         record.processors.push_back(
             {worker.processor.name, worker.kind, worker.ids.front(), worker.processor.memory_units, worker.ids.size()});
     return record;
+}
+
+apportion::Run::State apportion_load::state() {
+    return {policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_, not_over_};
 }
 
 void apportion_load::make_run() {
@@ -183,10 +111,9 @@ void apportion_load::make_run() {
                                 ? description_.learnt  // each one's own
                                 : description_.recorded.processors);
     std::erase_if(not_over_, [](const auto& run) { return !run->left_cancelled(); });
-    const apportion::Run::State state{policy_.get(), policy_ ? recovery_.get() : nullptr, kept_, previous_blocks_,
-                                      not_over_};
     // Not make_shared: an alarm of the watch would keep all of its memory.
-    not_over_.push_back(std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state, new_record())));
+    not_over_.push_back(
+        std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state(), new_record())));
     run_ = not_over_.back();
     finished_ = false;
 }
@@ -240,7 +167,7 @@ void apportion_load::submit() {
         make_run();
         run = run_;
     }
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    unregister(retired);
     for (const auto& earlier : earlier_runs) earlier->wait_for_cancelled(true);
     run->begin();
 }
@@ -304,7 +231,7 @@ int apportion_load::wait() {
             retired = take_retired();
         }
     }
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    unregister(retired);
     try {
         const Lock lock(mutex_);
         write_report(lock);
@@ -346,8 +273,8 @@ void apportion_load::wait_for_all_cancelled() {
 
 std::vector<starpu_data_handle_t> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
-    for (const auto& run : not_over_) run->leave_cancelled_data_to(kept_);
-    if (starpu_worker_get_id() >= 0) return {};  // where StarPU unregisters nothing: a later call does
+    const apportion::Run::State left_to = state();
+    for (const auto& run : not_over_) run->leave_cancelled_to(left_to);
     return kept_.take_retired();
 }
 
@@ -367,7 +294,7 @@ void apportion_load::release_kept() {
         releasing_ = true;
     }
     // Without the lock: workers send the data home, and may wait for it in callbacks.
-    for (starpu_data_handle_t handle : retired) starpu_data_unregister_no_coherency(handle);
+    unregister(retired);
     kept.release();
     const Lock lock(mutex_);
     releasing_ = false;

@@ -43,12 +43,12 @@ struct apportion_load {
     void refuse_worker(const char* function) const;
 
   private:
-    void warm_up();
     void choose_policy();
     void begin_learning();
     void look_up_profile();
     std::string report_file() const;
     apportion::RunRecord new_record() const;
+    apportion::Run::State state();
     void make_run();
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);
@@ -57,8 +57,6 @@ struct apportion_load {
     bool has_data() const;
 
     apportion::LoadSetup setup_;
-    std::string profile_name_, profile_command_;
-    std::string left_out_;  ///< workers whose warm-up failed, as a sentence
     apportion::LoadDescription description_;
 
     // Kept from run to run. While a run is on, it has these.

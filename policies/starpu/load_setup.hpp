@@ -6,6 +6,7 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "policies/starpu/apportion.h"
@@ -16,9 +17,11 @@ namespace apportion {
 struct LoadSetup {
     apportion_load_options options;  ///< its strings and `uses` are not to be used
     const char* name = "";           ///< lives as long as the process
+    std::string profile, profile_command;
     std::vector<apportion_use> uses;
     unsigned sched_ctx = 0;
     std::vector<Worker> workers;
+    std::string left_out;                  ///< workers whose warm-up failed, as a sentence
     std::vector<int> processor_of_worker;  ///< -1: none of the load's
     starpu_codelet skipped{};              ///< does nothing, with the data of the load's codelet
 
@@ -35,5 +38,14 @@ struct LoadSetup {
     }
     const Worker& worker_of(int processor) const { return workers[static_cast<std::size_t>(processor)]; }
 };
+
+/// What the options say, and who can compute. Throws ApiError when they make no sense.
+LoadSetup set_up(const apportion_load_options* options);
+
+/// The load as policies see it.
+LoadDescription description_of(const LoadSetup& setup);
+
+/// A copy of the name that lives as long as the process: StarPU's traces read it after a task's end.
+const char* lasting(const std::string& name);
 
 }  // namespace apportion

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "models/io/input_file.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/user_folders.hpp"
 #include "policies/config.hpp"
@@ -112,8 +113,7 @@ RecordedTimes find_recorded_times(const ProfileRequest& request, const Machine& 
         return times;
     }
     times.source = file.string();
-    std::error_code missing;
-    if (!fs::exists(file, missing)) {
+    if (is_missing(file)) {
         times.none = !names_a_file(profiles_option());
         times.problem = fmt::format("there is no recorded profile {}; {}", file.string(), advice(request, file));
         return times;

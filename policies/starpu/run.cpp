@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <map>
-#include <set>
 
 #include "policies/config.hpp"
 #include "policies/engine/core_groups.hpp"
@@ -23,12 +21,6 @@ namespace {
 // Blocks per worker under StarPU's own schedulers where none are asked for: enough to balance by, few enough to be
 // efficient.
 constexpr Units kEqualBlocksPerWorker = 4;
-
-#ifdef STARPU_SIMGRID
-constexpr bool kSimulated = true;
-#else
-constexpr bool kSimulated = false;
-#endif
 
 }  // namespace
 
@@ -138,37 +130,13 @@ void Run::start(Locked& on) {
         for (const UnitRange range : std::exchange(early_, {})) start_blocks(equal_blocks(range, on), on);
         return;
     }
-    std::set<int> busy;
-    std::map<int, double> behind_s;
-    for (const auto& run : state_.earlier) {
-        const Lock lock(run->mutex_);
-        for (const Measured& late : std::exchange(run->measured_, {})) {
-            if (state_.recovery) state_.recovery->finished(late.processor, late.units, late.busy_s, late.busy_s);
-            state_.policy->late_block_ended(late.processor, late.units, late.busy_s);
-        }
-        for (const auto& [id, block] : run->blocks_)
-            if (const int p = block->block.processor; !block->left)
-                busy.insert(p);
-            else
-                behind_s[p] = begun_s(*block, on) + state_.recovery->late_after_s(p, block->block.units);
-    }
     flow_ = decided(
         [&] {
             return std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
         },
         on);
-    for (const auto& [p, late_s] : behind_s) flow_->begins_behind(p, late_s);
-    for (const int p : busy) {
-        if (busy.size() == setup_.workers.size()) break;
-        const char* const why = "it still computes units of an earlier submission that were given up";
-        if (state_.recovery->known(p))
-            lose(p, why, on);
-        else  // for all that is known it is as slow as ever
-            flow_->fence(p);
-    }
-    go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
-    for (const UnitRange range : std::exchange(early_, {}))
-        go_on(decided([&] { return flow_->add(range, now_s()); }, on), on);
+    ask_flow([&] { return flow_->ask_all(now_s()); }, on);
+    for (const UnitRange range : std::exchange(early_, {})) ask_flow([&] { return flow_->add(range, now_s()); }, on);
 }
 
 Run::Answer Run::add(UnitRange range) {
@@ -180,7 +148,7 @@ Run::Answer Run::add(UnitRange range) {
         if (uses_left_ > 0)
             early_.push_back(range);
         else if (flow_)
-            go_on(decided([&] { return flow_->add(range, now_s()); }, on), on);
+            ask_flow([&] { return flow_->add(range, now_s()); }, on);
         else
             start_blocks(equal_blocks(range, on), on);
     });
@@ -255,7 +223,7 @@ void Run::check_complete(Locked& on) {
         return block.tasks_left > 0 && (is_waited_for(block) || (all_wanted && !block.cancelled()));
     });
     const bool moving = data_on_the_way() || returns_left_ > 0;
-    if (computing || (moving && !data_hang_)) {
+    if (computing || (all_wanted && flow_->waits_for_occupied()) || (moving && !data_hang_)) {
         if (error_ != 0 && flow_) set_alarm(on);
         return;
     }
@@ -265,9 +233,7 @@ void Run::check_complete(Locked& on) {
     if (returns_left_ > 0) return;
     for (const auto& [id, running] : blocks_) {
         record_of(id, on).given_back = true;
-        if (is_waited_for(*running) || running->cancelled()) continue;
-        running->left = true;
-        cancel(*running, on);
+        if (!is_waited_for(*running) && !running->cancelled()) cancel(*running, on);
     }
     end(on);
 }
@@ -277,6 +243,9 @@ void Run::end(Locked& on) {
     record_.makespan_s = now_s();
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
+        for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p)
+            if (flow_->occupied(p) && std::ranges::count(record_.blocks, p, &BlockRecord::processor) == 0)
+                lose(p, "it still computed units that were given up, of this load or another one", on);
         std::vector<OwnedUnits>& previous = state_.previous_blocks;
         previous.clear();
         if (error_ == 0 && !state_.kept.empty())

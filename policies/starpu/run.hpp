@@ -17,7 +17,7 @@
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
 //  - running, until its tasks have ended;
 //  - cancelled: taken over or given up. It does not count, although its tasks still run. Nothing waits for them but the
-//    load's destruction; the run keeps the block until then, and a later run leaves its processor out. Only blocks in a
+//    load's destruction; the run keeps the block until then, and no run gives its processor anything. Only blocks in a
 //    device's own memory: their results are invalidated as the tasks end, so that StarPU never writes them home. Tasks
 //    that have not begun are skipped. When the run ends, pieces of late blocks there that are not needed after all are
 //    cancelled as well;
@@ -35,10 +35,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "policies/engine/unit_set.hpp"
@@ -50,6 +50,12 @@
 #include "policies/starpu/watch.hpp"
 
 namespace apportion {
+
+#ifdef STARPU_SIMGRID
+inline constexpr bool kSimulated = true;
+#else
+inline constexpr bool kSimulated = false;
+#endif
 
 class Run final : public Watched, public std::enable_shared_from_this<Run> {
   public:
@@ -90,7 +96,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void wait_for_cancelled(bool only_in_main_memory);
     /// Whether that would take time.
     bool waits_for_cancelled(bool only_in_main_memory) const;
-    void leave_cancelled_data_to(KeptData& kept);
+    /// And what those taught that have ended.
+    void leave_cancelled_to(const State& load);
 
     /// After its end: 0 or the negative error number that ended it, and the sentence.
     int error() const { return error_; }
@@ -136,11 +143,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         std::size_t lane = 0;
         unsigned part = 0;
     };
-    struct Measured {
-        int processor = 0;
-        Units units = 0;
-        double busy_s = 0;
-    };
 
     /// Runs `change(Locked&)` under the lock; exceptions end the run with an error. Then makes the collected calls.
     template <class Change>
@@ -157,6 +159,12 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// What `decide` answers: what the policy and the flow take is counted, and of simulated time where that is asked.
     template <class Decide>
     auto decided(Decide&& decide, Locked& on);
+    /// Lets the flow decide by what is true now, and carries that out.
+    template <class Decide>
+    void ask_flow(Decide&& decide, Locked& on) {
+        tell_flow(on);
+        go_on(decided(decide, on), on);
+    }
 
     // A block's life, in order.
     void start(Locked& on);
@@ -210,7 +218,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     }
     static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.apart; }
     void look() noexcept override;
-    void tell_begins(Locked& on);
+    void tell_flow(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
     void end_if_data_hang(Locked& on);
     void set_alarm(Locked& on);
@@ -245,10 +253,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::size_t returns_left_ = 0;                           ///< of the application's handles
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;
-    std::unordered_map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
+    std::map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
+    std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;   ///< cancelled ones, until the load looks at them
     std::atomic<bool> any_cancelled_ = false;
-    std::vector<BlockData> cancelled_data_;  ///< of those that have ended,
-    std::vector<Measured> measured_;         ///< and how long they took after all
     RunRecord record_;
 };
 
@@ -263,7 +270,7 @@ void Run::locked(Change&& change) noexcept {
             if (flow_ && on_) set_alarm(on);
         };
         tried(changed, on);
-        if (!tried([&] { check_complete(on); }, on)) check_complete(on);  // with the error it needs less memory
+        while (!tried([&] { check_complete(on); }, on)) continue;  // with the error it needs less memory, but some
     }
     make_calls(on);
 }

@@ -156,11 +156,10 @@ void Run::settle(RunningBlock& running, Locked& on) {
 void Run::next_blocks(RunningBlock& running, Locked& on) {
     const auto tell = [&] {
         const BlockRecord record = record_of(running.block.id, on);
-        tell_begins(on);
         const auto finished = [&] {
             return flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
         };
-        go_on(decided(finished, on), on);
+        ask_flow(finished, on);
     };
     tried(tell, on);  // the block itself is computed, and goes its way
 }

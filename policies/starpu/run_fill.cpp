@@ -157,9 +157,9 @@ const char* Run::wrong_handle(const RunningBlock& running, const starpu_task& ta
                        "for ever; a handle may be in both only if both only read it";
     for (const starpu_data_handle_t handle : running.data.foreign) {
         if (std::ranges::find(application_handles_, handle) != application_handles_.end()) continue;
-        if (starpu_data_get_home_node(handle) < 0 && !has_value(handle))
-            return "it writes a handle of the application that has neither a home nor a value, which StarPU would take "
-                   "for never written, and initialise; register it with memory, or write it before";
+        if (!has_value(handle))
+            return "it writes a handle of the application that has no value, because it was registered without memory "
+                   "or invalidated: StarPU would take it for never written, and initialise it; write it before";
         application_handles_.push_back(handle);
     }
     return nullptr;

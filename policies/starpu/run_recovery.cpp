@@ -51,7 +51,7 @@ void Run::give_back(RunningBlock& running, Locked& on) {
     const bool goes_on = flow_ && error_ == 0;
     if (goes_on) flow_->give_back(running.block.id);
     discard(running, on);
-    if (goes_on) go_on(decided([&] { return flow_->ask_all(now_s()); }, on), on);
+    if (goes_on) ask_flow([&] { return flow_->ask_all(now_s()); }, on);
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {
@@ -108,27 +108,27 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
 /// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    measured_.reserve(measured_.size() + blocks_.size());  // its end must find room
-    cancelled_data_.reserve(cancelled_data_.size() + blocks_.size());
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    running.measures = begun && setup_.options.parts == 1 && running.lanes.size() == 1 && !running.left;
+    if (begun || kSimulated)
+        running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
     any_cancelled_ = true;
     running.data.forget_results();
 }
 
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked&) {
     if (--running.tasks_left > 0) return;
-    if (running.measures && running.failed.empty() && busy_s > 0)
-        measured_.push_back({running.block.processor, running.block.units, busy_s});
+    const bool measures = running.occupies && setup_.options.parts == 1 && running.lanes.size() == 1 &&
+                          !running.data.again && running.failed.empty();
+    running.lanes.front().busy_s = measures ? busy_s : 0;
+    running.occupies.reset();
     running.data.forget_results();
-    cancelled_data_.push_back(std::move(running.data));
-    blocks_.erase(running.block.id);
+    ended_.insert(blocks_.extract(running.block.id));
     changed_.notify_all();
 }
 
 bool Run::left_cancelled() const {
     const Lock lock(mutex_);
-    return !blocks_.empty() || !measured_.empty() || !cancelled_data_.empty();
+    return !blocks_.empty() || !ended_.empty();
 }
 
 std::string Run::dangerous_after_error() const {
@@ -156,24 +156,36 @@ bool Run::waits_for_cancelled(bool only_in_main_memory) const {
     return any_cancelled(only_in_main_memory);
 }
 
-void Run::leave_cancelled_data_to(KeptData& kept) {
+void Run::leave_cancelled_to(const State& load) {
     const Lock lock(mutex_);
-    for (BlockData& data : std::exchange(cancelled_data_, {})) kept.keep_earlier(std::move(data));
+    for (const auto& [id, its] : std::exchange(ended_, {})) {
+        load.kept.keep_earlier(std::move(its->data));
+        const double busy_s = its->lanes.front().busy_s;
+        if (busy_s <= 0) continue;
+        if (load.recovery) load.recovery->finished(its->block.processor, its->block.units, busy_s, busy_s);
+        if (load.policy) load.policy->late_block_ended(its->block.processor, its->block.units, busy_s);
+    }
 }
 
 // --- Looking ---
 
-/// What the flow needs to know to tell which blocks are late.
-void Run::tell_begins(Locked& on) {
+/// What the flow needs to know to tell which blocks are late, and who computes something else.
+void Run::tell_flow(Locked& on) {
+    for (const auto& run : state_.earlier) run->leave_cancelled_to(state_);
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
+    for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {
+        const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, weak_from_this());
+        flow_->occupied(p, state != OccupiedWorkers::State::free);
+        if (state == OccupiedWorkers::State::occupied) flow_->do_without(p);
+    }
 }
 
 void Run::look() noexcept {
     locked([&](Locked& on) {
         wake_at_us_ = 0;
         if (!on_ || !flow_) return;
-        tell_begins(on);
+        tell_flow(on);
         end_if_data_hang(on);
         go_on(decided([&] { return flow_->look(now_s(), error_ != 0); }, on), on);
     });

@@ -9,11 +9,13 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policies/engine/block_flow.hpp"
 #include "policies/starpu/block_data.hpp"
+#include "policies/starpu/occupied_workers.hpp"
 
 namespace apportion {
 
@@ -49,8 +51,7 @@ struct RunningBlock {
     std::vector<const starpu_task*> failed;  ///< tasks that were not computed
     std::string failure;                     ///< why
     bool yields = false;                     ///< its results can be dropped although its tasks run on
-    bool left = false;                       ///< a piece in vain that still computed when the run ended, and soon ends
-    bool measures = false;                   ///< its only task had begun when it was cancelled: that measures all units
+    std::optional<OccupiedWorkers> occupies;  ///< when it was cancelled, a task had begun
 
     std::vector<Lane> lanes;                      ///< per StarPU worker of the processor
     std::atomic<Phase> phase = Phase::not_begun;  ///< without the run's lock

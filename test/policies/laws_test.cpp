@@ -220,6 +220,43 @@ TEST_CASE("under every policy a device may die at any time without a word, and e
         }
 }
 
+TEST_CASE(
+    "under every policy who still computes something for nobody gets nothing until it is free, and all units end") {
+    constexpr double kNever_s = 1e6;
+    for (const PolicyEntry& entry : registered_policies())
+        for (const double free_at_s : {1e-4, 0.3, 2.0, kNever_s})
+            for (const std::size_t who : {0u, 4u}) {
+                INFO(entry.name << ", worker " << who << " is free at " << free_at_s);
+                FakePlatform platform = suited(entry, mixed_platform());
+                platform.workers[who].free_at_s = free_at_s;
+                const auto policy = entry.make();
+                const FakeRun result = run(platform, *policy, platform.load(20'000));
+                check_cover(result, 20'000, 1);
+                for (const FakeBlock& block : result.blocks)
+                    if (block.processor == static_cast<int>(who)) CHECK(block.given_s >= free_at_s * (1 - 1e-9));
+                platform.workers[who].free_at_s = 0;
+                const auto healthy = entry.make(), without = entry.make();
+                const double with_s = run(platform, *healthy, platform.load(20'000)).makespan_s;
+                platform.workers[who].lost_at_s = 0;
+                const double without_s = run(platform, *without, platform.load(20'000)).makespan_s;
+                const double late_s = free_at_s < kNever_s ? free_at_s + 1.1 * with_s : 0;
+                CHECK(result.makespan_s <= std::max(late_s, 2.5 * without_s));  // the blocks grow in other steps
+            }
+}
+
+TEST_CASE("under every policy the first to become free goes on where all still compute something for nobody") {
+    for (const PolicyEntry& entry : registered_policies()) {
+        INFO(entry.name);
+        FakePlatform platform = suited(entry, mixed_platform());
+        for (std::size_t w = 0; w < platform.workers.size(); ++w) platform.workers[w].free_at_s = w == 1 ? 0.3 : 1e6;
+        const auto policy = entry.make();
+        const FakeRun result = run(platform, *policy, platform.load(20'000));
+        check_cover(result, 20'000, 1);
+        CHECK(result.units_of(1) == 20'000);
+        CHECK(result.makespan_s < 1e6);
+    }
+}
+
 TEST_CASE("recovery does nothing on a healthy machine, with noise or without") {
     for (const PolicyEntry& entry : registered_policies())
         for (unsigned seed = 1; seed <= cases_of(5); ++seed)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a load refuses, and that it is as good as new after an error.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,15 +12,64 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
+
+namespace {
+
+/// In a task's callback, while it is waited for.
+void on_worker(std::function<void()> work) {
+    static starpu_codelet nothing = [] {
+        starpu_codelet codelet;
+        starpu_codelet_init(&codelet);
+        codelet.cpu_funcs[0] = [](void**, void*) {};
+        return codelet;
+    }();
+    starpu_task* task = starpu_task_create();
+    task->cl = &nothing;
+    task->synchronous = 1;
+    task->callback_arg = &work;
+    task->callback_func = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
+    REQUIRE(starpu_task_submit(task) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("handles of a load that is submitted by workers alone do not pile up") {
+    Axpy axpy(1000);
+    double value = 0;
+    starpu_data_handle_t over = nullptr;
+    starpu_variable_data_register(&over, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
+    const apportion_use use{over, STARPU_RW};
+    auto options = axpy.options();
+    options.uses = &use;
+    options.uses_count = 1;
+    Load load = create(options);
+    const auto run_often = [&] {
+        for (int k = 0; k < 200; ++k) {
+            int submitted = -1;
+            on_worker([&] { submitted = apportion_load_submit(load.get()); });
+            REQUIRE(submitted == 0);
+            starpu_data_acquire(over, STARPU_RW);
+            starpu_data_release(over);
+        }
+        return mallinfo2().uordblks;
+    };
+    const std::size_t before = run_often(), after = run_often();
+    CHECK(after < before + 200 * 1000);  // each handle has several kilobytes
+    CHECK(apportion_load_wait(load.get()) == 0);
+    load.reset();
+    starpu_data_unregister(over);
+}
 
 TEST_CASE("a load that still runs cannot be submitted again") {
     Axpy axpy(1000);
@@ -47,20 +97,11 @@ TEST_CASE("a worker that has to compute a load's blocks cannot wait for it") {
         Load load;
         int submitted = -1, waited = 0, released = 0;
     } waiting{create(axpy.options())};
-    starpu_codelet nothing;
-    starpu_codelet_init(&nothing);
-    nothing.cpu_funcs[0] = [](void**, void*) {};
-    starpu_task* task = starpu_task_create();
-    task->cl = &nothing;
-    task->synchronous = 1;
-    task->callback_arg = &waiting;
-    task->callback_func = [](void* arg) {
-        auto& its = *static_cast<Waiting*>(arg);
-        its.submitted = apportion_load_submit(its.load.get());
-        its.waited = apportion_load_wait(its.load.get());
-        its.released = apportion_load_release(its.load.get());
-    };
-    REQUIRE(starpu_task_submit(task) == 0);
+    on_worker([&] {
+        waiting.submitted = apportion_load_submit(waiting.load.get());
+        waiting.waited = apportion_load_wait(waiting.load.get());
+        waiting.released = apportion_load_release(waiting.load.get());
+    });
     CHECK(waiting.submitted == 0);
     CHECK(waiting.waited == -EDEADLK);
     CHECK(waiting.released == -EDEADLK);
@@ -76,20 +117,11 @@ TEST_CASE("a load that was waited for and has left no handles can be released an
         std::string error = {};
     } ended{create(axpy.options()).release()};
     REQUIRE(run(ended.load) == 0);
-    starpu_codelet nothing;
-    starpu_codelet_init(&nothing);
-    nothing.cpu_funcs[0] = [](void**, void*) {};
-    starpu_task* task = starpu_task_create();
-    task->cl = &nothing;
-    task->synchronous = 1;
-    task->callback_arg = &ended;
-    task->callback_func = [](void* arg) {
-        auto& its = *static_cast<Ended*>(arg);
-        its.released = apportion_load_release(its.load);
-        apportion_load_destroy(its.load);
-        its.error = apportion_error();
-    };
-    REQUIRE(starpu_task_submit(task) == 0);
+    on_worker([&] {
+        ended.released = apportion_load_release(ended.load);
+        apportion_load_destroy(ended.load);
+        ended.error = apportion_error();
+    });
     CHECK(ended.released == 0);
     CHECK(ended.error.find("apportion_load_destroy") == std::string::npos);
     CHECK(axpy.wrong() == 0);
@@ -109,17 +141,19 @@ TEST_CASE("a handle that the load holds itself, and one that nobody has given a 
     double value = 0;
     static starpu_codelet nothing = Axpy::codelet();
     nothing.cpu_funcs[0] = [](void**, void*) {};
-    for (const bool homeless : {false, true}) {
+    for (const auto& [homeless, invalidated] : {std::pair{false, false}, {true, false}, {false, true}}) {
         starpu_variable_data_register(&writes.other, homeless ? -1 : STARPU_MAIN_RAM,
                                       homeless ? 0 : reinterpret_cast<uintptr_t>(&value), sizeof value);
+        if (invalidated) starpu_data_invalidate(writes.other);
+        const bool empty = homeless || invalidated;
         apportion_use use{writes.other, STARPU_W};
         apportion::LoadOptions options("writes", 100, nothing, Writes::fill, &writes);
-        options.uses = homeless ? nullptr : &use;
-        options.uses_count = homeless ? 0 : 1;
+        options.uses = empty ? nullptr : &use;
+        options.uses_count = empty ? 0 : 1;
         {
             Load load = create(options);
             CHECK(run(load.get()) == -EINVAL);
-            CHECK(std::string(apportion_error()).find(homeless ? "neither a home nor a value" : "a handle of `uses`") !=
+            CHECK(std::string(apportion_error()).find(empty ? "has no value" : "a handle of `uses`") !=
                   std::string::npos);
         }
         starpu_data_unregister(writes.other);

@@ -15,9 +15,15 @@
 
 namespace {
 
-std::atomic<long> allocations_left = -1;  ///< the one behind them fails; negative: none does
+constexpr long kNone = -1'000'000;
+std::atomic<long> allocations_left = kNone;  ///< the ones behind them fail; kNone: none does
+std::atomic<long> failing = 1;               ///< so many
 
-bool fails() { return allocations_left >= 0 && allocations_left.fetch_sub(1) == 0; }
+bool fails() {
+    if (allocations_left <= kNone) return false;
+    const long left = allocations_left.fetch_sub(1);
+    return left <= 0 && left > -failing;
+}
 
 }  // namespace
 
@@ -78,8 +84,9 @@ TEST_CASE("a run in which memory runs out ends with an error or the right result
     options.uses_count = 1;
     bool reached = true;
     int failed = 0;
+    failing = GENERATE(1, 2, 3, 8);
     for (long allocations = 0; reached; allocations += 1 + allocations / 200) {
-        INFO("after " << allocations << " allocations");
+        INFO("after " << allocations << " allocations " << failing << " fail");
         apportion_load* const load = apportion_load_create(&options);
         REQUIRE(load);
         std::ranges::fill(work.y, 0);
@@ -88,7 +95,7 @@ TEST_CASE("a run in which memory runs out ends with an error or the right result
         starpu_data_acquire(work.used, STARPU_RW);  // it is over
         starpu_data_release(work.used);
         reached = allocations_left < 0;
-        allocations_left = -1;
+        allocations_left = kNone;
         const int waited = apportion_load_wait(load);
         if (submitted != 0 || waited != 0)
             ++failed;
