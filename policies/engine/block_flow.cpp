@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace apportion {
@@ -127,7 +126,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
         drop_pieces(flight);
         policy_.block_finished(record);
     } else if (flight.piece_of != kInVain) {
-        piece_computed(flight.piece_of, block.units);
+        piece_computed(flight.piece_of, block.units, now_s);
     }
     std::vector<Block> out;
     ask(flight.processor, its.depth, now_s, out);
@@ -146,13 +145,14 @@ void BlockFlow::drop_pieces(Flight& late) {
 }
 
 /// When it was the last one, the late block is taken over.
-void BlockFlow::piece_computed(std::int64_t late, Units units) {
+void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     if ((flights_.at(late).computed += units) < find(late)->units) return;
+    const bool slower_than_before = is_late(flights_.at(late).processor, now_s);
     const Flight taken_over = take_out(late).first;
     decisions_.counted.insert(decisions_.counted.end(), taken_over.pieces.begin(), taken_over.pieces.end());
     decisions_.given_up.push_back(late);
     // Who has finished nothing is as slow as ever, for all that is known.
-    if (recovery_->known(taken_over.processor)) decisions_.lost.push_back(taken_over.processor);
+    if (slower_than_before && recovery_->known(taken_over.processor)) decisions_.lost.push_back(taken_over.processor);
     lose(taken_over.processor);
 }
 
@@ -223,25 +223,44 @@ bool BlockFlow::is_late(int processor, double now_s) const {
     return its.runs() && now_s >= its.begun_s() + recovery_->late_after_s(processor, its.running().units);
 }
 
+double BlockFlow::late_s(int processor, double now_s) const {
+    const Lane& its = lane(processor);
+    return now_s - its.begun_s() - recovery_->should_run_s(processor, its.running().units);
+}
+
 bool BlockFlow::can_be_lost(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
-/// First those of who would end last if its running block ended now + late_s, and others took it as long for each unit.
+/// Until it ends its blocks: if it is late, if that ends its running one now + late_s and it takes as long for each
+/// unit of the others; else if it takes as long as it should at most; 0: nothing is known.
+double BlockFlow::rest_s(int processor, double now_s) const {
+    const Lane& its = lane(processor);
+    double units = 0, should_s = 0;
+    for (const BlockInFlight& block : its.blocks) {
+        units += static_cast<double>(block.units);
+        should_s += recovery_->should_run_s(processor, block.units);
+    }
+    const double ran_s = its.runs() ? now_s - its.begun_s() : 0;
+    if (!is_late(processor, now_s)) return recovery_->known(processor) ? should_s - ran_s : 0;
+    return (ran_s + late_s(processor, now_s)) * units / static_cast<double>(its.running().units) - ran_s;
+}
+
+/// First those of who would end last.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
-    std::vector<std::tuple<double, int, double>> order;
-    for (int p = 0; p < processors(); ++p) {
-        if (!is_late(p, now_s) || !can_be_lost(p)) continue;
-        const double ran_s = now_s - lane(p).begun_s();
-        const double late_s = ran_s - recovery_->should_run_s(p, lane(p).running().units);
-        double units = 0;
-        for (const BlockInFlight& block : lane(p).blocks) units += static_cast<double>(block.units);
-        order.emplace_back(ran_s - (ran_s + late_s) * units / static_cast<double>(lane(p).running().units), p, late_s);
-    }
+    std::vector<std::pair<double, int>> order;
+    for (int p = 0; p < processors(); ++p)
+        if (!lane(p).blocks.empty() && can_be_lost(p)) order.emplace_back(-rest_s(p, now_s), p);
     std::ranges::sort(order);
-    for (const auto& [before_s, p, late_s] : order)
-        for (const BlockInFlight& block : lane(p).blocks) share_out(block, late_s, now_s, out);
+    for (const auto& [before_s, p] : order) {
+        const bool late = is_late(p, now_s);
+        const double within_s = late ? late_s(p, now_s) : -before_s / Recovery::kSurelyFaster;
+        double granules = 0;
+        for (const BlockInFlight& block : lane(p).blocks) granules += granules_left(block);
+        if (!late && (within_s <= 0 || all_end_within(within_s, now_s) < granules)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
+    }
 }
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
@@ -254,21 +273,28 @@ Units BlockFlow::ends_within(int processor, double seconds, double now_s) const 
     return seconds >= busy_s ? pace.within(seconds - busy_s) / load_.granularity : 0;
 }
 
-/// Pieces of a block that is late by so much to those that have nothing to do, in proportion to what they end in that
-/// time, or in a half of it, a quarter, ... if all that are not late end the whole block then.
-void BlockFlow::share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out) {
+double BlockFlow::all_end_within(double seconds, double now_s) const {
+    double granules = 0;
+    for (int p = 0; p < processors(); ++p) granules += static_cast<double>(ends_within(p, seconds, now_s));
+    return granules;
+}
+
+/// Of its units that nobody computes again.
+double BlockFlow::granules_left(const BlockInFlight& block) const {
+    const Units units = block.units - flights_.at(block.id).taken;
+    return std::ceil(static_cast<double>(units) / static_cast<double>(load_.granularity));
+}
+
+/// Pieces of a block to those that have nothing to do, in proportion to what they end in that time, or in a half of it,
+/// a quarter, ... if all that are not late end the whole block then.
+void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out) {
     Flight& flight = flights_.at(late.id);
-    const double spare =
-        std::ceil(static_cast<double>(late.units - flight.taken) / static_cast<double>(load_.granularity));
+    const double spare = granules_left(late);
     if (flight.piece_of != kNone || spare == 0) return;
-    const auto all_end = [&](double seconds) {
-        double granules = 0;
-        for (int p = 0; p < processors(); ++p) granules += static_cast<double>(ends_within(p, seconds, now_s));
-        return granules;
-    };
-    double seconds = late_s;
-    for (int halvings = 0; halvings < kHalvings && all_end(seconds / 2) >= spare; ++halvings) seconds /= 2;
-    const double part = spare / std::max(all_end(seconds), spare);
+    double seconds = within_s;
+    for (int halvings = 0; halvings < kHalvings && all_end_within(seconds / 2, now_s) >= spare; ++halvings)
+        seconds /= 2;
+    const double part = spare / std::max(all_end_within(seconds, now_s), spare);
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
         const auto granules = static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part));

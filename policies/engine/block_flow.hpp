@@ -133,16 +133,20 @@ class BlockFlow final : public Progress {
     void ask_idle(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);
     std::pair<Flight, BlockInFlight> take_out(std::int64_t id);
-    void piece_computed(std::int64_t late, Units units);
+    void piece_computed(std::int64_t late, Units units, double now_s);
     void drop_pieces(Flight& late);
 
     // The rule of recovery.hpp.
     void lose(int processor);
     bool is_late(int processor, double now_s) const;
+    double late_s(int processor, double now_s) const;  ///< by how much it is late
+    double rest_s(int processor, double now_s) const;
+    double granules_left(const BlockInFlight& block) const;
+    double all_end_within(double seconds, double now_s) const;
     bool can_be_lost(int processor) const;
     void compute_again(double now_s, std::vector<Block>& out);
     Units ends_within(int processor, double seconds, double now_s) const;
-    void share_out(const BlockInFlight& late, double late_s, double now_s, std::vector<Block>& out);
+    void share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out);
 
     LoadDescription load_;
     Policy& policy_;

@@ -6,7 +6,8 @@
 //     time where nothing is known. It is late when it has run twice as long, and thought to end when it has run late
 //     for as long again.
 //  2. When nothing is left to hand out, whoever has nothing to do computes units of late blocks again, as many as it
-//     ends before that, and those first that are thought to end last.
+//     ends before that, and all that a processor has if the others end it in a tenth of the time that it should still
+//     take; those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run. Of what does not count nothing in a device's memory is waited for. Who still computes
 //     it gets nothing of any other run before that has ended: policies plan without it, and it is asked again then.
@@ -17,8 +18,10 @@
 // Why it does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
 // late by d nothing else is known, so that a piece that takes at most d is no worse than waiting; and noise makes
 // healthy blocks late by a part of themselves, hardly ever to twice what the last few admit. Why twice: who waits as
-// long as a thing should take pays at most twice the best. (The idea is that of MapReduce's backup tasks, Dean and
-// Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan, Ciorba, 2019, which copies without such a judge.)
+// long as a thing should take pays at most twice the best. Why a tenth: what a block should take is no more than a
+// bound, which smaller blocks gave; first blocks of a device that is slower than a core are what it is for. (The idea
+// is that of MapReduce's backup tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan,
+// Ciorba, 2019, which copies without such a judge.)
 #pragma once
 
 #include <deque>
@@ -54,6 +57,8 @@ class Pace {
 
 class Recovery {
   public:
+    static constexpr double kSurelyFaster = 10;  ///< times: others, than a processor should be that is not late
+
     /// factor >= 1, of APPORTION_STALL_FACTOR.
     Recovery(double factor, std::size_t processors) : factor_(factor), processors_(processors) {}
 

@@ -47,6 +47,39 @@ TEST_CASE("nobody computes again before a block has run twice as long as it shou
     CHECK(pieces[0].units == 10);  // 1 s, and it is late by 1 s
 }
 
+TEST_CASE("who needs less than a tenth of what a block should still take computes it again at once") {
+    for (const double its_s : {0.05, 0.2}) {
+        CAPTURE(its_s);
+        Situation s(2);
+        const auto pieces = s.flow->finished(s.blocks[1].id, 1, 1 + its_s, its_s, 1 + its_s);
+        if (its_s == 0.2) {
+            CHECK(pieces.empty());
+            continue;
+        }
+        REQUIRE(pieces.size() == 1);
+        CHECK(pieces[0].again_of == s.blocks[0].id);
+        CHECK(pieces[0].units == 10);
+        CHECK_FALSE(s.flow->done());
+        s.flow->finished(pieces[0].id, 1.05, 1.1, its_s, 1.1);
+        CHECK(s.flow->done());
+        const Decisions decisions = s.flow->take_decisions();
+        CHECK(decisions.given_up == Ids{s.blocks[0].id});
+        CHECK(decisions.counted == Ids{pieces[0].id});
+        CHECK(decisions.lost.empty());  // it is as fast as before
+    }
+}
+
+TEST_CASE("two who need less than a tenth together share the block, and it counts if it ends first") {
+    Situation s(3);
+    for (const int p : {1, 2}) s.recovery->finished(p, 10, 0.12, 0.12);
+    CHECK(s.flow->finished(s.blocks[1].id, 1, 1.12, 0.12, 1.12).size() == 1);  // the other's block ends soon
+    CHECK(s.flow->finished(s.blocks[2].id, 1, 1.12, 0.12, 1.12).size() == 1);
+    s.flow->finished(s.blocks[0].id, 1, 1.13, 0.13, 1.13);
+    CHECK(s.flow->done());
+    CHECK(s.flow->take_decisions().dropped.size() == 2);
+    CHECK(s.policy.lost.empty());
+}
+
 TEST_CASE("time counts from when a block's task begins, not from when it was handed out") {
     Situation s(2);
     const Block other = s.blocks[1];
