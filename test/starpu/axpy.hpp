@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -90,6 +91,22 @@ inline Load create(const apportion_load_options& options) {
     INFO(apportion_error());
     REQUIRE(load);
     return load;
+}
+
+/// In a task's callback, while it is waited for.
+inline void on_worker(std::function<void()> work) {
+    static starpu_codelet nothing = [] {
+        starpu_codelet codelet;
+        starpu_codelet_init(&codelet);
+        codelet.cpu_funcs[0] = [](void**, void*) {};
+        return codelet;
+    }();
+    starpu_task* task = starpu_task_create();
+    task->cl = &nothing;
+    task->synchronous = 1;
+    task->callback_arg = &work;
+    task->callback_func = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
+    REQUIRE(starpu_task_submit(task) == 0);
 }
 
 inline int run(apportion_load* load) {

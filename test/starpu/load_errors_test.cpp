@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a load refuses, and that it is as good as new after an error.
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -23,53 +21,6 @@
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
-
-namespace {
-
-/// In a task's callback, while it is waited for.
-void on_worker(std::function<void()> work) {
-    static starpu_codelet nothing = [] {
-        starpu_codelet codelet;
-        starpu_codelet_init(&codelet);
-        codelet.cpu_funcs[0] = [](void**, void*) {};
-        return codelet;
-    }();
-    starpu_task* task = starpu_task_create();
-    task->cl = &nothing;
-    task->synchronous = 1;
-    task->callback_arg = &work;
-    task->callback_func = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
-    REQUIRE(starpu_task_submit(task) == 0);
-}
-
-}  // namespace
-
-TEST_CASE("handles of a load that is submitted by workers alone do not pile up") {
-    Axpy axpy(1000);
-    double value = 0;
-    starpu_data_handle_t over = nullptr;
-    starpu_variable_data_register(&over, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
-    const apportion_use use{over, STARPU_RW};
-    auto options = axpy.options();
-    options.uses = &use;
-    options.uses_count = 1;
-    Load load = create(options);
-    const auto run_often = [&] {
-        for (int k = 0; k < 200; ++k) {
-            int submitted = -1;
-            on_worker([&] { submitted = apportion_load_submit(load.get()); });
-            REQUIRE(submitted == 0);
-            starpu_data_acquire(over, STARPU_RW);
-            starpu_data_release(over);
-        }
-        return mallinfo2().uordblks;
-    };
-    const std::size_t before = run_often(), after = run_often();
-    CHECK(after < before + 200 * 1000);  // each handle has several kilobytes
-    CHECK(apportion_load_wait(load.get()) == 0);
-    load.reset();
-    starpu_data_unregister(over);
-}
 
 TEST_CASE("a load that still runs cannot be submitted again") {
     Axpy axpy(1000);

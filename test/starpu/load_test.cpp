@@ -144,3 +144,30 @@ TEST_CASE("submitting a load hundreds of times takes no memory that the first su
         CHECK(axpy.wrong(kWindows * kSubmissions) == 0);
     }
 }
+
+TEST_CASE("handles of a load that is submitted by workers alone do not pile up") {
+    Axpy axpy(1000);
+    double value = 0;
+    starpu_data_handle_t over = nullptr;
+    starpu_variable_data_register(&over, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
+    const apportion_use use{over, STARPU_RW};
+    auto options = axpy.options();
+    options.uses = &use;
+    options.uses_count = 1;
+    Load load = create(options);
+    const auto run_often = [&] {
+        for (int k = 0; k < 200; ++k) {
+            int submitted = -1;
+            on_worker([&] { submitted = apportion_load_submit(load.get()); });
+            REQUIRE(submitted == 0);
+            starpu_data_acquire(over, STARPU_RW);
+            starpu_data_release(over);
+        }
+        return mallinfo2().uordblks;
+    };
+    const std::size_t before = run_often(), after = run_often();
+    CHECK(after < before + 200 * 1000);  // each handle has several kilobytes
+    CHECK(apportion_load_wait(load.get()) == 0);
+    load.reset();
+    starpu_data_unregister(over);
+}

@@ -241,68 +241,6 @@ TEST_CASE("others take over a group's block of which one core is late", "[silent
     CHECK(work.wrong() == 0);
 }
 
-namespace {
-
-/// Others take over a block that it still computes.
-void leave_worker_1_behind(Work& work, apportion_load* load) {
-    work.stalls = Sabotage{.worker = 1};
-    for (int k = 0; k < 20 && work.stalled == 0; ++k) REQUIRE(run(work, load) == 0);  // until it gets a block
-    REQUIRE(work.stalled == 1);
-}
-
-}  // namespace
-
-TEST_CASE("while a worker computes what others took over, no load gives it a block, and afterwards all do",
-          "[silent]") {
-    Work work, other;
-    auto options = work.options();
-    options.results_stay = 1;
-    {
-        Load load = create_impatient(options), next = create(other.options());
-        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
-        REQUIRE(run(other, next.get()) == 0);
-        leave_worker_1_behind(work, load.get());
-        REQUIRE(run(other, next.get()) == 0);
-        CHECK(work.stalled == 1);
-        CHECK(other.wrong() == 0);
-        CHECK(other.computed_once());
-        CHECK(other.blocks[1] == 0);
-        CHECK(only_loss(checked_report(next.get())).at("processor") == 1);
-        work.release();
-        work.wait_for_the_stalled();
-        for (int k = 0; k < 20 && other.blocks[1] == 0; ++k) REQUIRE(run(other, next.get()) == 0);
-        CHECK(other.blocks[1] > 0);
-        CHECK(checked_report(next.get()).at("lost_processors").empty());
-    }
-    CHECK(work.wrong() == 0);
-}
-
-TEST_CASE("a load whose workers all compute what others took over waits for the first of them", "[silent]") {
-    Work work, other;
-    auto options = work.options();
-    options.results_stay = 1;
-    Load load = create_impatient(options);
-    REQUIRE(run(work, load.get()) == 0);
-    leave_worker_1_behind(work, load.get());
-    const int worker = 1;  // alone in a scheduling context
-    const unsigned context = starpu_sched_ctx_create(const_cast<int*>(&worker), 1, "one", STARPU_SCHED_CTX_POLICY_NAME,
-                                                     std::getenv("STARPU_SCHED"), 0);
-    {
-        auto there = other.options();
-        there.sched_ctx = static_cast<int>(context);
-        Load next = create(there);
-        other.forget_results();
-        REQUIRE(apportion_load_submit(next.get()) == 0);
-        starpu_sleep(0.1f);
-        CHECK(apportion_load_seconds(next.get()) == 0);
-        work.release();
-        REQUIRE(apportion_load_wait(next.get()) == 0);
-        CHECK(other.computed_once());
-        CHECK(other.wrong() == 0);
-    }
-    starpu_sched_ctx_delete(context);
-}
-
 TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]") {
     Work work;
     work.parts = 3;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Workers that still compute what others took over, and other loads meanwhile. [silent]: no matter of the policy.
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "policies/starpu/apportion.hpp"
+#include "test/catch.hpp"
+#include "test/starpu/sabotaged_work.hpp"
+
+using namespace apportion::test;
+
+namespace {
+
+using apportion::Load;
+
+/// Takes workers for lost early.
+Load impatient(const apportion_load_options& options) {
+    setenv("APPORTION_STALL_FACTOR", "2", 1);
+    Load load(options);
+    unsetenv("APPORTION_STALL_FACTOR");
+    return load;
+}
+
+int run(Work& work, apportion_load* load) {
+    work.forget_results();
+    const int submitted = apportion_load_submit(load);
+    return submitted ? submitted : apportion_load_wait(load);
+}
+
+/// Who was lost in its last run.
+std::vector<int> lost_by(apportion_load* load) {
+    std::vector<int> processors;
+    const auto report = nlohmann::json::parse(apportion_load_report(load));
+    for (const auto& lost : report.at("lost_processors")) processors.push_back(lost.at("processor"));
+    return processors;
+}
+
+/// Others take over a block that it still computes.
+void leave_worker_1_behind(Work& work, apportion_load* load) {
+    work.stalls = Sabotage{.worker = 1};
+    for (int k = 0; k < 20 && work.stalled == 0; ++k) REQUIRE(run(work, load) == 0);  // until it gets a block
+    REQUIRE(work.stalled == 1);
+}
+
+}  // namespace
+
+TEST_CASE("while a worker computes what others took over, no load gives it a block, and afterwards all do",
+          "[silent]") {
+    Work work, other;
+    auto options = work.options();
+    options.results_stay = 1;
+    {
+        Load load = impatient(options), next = Load(other.options());
+        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
+        REQUIRE(run(other, next.get()) == 0);
+        leave_worker_1_behind(work, load.get());
+        REQUIRE(run(other, next.get()) == 0);
+        CHECK(work.stalled == 1);
+        CHECK(other.wrong() == 0);
+        CHECK(other.computed_once());
+        CHECK(other.blocks[1] == 0);
+        CHECK(lost_by(next.get()) == std::vector{1});
+        work.release();
+        work.wait_for_the_stalled();
+        for (int k = 0; k < 20 && other.blocks[1] == 0; ++k) REQUIRE(run(other, next.get()) == 0);
+        CHECK(other.blocks[1] > 0);
+        CHECK(lost_by(next.get()).empty());
+    }
+    CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("a load whose workers all compute what others took over waits for the first of them", "[silent]") {
+    Work work, other;
+    auto options = work.options();
+    options.results_stay = 1;
+    Load load = impatient(options);
+    REQUIRE(run(work, load.get()) == 0);
+    leave_worker_1_behind(work, load.get());
+    const int worker = 1;  // alone in a scheduling context
+    const unsigned context = starpu_sched_ctx_create(const_cast<int*>(&worker), 1, "one", STARPU_SCHED_CTX_POLICY_NAME,
+                                                     std::getenv("STARPU_SCHED"), 0);
+    {
+        auto there = other.options();
+        there.sched_ctx = static_cast<int>(context);
+        Load next = Load(there);
+        other.forget_results();
+        REQUIRE(apportion_load_submit(next.get()) == 0);
+        starpu_sleep(0.1f);
+        CHECK(apportion_load_seconds(next.get()) == 0);
+        work.release();
+        REQUIRE(apportion_load_wait(next.get()) == 0);
+        CHECK(other.computed_once());
+        CHECK(other.wrong() == 0);
+    }
+    starpu_sched_ctx_delete(context);
+}
