@@ -153,7 +153,8 @@ class PlbHecImproved final : public Policy {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
-        if (models_.to_be_checked(processor)) block = part_to_check(processor, share, block);
+        if (models_.to_be_checked(processor) || (models_.suspected(processor) && models_.tells_fixed_costs(processor)))
+            block = part_to_check(processor, share, block);
         return block;
     }
 
@@ -298,12 +299,23 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
         const bool fits = static_cast<double>(progress.room(processor)) >= block;
         const bool last = blocks.count == 1 && error_s > models_.in(processor).seconds(block);
         if (!blocks.overlapped || !fits || last) return 0;
+        // A node may become slower, and all that is in flight is late then: no more than completes a block, or hides
+        // the transfer of the next.
+        if (models_.tells_fixed_costs(processor)) {
+            double computes = 0;
+            for (const BlockInFlight& other : progress.in_flight(processor))
+                computes += static_cast<double>(other.units);
+            const double hides =
+                block * std::min(1.0, kTwice * models_.in(processor).seconds(block) / time.kernel_seconds(block));
+            block = std::max(block - computes, hides);
+        }
     }
     return block;
 }
 
-/// What earlier processes learnt may be wrong by now: a part of the share tells, where it costs little, before more is
-/// handed out (as in guarded_policy.cpp). What it costs its processor, all make up for.
+/// What earlier processes learnt may be wrong by now, and a node whose last block took much longer or shorter than it
+/// should may have changed: a part of the share tells, where it costs little, before more is handed out (as in
+/// guarded_policy.cpp). What it costs its processor, all make up for.
 double PlbHecImproved::part_to_check(int processor, double share, double block) const {
     constexpr double kPart = 0.125, kMaxCost = 0.035;  // of the share; of the makespan
     const PipelineTime& time = plan_.time(processor);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the scripts that measure policies on simulated machines share: machines drawn by chance or read from files, runs
+"""What the scripts that measure policies on simulated machines share: machines drawn by chance, runs
 on them in virtual time, and the figures that tables are made of."""
 import argparse
 import concurrent.futures
@@ -9,6 +9,14 @@ import os
 import shlex
 import subprocess
 import sys
+
+
+COUNT = {"jacobi": "--iterations", "mpdata": "--steps"}
+
+
+def size_arguments(size):
+    """Of "512x128x64:40", which has iterations, those for the size."""
+    return ["--size", size.partition(":")[0].replace("x", ",")]
 
 
 class Failed(Exception):
@@ -30,17 +38,15 @@ def output_of(command, limit_s, environment):
 
 
 class Machine:
-    """A platform, drawn or read, and what programs need to run on it. All their files go into `folder`."""
+    """A platform drawn by chance, and what programs need to run on it. All their files go into `folder`."""
 
-    def __init__(self, build, folder, seed=None, file=None, limit_s=600, variables=None):
+    def __init__(self, build, folder, seed, limit_s=600, variables=None):
         self.build, self.folder, self.limit_s = build, folder, limit_s
-        self.name = str(seed) if file is None else str(file)
-        self.file = folder / f"random-{seed}.toml" if file is None else file
+        self.file = folder / f"random-{seed}.toml"
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith(("APPORTION_", "STARPU_"))}
         self.environment |= {"STARPU_SILENT": "1", "APPORTION_LEARN": "0", "XDG_CACHE_HOME": str(folder)} | (variables or {})
-        if file is None:
-            self.ask("platform", "--random", seed, "--out", self.file)
+        self.ask("platform", "--random", seed, "--out", self.file)
 
     def ask(self, *arguments):
         """What the `apportion` command prints."""
@@ -55,10 +61,18 @@ class Machine:
         words = (word.partition("=") for word in shlex.split(self.ask("platform", self.file, "--env")))
         return {key: value for key, assigned, value in words if assigned}
 
-    def seconds(self, app, size, repeat, variables, build=None):
-        """The makespans of a load that is submitted `repeat` times in one process."""
-        command = [(build or self.build) / "apps" / app, "--size", size, "--repeat", repeat, "--json"]
-        return json.loads(output_of(command, self.limit_s, self.environment | variables))["runs"]
+    def seconds(self, app, size, repeat, variables):
+        """The makespans of a load that is submitted `repeat` times in one process, or the sum of iterations' makespans."""
+        command = [self.build / "apps" / app, *size_arguments(size), "--json"]
+        if app not in COUNT:
+            return json.loads(output_of([*command, "--repeat", repeat], self.limit_s, self.environment | variables))["runs"]
+        report = self.folder / "iterations.jsonl"
+        report.unlink(missing_ok=True)
+        output_of([*command, COUNT[app], size.partition(":")[2]], self.limit_s,
+                  self.environment | variables | {"APPORTION_REPORT": str(report)})
+        runs = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        loads = [k for k, run in enumerate(runs) if run["run"] == 1] + [len(runs)]  # the first counts: others compute the error
+        return [sum(run["makespan_seconds"] for run in runs[:loads[1]])]
 
 
 def geometric_mean(values):

@@ -48,6 +48,8 @@ class PlbHecModels {
     /// Whether what earlier processes learnt of it has not been seen to be right yet: by the first blocks, that is.
     bool to_be_checked(int processor) const { return at(processor).unchecked; }
     bool suspected(int processor) const { return at(processor).suspect.has_value(); }
+    /// Whether its blocks tell what smaller ones take (FinishedBlock::half_busy_s), as those of nodes do.
+    bool tells_fixed_costs(int processor) const { return at(processor).fixed_told; }
 
     const TransferLine& in(int processor) const { return at(processor).in; }
     const TransferLine& out(int processor) const { return at(processor).out; }

@@ -328,3 +328,42 @@ TEST_CASE("plb-hec plans once for all processors that are asked at one moment") 
     CHECK(given > 0);
     CHECK(asked.calls < 20 * kProcessors);
 }
+
+TEST_CASE("plb-hec hands a node no more ahead than half a block, for it may become slower") {
+    struct Handed final : Progress {
+        Units remaining() const override { return left; }
+        std::span<const BlockInFlight> in_flight(int processor) const override {
+            return blocks[static_cast<std::size_t>(processor)];
+        }
+        Units room(int) const override { return kNoLimit; }
+        Units left = 1'000'000;
+        std::vector<BlockInFlight> blocks[2];
+    };
+    LoadDescription load;
+    load.units = 1'000'000;
+    load.processors = {{"node 0", 0, true}, {"node 1", 1, true}};
+    load.links = {{1e-4, 2e-5}, {1e-4, 2e-5}};
+    Units ahead[2] = {};
+    for (const bool told : {false, true}) {
+        const auto policy = improved();
+        policy->begin(load);
+        for (int p = 0; p < 2; ++p)
+            for (const auto& [units, given_s] : {std::pair(2000.0, 0.0), std::pair(20000.0, 0.3)})
+                policy->block_finished({.processor = p,
+                                        .units = static_cast<Units>(units),
+                                        .given_s = given_s,
+                                        .previous_end_s = given_s,
+                                        .start_s = given_s + 1e-5 * units,
+                                        .end_s = given_s + 0.01 + 1.1e-4 * units,
+                                        .busy_s = 0.01 + 1e-4 * units,
+                                        .half_busy_s = told ? 0.01 + 5e-5 * units : 0});
+        Handed handed;
+        const Units block = policy->next_block(0, 2, handed);
+        handed.blocks[0].push_back({.id = 1, .units = block, .given_s = 2, .begun_s = 2});
+        handed.left -= block;
+        ahead[told] = policy->next_block(0, 2, handed);
+    }
+    INFO(ahead[false] << " units, of a node " << ahead[true]);
+    CHECK(ahead[true] > 0);
+    CHECK(16 * ahead[true] <= 9 * ahead[false]);  // aligned
+}

@@ -53,6 +53,19 @@ sed -n '/^over greedy.csv/,$p' table | grep -Eq '^greedy +1 +2( +[0-9]+\.[0-9]{3
     fail "no ratios to the other file: $(cat table)"
 cmp -s greedy.csv large.csv && fail "APPORTION_INITIAL_BLOCK changes nothing: $(cat large.csv)"
 
+# Iterations whose data stay, over another policy; sizes by numbers. Recovery costs nothing where nothing is late.
+for case in jacobi:512:3 mpdata:16x8x8:2; do
+    measure --apps "${case%%:*}" --sizes "${case#*:}" --policies plb-hec,equal,dmda --over dmda --csv iterations.csv >table ||
+        fail "iterations are measured"
+    for policy in plb-hec equal; do
+        grep -Eq "^$policy +1 +2( +[0-9]+\.[0-9]{3}){6}  [67], ${case%%:*}, ${case#*:}$" table || fail "no figures of $case, $policy: $(cat table)"
+    done
+done
+APPORTION_STALL_FACTOR=0 measure --sizes 2048 --repeat 1 --csv off.csv >table || fail "runs without recovery"
+measure --sizes 2048 --repeat 1 --csv on.csv --against off.csv >table || fail "runs with recovery"
+sed -n '/^over off.csv/,$p' table | grep -Eq '^plb-hec +1 +2( +[0-9]+\.[0-9]{3}){6}  [67], matmul, 2048$' ||
+    fail "no ratios to runs without recovery: $(cat table)"
+
 # A second process knows what the first one learnt; each case begins with nothing known, as does a run without processes.
 measure --policies plb-hec,hpopta --repeat 1 --processes 2 --csv learnt.csv >table || fail "two processes are measured"
 grep -Eq '^plb-hec@2 +1  plan +2( +[0-9]+\.[0-9]{3}){6} ' table || fail "no figures of the second process: $(cat table)"
@@ -69,7 +82,8 @@ END
 
 refuses "seeds that fall" 2 "5..3: give A..B" measure --seeds 5..3
 refuses "an unknown application" 2 "choose from matmul, blackscholes, grn, fft2d" measure --apps nothing
-refuses "a size by its number" 2 "choose from small, medium, large" measure --sizes 4096
+refuses "a size that has no such name" 2 "choose from small, medium, large" measure --sizes huge
+refuses "a policy that is not run" 2 "name it by --policies" measure --over dmda
 refuses "too many submissions" 2 "give at most 6" measure --repeat 7
 refuses "a file that is missing" 2 "there is no such file" measure --against nothing.csv
 refuses "another kind of file" 1 "table:1: has other columns" measure --csv table

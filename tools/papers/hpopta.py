@@ -9,7 +9,7 @@ import re
 import statistics
 
 from papers.runs import TOP, panels
-from papers.tables import Table, markdown
+from papers.tables import Table, markdown, profile_rows
 
 # The paper's grids, ranges of n and reference sizes (section 6.2); work is that of an x by x problem.
 APPS = {"matmul": {"step": 64, "largest": 44800, "from": 6400, "to": 134400, "power": 3, "references": [4736, 28672, 44800]},
@@ -33,8 +33,7 @@ def profile(runs, app):
     grid = APPS[app]
     file = runs.file("square.csv", runs.apportion, "profile", "--square", "--app", app, "--platform", "hclserver", "--sizes",
                      f"{grid['step']}:{grid['largest']}:{grid['step']}", "--out", "{out}")
-    rows = list(csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")))
-    return [row for row in rows if is_allowed(app, int(row["units"]))]
+    return [row for row in profile_rows(file) if is_allowed(app, int(row["units"]))]
 
 
 def profile_file(runs, app, nodes=1):
@@ -161,14 +160,9 @@ def show_server(rows):
 
 
 def draw_server(rows):
-    plots, data = [], []
-    for number, app in enumerate(APPS):
-        own = [row for row in rows if row["app"] == app]
-        data.append(f"$d{number} << EOD\n" + "\n".join(
-            f"{row['units']} {row['hpopta_gflops']} {row['smooth_fpm_gflops']}" for row in own) + "\nEOD")
-        plots.append(f"set title '{app}, the whole server'\nplot $d{number} using 1:2 with lines lw 2 title 'hpopta', "
-                     f"$d{number} using 1:3 with lines lw 2 title 'smooth-fpm'")
-    return panels(data, SPEED_AXES + "set xlabel 'n'", plots)
+    groups = {f"{app}, the whole server": [[row["units"], row["hpopta_gflops"], row["smooth_fpm_gflops"]]
+                                           for row in rows if row["app"] == app] for app in APPS}
+    return panels(groups, dict.fromkeys(["hpopta", "smooth-fpm"], "lines lw 2"), SPEED_AXES + "set xlabel 'n'")
 
 
 def speeds(runs, case):
@@ -189,13 +183,8 @@ def show_speeds(rows):
 
 
 def draw_speeds(rows):
-    plots, data = [], []
-    for number, app in enumerate(APPS):
-        own = [row for row in rows if row["app"] == app]
-        data.append(f"$d{number} << EOD\n" + "\n".join(" ".join([row["size"]] + [row[name] for name in PROCESSORS]) for row in own) + "\nEOD")
-        plots.append(f"set title '{app}, x by x'\nplot " + ", ".join(
-            f"$d{number} using 1:{k + 2} with lines title '{name}'" for k, name in enumerate(PROCESSORS)))
-    return panels(data, SPEED_AXES + "set xlabel 'x'", plots)
+    groups = {f"{app}, x by x": [[row[column] for column in ["size"] + PROCESSORS] for row in rows if row["app"] == app] for app in APPS}
+    return panels(groups, dict.fromkeys(PROCESSORS, "lines"), SPEED_AXES + "set xlabel 'x'")
 
 
 def clusters(runs, case):
@@ -224,12 +213,11 @@ def clusters_simulated(runs, case):
     step = APPS[app]["step"]
     file = runs.file("units.csv", runs.apportion, "profile", "--app", app, "--size", size, "--platform", "hclserver",
                      "--sizes", f"{step}:{units}:{step}", "--out", "{out}")
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    all_nodes = copies_of_servers(csv.DictReader(line for line in lines if line[0] != "#"), nodes)
+    all_nodes = copies_of_servers(profile_rows(file), nodes)
     planned = {plan["algorithm"]: plan["makespan_seconds"] * (2 if app == "fft2d" else 1) for plan in
                runs.plan("--profiles", runs.text_file("servers.csv", all_nodes), "--units", units, "--algorithm", "all")}
     platform = TOP / f"results/hpopta/{CLUSTERS[nodes]}.toml"
-    any_server = runs.text_file("server.csv", "".join(line for line in lines if not line.startswith("# machine")))
+    any_server = runs.text_file("server.csv", re.sub("(?m)^# machine.*\n", "", file.read_text(encoding="utf-8")))
     seconds = {policy: runs.json(runs.apportion, "platform", platform, runs.build / "smpi/apps" / app, "--size", size, "--json",
                                  STARPU_SCHED=policy, APPORTION_NODES=policy, APPORTION_PROFILES=str(any_server))["seconds"]
                for policy in FFT2D_POLICIES}
@@ -299,8 +287,7 @@ def measured_times(runs, app):
     for name, (subject, variables) in measured_variants(runs, app).items():
         file = runs.file("measured.csv", runs.apportion, "profile", *subject, "--size", MEASURED_SIZE[app], "--sizes",
                          f"{GRANULE}:{MOST_UNITS}:{GRANULE}", "--max-seconds", "0.1", "--out", "{out}", again=True, **variables)
-        rows = csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-        found[name] = {int(row["units"]) // GRANULE: float(row["seconds"]) for row in rows}
+        found[name] = {int(row["units"]) // GRANULE: float(row["seconds"]) for row in profile_rows(file)}
     return found
 
 

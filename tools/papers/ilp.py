@@ -6,7 +6,7 @@ import functools
 import json
 
 from papers.runs import TOP
-from papers.tables import Table, markdown, read_csv
+from papers.tables import Table, read_csv
 
 PUBLISHED = TOP / "results/ilp"
 EXAMPLES = TOP / "tools/examples"
@@ -51,11 +51,10 @@ def optimal(runs, case):
                     "published_solver_s": row["lp_solve_s"], "shares": " ".join(map(str, shares_of(plan)))}]
 
 
-def show_optimal(rows):
-    return markdown(rows, {"unknowns": "unknowns", "packets": "packets", "published_s": "published [s]", "ours_s": "ours [s]",
-                           "ratio": "ours / published", "published_shares_s": "published distribution, our model [s]",
-                           "packets_elsewhere": "packets assigned otherwise", "parallel_network_s": "eq. 3 as printed [s]",
-                           "published_real_s": "published, real run [s]", "published_solver_s": "their solver [s]"})
+OPTIMAL_TITLES = {"unknowns": "unknowns", "packets": "packets", "published_s": "published [s]", "ours_s": "ours [s]",
+                  "ratio": "ours / published", "published_shares_s": "published distribution, our model [s]",
+                  "packets_elsewhere": "packets assigned otherwise", "parallel_network_s": "eq. 3 as printed [s]",
+                  "published_real_s": "published, real run [s]", "published_solver_s": "their solver [s]"}
 
 
 def min_min_instance(runs, unknowns):
@@ -87,10 +86,9 @@ def configurations(runs, case):
                     "shares": " ".join(map(str, ours))}]
 
 
-def show_configurations(rows):
-    return markdown(rows, {"unknowns": "unknowns", "configuration": "configuration", "published_real_s": "published, real run [s]",
-                           "model_of_published_s": "that distribution, our model [s]", "ratio": "model / real",
-                           "ours_s": "distribution by our planner [s]", "packets_elsewhere": "packets assigned otherwise"})
+CONFIGURATIONS_TITLES = {"unknowns": "unknowns", "configuration": "configuration", "published_real_s": "published, real run [s]",
+                         "model_of_published_s": "that distribution, our model [s]", "ratio": "model / real",
+                         "ours_s": "distribution by our planner [s]", "packets_elsewhere": "packets assigned otherwise"}
 
 
 def time_limits(runs, case):
@@ -105,10 +103,9 @@ def time_limits(runs, case):
                     "proven": "yes" if plan["optimal"] else "no", "ilp_us": 1e6 * exact["solve_seconds"]}]
 
 
-def show_time_limits(rows):
-    return markdown(rows, {"unknowns": "unknowns", "packets": "packets", "limit_s": "limit [s]",
-                           "published_real_s": "published, real run [s]", "published_optimal_s": "published optimum [s]",
-                           "ours_s": "ilp-milp [s]", "solver_s": "lp_solve ran [s]", "proven": "proven", "ilp_us": "ilp [µs]"})
+TIME_LIMITS_TITLES = {"unknowns": "unknowns", "packets": "packets", "limit_s": "limit [s]",
+                      "published_real_s": "published, real run [s]", "published_optimal_s": "published optimum [s]",
+                      "ours_s": "ilp-milp [s]", "solver_s": "lp_solve ran [s]", "proven": "proven", "ilp_us": "ilp [µs]"}
 
 
 def coefficients(_, case):
@@ -121,10 +118,9 @@ def coefficients(_, case):
                     "b_bytes_per_s": b, "ratio": b / theirs}]
 
 
-def show_coefficients(rows):
-    return markdown(rows, {"pair": "to", "published_a_s": "a, published [s]", "a_s": "a, ours [s]",
-                           "published_b_bytes_per_s": "b, published [bytes/s]", "b_bytes_per_s": "b, ours [bytes/s]",
-                           "ratio": "ours / published"})
+COEFFICIENTS_TITLES = {"pair": "to", "published_a_s": "a, published [s]", "a_s": "a, ours [s]",
+                       "published_b_bytes_per_s": "b, published [bytes/s]", "b_bytes_per_s": "b, ours [bytes/s]",
+                       "ratio": "ours / published"}
 
 
 def fission_instance(runs, configuration):
@@ -147,19 +143,18 @@ def fission(runs, case):
                               "no_fission_percent": 100 * (seconds["no_fission_s"] / seconds["fission_s"] - 1)}]
 
 
-def show_fission(rows):
-    return markdown(rows, {"packets": "packets", "fission_s": "CPUs and GPUs, fission [s]", "no_fission_s": "without fission [s]",
-                           "no_fission_percent": "longer, %", "gpus_s": "GPUs only [s]", "gpus_percent": "longer, %"})
+FISSION_TITLES = {"packets": "packets", "fission_s": "CPUs and GPUs, fission [s]", "no_fission_s": "without fission [s]",
+                  "no_fission_percent": "longer, %", "gpus_s": "GPUs only [s]", "gpus_percent": "longer, %"}
 
 
 PAIRS = list(dict.fromkeys(row["pair"] for row in published("profiling")))
 TABLES = [
-    Table("optimal", cases_of("optimal", "unknowns", "packets"), optimal, show_optimal,
+    Table("optimal", cases_of("optimal", "unknowns", "packets"), optimal, OPTIMAL_TITLES,
           sampled=lambda case: case["packets"] in (64, 2048)),
     Table("configurations", cases_of("configurations", "unknowns", "packets", "configuration"), configurations,
-          show_configurations, sampled=lambda case: case["configuration"] != "Optimal"),
-    Table("time-limits", cases_of("time-limits", "unknowns", "packets", "limit_s"), time_limits, show_time_limits, exact=False),
-    Table("fission", [{"packets": packets} for packets in (64, 128, 256, 512, 768, 1024, 1536, 2048)], fission, show_fission,
+          CONFIGURATIONS_TITLES, sampled=lambda case: case["configuration"] != "Optimal"),
+    Table("time-limits", cases_of("time-limits", "unknowns", "packets", "limit_s"), time_limits, TIME_LIMITS_TITLES, exact=False),
+    Table("fission", [{"packets": packets} for packets in (64, 128, 256, 512, 768, 1024, 1536, 2048)], fission, FISSION_TITLES,
           sampled=lambda case: case["packets"] == 512),
-    Table("coefficients", [{"pair": pair} for pair in PAIRS], coefficients, show_coefficients, sampled=lambda case: True),
+    Table("coefficients", [{"pair": pair} for pair in PAIRS], coefficients, COEFFICIENTS_TITLES, sampled=lambda case: True),
 ]

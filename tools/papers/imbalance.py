@@ -2,14 +2,13 @@
 """The load imbalancing paper's results (Lastovetsky, Szustak, Wyrzykowski, section 5): times of given offsets (Tables 1
 and 3, Fig. 9) and of the teams (Table 2), Algorithm 1 on the predicted times, and self-adaptation (5.6), on its four
 teams of cores, simulated with the times measured there."""
-import csv
 import functools
 import json
 import os
 import statistics
 
 from papers.runs import TOP, panels
-from papers.tables import Table, markdown, read_csv
+from papers.tables import Table, markdown, profile_rows, read_csv
 
 STEPS = 40
 SIZES = {240: "480,120,128", 480: "960,240,128"}  # four teams with n x n/2 x 128 cells of a domain of n x n x 128
@@ -38,22 +37,16 @@ def offsets(runs, case):
                     "speedup": f"{equal_s / ours_s:.3f}"}]
 
 
-def show_offsets(rows):
-    return markdown(rows, {"domain": "domain", "offset": "offset", "published_model_s": "published model [s]",
-                           "published_measured_s": "published [s]", "ours_s": "ours [s]", "ratio": "ours / published",
-                           "published_speedup": "published speed-up", "speedup": "our speed-up"})
+OFFSETS_TITLES = {"domain": "domain", "offset": "offset", "published_model_s": "published model [s]",
+                  "published_measured_s": "published [s]", "ours_s": "ours [s]", "ratio": "ours / published",
+                  "published_speedup": "published speed-up", "speedup": "our speed-up"}
 
 
 def draw_offsets(rows):
-    plots, data = [], []
-    for number, domain in enumerate(SIZES):
-        own = [row for row in rows if row["domain"] == str(domain)]
-        data.append(f"$d{number} << EOD\n" + "\n".join(
-            " ".join([row["offset"], row["published_measured_s"], row["published_model_s"], row["ours_s"]]) for row in own) + "\nEOD")
-        plots.append(f"set title '{domain} x {domain} x 128'\nplot " + ", ".join(
-            f"$d{number} using 1:{k + 2} with {style} title '{name}'" for k, (name, style) in enumerate(
-                [("published, measured", "lines lw 2"), ("published, model", "lines lw 2"), ("ours", "points ps 1.5 lw 2")])))
-    return panels(data, "set grid y\nset xlabel 'offset [frames]'\nset ylabel 's for 40 steps'", plots)
+    groups = {f"{domain} x {domain} x 128": [[row[column] for column in ("offset", "published_measured_s", "published_model_s", "ours_s")]
+                                             for row in rows if row["domain"] == str(domain)] for domain in SIZES}
+    curves = {"published, measured": "lines lw 2", "published, model": "lines lw 2", "ours": "points ps 1.5 lw 2"}
+    return panels(groups, curves, "set grid y\nset xlabel 'offset [frames]'\nset ylabel 's for 40 steps'")
 
 
 def teams(runs, case):
@@ -131,7 +124,7 @@ def speed_surface(runs, case):
     file = runs.file("speed.csv", runs.apportion, "profile", "--app", "mpdata", "--size", f"{128 * os.cpu_count()},{case['n']},128", "--sizes",
                      "16:128:16", "--max-seconds", "1", "--out", "{out}", again=True)
     seconds = {m: [] for m in FRAMES}
-    for row in csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if line[0] != "#"):
+    for row in profile_rows(file):
         seconds[int(row["units"])].append(float(row["seconds"]))
     return [case | {"m": m, "seconds": statistics.mean(own), "cells_per_s": case["n"] * m * 128 / statistics.mean(own)}
             for m, own in seconds.items()]
@@ -168,20 +161,19 @@ def case_published(size):
     return {"480,120,128": "1.148", "960,240,128": "1.150"}[size]
 
 
-def show_adaptation(rows):
-    return markdown(rows, {"cells": "cells", "equal_s": "equal, 10 steps [s]", "published": "published",
-                           "with_profile": "imbalance, profile", "adapted": "imbalance, none: adapted",
-                           "hundred_steps": "100 steps in all", "as_published": "tried as published",
-                           "as_published_hundred_steps": "100 steps in all"})
+ADAPTATION_TITLES = {"cells": "cells", "equal_s": "equal, 10 steps [s]", "published": "published",
+                     "with_profile": "imbalance, profile", "adapted": "imbalance, none: adapted",
+                     "hundred_steps": "100 steps in all", "as_published": "tried as published",
+                     "as_published_hundred_steps": "100 steps in all"}
 
 
 OFFSETS = [{"domain": int(row["domain"]), "offset": int(row["offset"])} for row in published()]
 TABLES = [
-    Table("offsets", OFFSETS, offsets, show_offsets, picture=draw_offsets, sampled=lambda case: case["offset"] in (8, 20)),
+    Table("offsets", OFFSETS, offsets, OFFSETS_TITLES, picture=draw_offsets, sampled=lambda case: case["offset"] in (8, 20)),
     Table("teams", [case for case in OFFSETS if case["domain"] == 240], teams, show_teams, sampled=lambda case: case["offset"] == 9),
     Table("algorithm-1", [{"domain": domain} for domain in SIZES], algorithm_1, sampled=lambda case: True),
     Table("grid", [{"domain": domain} for domain in SIZES], grid, sampled=lambda case: True),
     Table("speed-surface", [{"n": n} for n in WIDTHS], speed_surface, show_speed_surface, exact=False),
-    Table("adaptation", [{"cells": size} for size in SIZES.values()], adaptation, show_adaptation,
+    Table("adaptation", [{"cells": size} for size in SIZES.values()], adaptation, ADAPTATION_TITLES,
           sampled=lambda case: case["cells"] == "480,120,128"),
 ]

@@ -168,14 +168,10 @@ def show_distributions(rows):
 def picture(rows):
     """Speed-ups over greedy on ABCD."""
     policies = ["acosta", "hdss", "plb-hec-published", "plb-hec"]
-    plots, data = [], []
-    for number, app in enumerate(SIZES):
-        own = [row for row in rows if row["app"] == app and row["machines"] == "ABCD"]
-        data.append(f"$d{number} << EOD\n" + "\n".join(
-            " ".join([row["size"]] + [f"{float(row['greedy_s']) / float(row[p + '_s']):.4g}" for p in policies]) for row in own) + "\nEOD")
-        plots.append(f"set title '{app}'\nplot " + ", ".join(
-            f"$d{number} using {k + 2}:xtic(1) with linespoints lw 2 title '{p}'" for k, p in enumerate(policies)))
-    return panels(data, "set yrange [0:*]\nset grid y\nset xtics rotate by 45 right\nset ylabel 'times as fast as greedy'", plots)
+    groups = {app: [[row["size"]] + [f"{float(row['greedy_s']) / float(row[p + '_s']):.4g}" for p in policies]
+                    for row in rows if row["app"] == app and row["machines"] == "ABCD"] for app in SIZES}
+    return panels(groups, dict.fromkeys(policies, "linespoints lw 2"), "set yrange [0:*]\nset grid y\n"
+                  "set xtics rotate by 45 right\nset ylabel 'times as fast as greedy'", "{}:xtic(1)")
 
 
 def solver(runs, case):

@@ -122,8 +122,14 @@ class Runs:
         os.replace(part.name, file)
 
 
-def panels(data, settings, plots):
-    """A script that draws plots of the same curves side by side, with one key below all of them."""
+def panels(groups, curves, settings, using="1:{}"):
+    """A script that draws the same curves (name -> style) of several groups (title -> rows of x and a number for each
+    curve) side by side, with one key below all of them."""
+    data, plots = [], []
+    for number, (title, rows) in enumerate(groups.items()):
+        data.append(f"$d{number} << EOD\n" + "\n".join(" ".join(row) for row in rows) + "\nEOD")
+        plots.append(f"set title '{title}'\nplot " + ", ".join(
+            f"$d{number} using {using.format(k)} with {style} title '{name}'" for k, (name, style) in enumerate(curves.items(), 2)))
     return ("\n".join(data) + f"\nset multiplot layout 1,{len(plots)} margins 0.11,0.98,0.3,0.92 spacing 0.11\n"
             f"set key at screen 0.5,0.02 center bottom\n{settings}\n" + "\nunset key\n".join(plots) + "\nunset multiplot")
 

@@ -17,7 +17,7 @@ class Table:
     name: str
     cases: list
     rows: Callable
-    show: Callable = None  # the rows, of texts, as Markdown; None: as they are
+    show: Callable | dict = None  # (rows of texts) -> Markdown, or titles as markdown() has them; None: as they are
     exact: bool = True
     sampled: Callable = lambda case: False
     picture: Callable = None  # (rows) -> a script for gnuplot
@@ -46,6 +46,11 @@ def read_csv(file):
         raise Failed(f"there is no {file}; tools/reproduce makes it")
     with open(file, encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
+
+
+def profile_rows(file):
+    """Of a file that apportion profile has written."""
+    return list(csv.DictReader(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")))
 
 
 def markdown(rows, titles=None):
