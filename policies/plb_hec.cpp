@@ -299,15 +299,13 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
         const bool fits = static_cast<double>(progress.room(processor)) >= block;
         const bool last = blocks.count == 1 && error_s > models_.in(processor).seconds(block);
         if (!blocks.overlapped || !fits || last) return 0;
-        // A node may become slower, and all that is in flight is late then: no more than completes a block, or hides
-        // the transfer of the next.
+        // A node may become slower, and all that is in flight is late then: no more than completes a block, or half of
+        // one.
         if (models_.tells_fixed_costs(processor)) {
             double computes = 0;
             for (const BlockInFlight& other : progress.in_flight(processor))
                 computes += static_cast<double>(other.units);
-            const double hides =
-                block * std::min(1.0, kTwice * models_.in(processor).seconds(block) / time.kernel_seconds(block));
-            block = std::max(block - computes, hides);
+            block = std::max(block - computes, block / kTwice);
         }
     }
     return block;
