@@ -61,6 +61,7 @@ class Auto final : public Policy {
         policy_->block_returned(processor, units, seconds);
     }
     void processor_lost(int processor) override { policy_->processor_lost(processor); }
+    void processor_is_back(int processor) override { policy_->processor_is_back(processor); }
     void units_added(Units units) override { policy_->units_added(units); }
 
     PolicyReport report() const override {

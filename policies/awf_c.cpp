@@ -56,7 +56,7 @@ class AwfC final : public SelfScheduling {
         if (own.blocks == 0) return initial_chunk();
         double speeds = 0, measured = 0;
         for (std::size_t p = 0; p < lanes_.size(); ++p) {
-            if (lost(p) || lanes_[p].blocks == 0) continue;
+            if ((lost(p) && static_cast<int>(p) != processor) || lanes_[p].blocks == 0) continue;
             speeds += lanes_[p].speed();
             ++measured;
         }

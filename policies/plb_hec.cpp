@@ -121,6 +121,11 @@ class PlbHecImproved final : public Policy {
         decision_ = "processor lost";
     }
 
+    void processor_is_back(int processor) override {
+        plan_.take_back(processor);
+        decision_ = "processor back";
+    }
+
     PolicyReport report() const override {
         PolicyReport report = report_;
         models_.report(report);

@@ -194,8 +194,10 @@ class Policy {
 
     /// The processor gets no more blocks in this run: it failed, or others computed a block of it that took too long.
     /// Units of its blocks that were not computed remain to be handed out. Who is lost because it still computes such a
-    /// block of an earlier run is asked again when that has ended, and the policy may make use of it, or not.
+    /// block of an earlier run is asked again when that has ended; it is back then, and a policy that does not know of
+    /// that does without it until the next run.
     virtual void processor_lost(int processor) { (void)processor; }
+    virtual void processor_is_back(int processor) { (void)processor; }
 
     virtual PolicyReport report() const { return {}; }
 };

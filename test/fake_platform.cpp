@@ -28,6 +28,7 @@ class Counted final : public Policy {
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
     void processor_lost(int processor) override { policy_.processor_lost(processor); }
+    void processor_is_back(int processor) override { policy_.processor_is_back(processor); }
     std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
 
   private:
@@ -71,7 +72,7 @@ class Simulation {
     }
 
     FakeRun run() {
-        for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) flow_.occupied(w, worker(w).free_at_s > 0);
+        for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) flow_.set_occupied(w, worker(w).free_at_s > 0);
         accept(flow_.ask_all(0));
         while (advance()) continue;
         result_.stalls = flow_.stalls();
@@ -313,7 +314,7 @@ bool Simulation::advance() {
     bool looks = now_s_ + kTogether_s >= next_look_s;
     for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {
         if (!flow_.occupied(w) || worker(w).free_at_s > now_s_ + kTogether_s) continue;
-        flow_.occupied(w, false);
+        flow_.set_occupied(w, false);
         looks = true;
     }
     if (looks) look();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -144,14 +145,14 @@ void BlockFlow::drop_pieces(Flight& late) {
     late.taken = late.computed = 0;
 }
 
-/// When it was the last one, the late block is taken over.
+/// When it was the last one, the block is taken over.
 void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     if ((flights_.at(late).computed += units) < find(late)->units) return;
     const bool slower_than_before = is_late(flights_.at(late).processor, now_s);
     const Flight taken_over = take_out(late).first;
     decisions_.counted.insert(decisions_.counted.end(), taken_over.pieces.begin(), taken_over.pieces.end());
     decisions_.given_up.push_back(late);
-    // Who has finished nothing is as slow as ever, for all that is known.
+    // Who has finished nothing, or is not late, is as slow as ever, for all that is known.
     if (slower_than_before && recovery_->known(taken_over.processor)) decisions_.lost.push_back(taken_over.processor);
     lose(taken_over.processor);
 }
@@ -172,6 +173,13 @@ void BlockFlow::give_back(std::int64_t id) {
 void BlockFlow::fence(int processor) {
     lane(processor).fenced = true;
     if (!std::exchange(lane(processor).lost, true)) policy_.processor_lost(processor);
+}
+
+void BlockFlow::set_occupied(int processor, bool is) {
+    Lane& its = lane(processor);
+    occupied_is_told_ = true;
+    its.occupied = is;
+    if (!is && !its.fenced && std::exchange(its.lost, false)) policy_.processor_is_back(processor);
 }
 
 void BlockFlow::do_without(int processor) {
@@ -246,16 +254,19 @@ double BlockFlow::rest_s(int processor, double now_s) const {
     return (ran_s + late_s(processor, now_s)) * units / static_cast<double>(its.running().units) - ran_s;
 }
 
-/// First those of who would end last.
+/// First those of who would end last. Of who is not late only where nothing more comes, and where the caller tells the
+/// next run that it is occupied.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
+    const bool only_late = load_.open || !occupied_is_told_;
     std::vector<std::pair<double, int>> order;
     for (int p = 0; p < processors(); ++p)
-        if (!lane(p).blocks.empty() && can_be_lost(p)) order.emplace_back(-rest_s(p, now_s), p);
-    std::ranges::sort(order);
-    for (const auto& [before_s, p] : order) {
+        if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || !only_late))
+            order.emplace_back(rest_s(p, now_s), p);
+    std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
+    for (const auto& [rest_s, p] : order) {
         const bool late = is_late(p, now_s);
-        const double within_s = late ? late_s(p, now_s) : -before_s / Recovery::kSurelyFaster;
+        const double within_s = late ? late_s(p, now_s) : rest_s / Recovery::kSurelyFaster;
         double granules = 0;
         for (const BlockInFlight& block : lane(p).blocks) granules += granules_left(block);
         if (!late && (within_s <= 0 || all_end_within(within_s, now_s) < granules)) continue;

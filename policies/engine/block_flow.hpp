@@ -6,7 +6,7 @@
 // a fake platform: both see the same rules and the same decisions.
 //
 // Law: every unit counts exactly once. It is handed out once, unless its block is given back, and then once more; or
-// its block is late, and then perhaps once more in a piece of it: of the two, one counts.
+// others compute its block again, and then perhaps once more in a piece of it: of the two, one counts.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Block {
     int processor = 0;
     Units first = 0;
     Units units = 0;
-    std::int64_t again_of = -1;  ///< of what late block it is a piece, whose results wait for the flow's decision
+    std::int64_t again_of = -1;  ///< of what block it is a piece, whose results wait for the flow's decision
 };
 
 /// What the flow has decided on blocks, for its caller, which runs them.
@@ -54,7 +54,7 @@ class BlockFlow final : public Progress {
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
     /// Whether the processor still computes something for nobody, of this load or another one: until that has ended it
     /// gets nothing.
-    void occupied(int processor, bool is) { lane(processor).occupied = is; }
+    void set_occupied(int processor, bool is);
     bool occupied(int processor) const { return lane(processor).occupied; }
     /// Nobody knows for how long: the policy plans without it, unless there is nobody else.
     void do_without(int processor);
@@ -105,7 +105,9 @@ class BlockFlow final : public Progress {
         std::vector<BlockInFlight> blocks;
         std::size_t depth = 1;  ///< blocks in flight, at most
         double last_end_s = 0;
-        bool fenced = false, occupied = false, lost = false;  ///< lost: for the policy
+        bool fenced = false;    ///< gets nothing more
+        bool occupied = false;  ///< gets nothing now
+        bool lost = false;      ///< the policy was told so
 
         bool takes_blocks() const { return !fenced && !occupied; }
         bool idle() const { return blocks.empty() && takes_blocks(); }
@@ -157,6 +159,7 @@ class BlockFlow final : public Progress {
     std::unordered_map<std::int64_t, Flight> flights_;  ///< blocks in flight
     std::int64_t next_id_ = 0;
     int stalls_ = 0;
+    bool occupied_is_told_ = false;  ///< by the caller
 };
 
 }  // namespace apportion

@@ -57,7 +57,7 @@ class Pace {
 
 class Recovery {
   public:
-    static constexpr double kSurelyFaster = 10;  ///< times: others, than a processor should be that is not late
+    static constexpr double kSurelyFaster = 10;  ///< times as fast as a processor that is not late others must be
 
     /// factor >= 1, of APPORTION_STALL_FACTOR.
     Recovery(double factor, std::size_t processors) : factor_(factor), processors_(processors) {}

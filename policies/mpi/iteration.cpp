@@ -17,6 +17,7 @@
 #include "policies/mpi/node_profile.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/shared/nothing_in_flight.hpp"
+#include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
@@ -132,6 +133,7 @@ int apportion_mpi_iteration::fill(starpu_task* task, apportion_block* block, voi
     const std::uint64_t first = block->first;
     block->first += static_cast<std::uint64_t>(self.range().first);
     const int status = self.options_.fill(task, block, self.options_.arg);
+    if (status == 0) apportion::give_block_as_argument(*task, *block);
     block->first = first;
     return status;
 }

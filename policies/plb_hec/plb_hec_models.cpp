@@ -13,6 +13,7 @@ namespace {
 constexpr double kAgreement = 0.5;
 constexpr std::size_t kHistory = 64;  // samples kept per processor
 constexpr std::size_t kWindow = 8;    // of the latest blocks, by which noise is known
+constexpr std::size_t kFewest = 2;    // blocks of a processor, less than which cannot tell a spike
 
 double deviation(double measured_s, double expected_s) {
     return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
@@ -118,7 +119,6 @@ std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const Blo
 /// Whether a block says something else than those before it, or a first block than those of its kind. Where the kind
 /// has no such size, only what confirms a suspicion is strange.
 bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
-    constexpr std::size_t kFewest = 2;  // a model of less cannot tell a spike
     if (entry.samples.empty()) {
         if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;
         return entry.suspect && deviation(sample.seconds, curve.seconds(sample.units)) > kAgreement;
@@ -140,6 +140,8 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
 
     SampleVerdict verdict = SampleVerdict::used;
     const FittedCurve* current = curve(block.processor);
+    if (current && entry.pooled && entry.samples.size() < kFewest && deviates(entry, *current, sample))
+        entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
     const bool strange = current && is_strange(entry, *current, sample);
     if (current && within(*current, sample.units)) {
         entry.deviations.push_back(deviation(sample.seconds, current->seconds(sample.units)));

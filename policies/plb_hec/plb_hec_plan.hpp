@@ -37,6 +37,7 @@ class PlbHecPlan {
     void outdate(int processor) { outdated_.insert(processor); }
     void block_ended(int processor, double end_s);
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
+    void take_back(int processor) { lost_[index(processor)] = false, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
     /// End of the processor's last block; 0: it has had none.
     double last_end_s(int processor) const { return last_end_s_[index(processor)]; }

@@ -163,6 +163,11 @@ void GuardedPolicy::processor_lost(int processor) {
     policy().processor_lost(processor);
 }
 
+void GuardedPolicy::processor_is_back(int processor) {
+    lanes_[static_cast<std::size_t>(processor)].lost = false;
+    policy().processor_is_back(processor);
+}
+
 PolicyReport GuardedPolicy::report() const {
     PolicyReport report = policy().report();
     if (fell_back_) report.note = "the recorded times were wrong; " + std::string(adaptive_.name) + " took over";

@@ -30,6 +30,7 @@ class GuardedPolicy final : public Policy {
     void block_returned(int processor, Units units, double seconds) override;
     void late_block_ended(int processor, Units units, double busy_s) override;
     void processor_lost(int processor) override;
+    void processor_is_back(int processor) override;
     std::vector<OwnedUnits> owned() const override { return policy().owned(); }
     void units_added(Units units) override { policy().units_added(units); }
     PolicyReport report() const override;

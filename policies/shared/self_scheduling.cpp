@@ -23,8 +23,8 @@ Units SelfScheduling::next_block(int processor, double, const Progress& progress
     return std::clamp<Units>(chunk(processor, left), 1, left) * granularity_;
 }
 
-void SelfScheduling::processor_lost(int processor) {
-    lost_[static_cast<std::size_t>(processor)] = true;
+void SelfScheduling::set_lost(int processor, bool lost) {
+    lost_[static_cast<std::size_t>(processor)] = lost;
     processors_ = std::max<Units>(1, std::count(lost_.begin(), lost_.end(), false));
 }
 

@@ -19,7 +19,8 @@ class SelfScheduling : public Policy {
   public:
     void begin(const LoadDescription& load) final;
     Units next_block(int processor, double now_s, const Progress& progress) final;
-    void processor_lost(int processor) final;
+    void processor_lost(int processor) final { set_lost(processor, true); }
+    void processor_is_back(int processor) final { set_lost(processor, false); }
 
   protected:
     /// A loop begins; `same_processors`: on the processors of the loop before.
@@ -42,6 +43,8 @@ class SelfScheduling : public Policy {
 
   private:
     std::vector<std::string> names_;
+    void set_lost(int processor, bool lost);
+
     std::vector<bool> lost_;
     Units processors_ = 1;
     Units granularity_ = 1;

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "policies/engine/core_groups.hpp"
+#include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
@@ -66,16 +65,6 @@ void Run::fill(RunningBlock& running, Locked& on) {
     discard(running, on);
 }
 
-/// Units that the codelet learns from its argument, where the application gives it no other one.
-static void give_block(starpu_task& task, const apportion_block& block) {
-    auto* const its = static_cast<apportion_block*>(std::malloc(sizeof block));
-    if (!its) throw std::bad_alloc();
-    *its = block;
-    task.cl_arg = its;
-    task.cl_arg_size = sizeof block;
-    task.cl_arg_free = 1;  // by StarPU, with the task
-}
-
 /// 0, or the negative error number by which the application refuses it.
 int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on) {
     const int processor = running.block.processor;
@@ -120,7 +109,7 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     }
     if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
     if (refused != 0) return refused;
-    if (!task.cl_arg || task.cl_arg == &filled) give_block(task, filled);
+    give_block_as_argument(task, filled);
     task.sequential_consistency = 0;
     task.synchronous = task.regenerate = 0;
     task.detach = task.destroy = 1;

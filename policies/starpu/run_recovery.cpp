@@ -176,7 +176,7 @@ void Run::tell_flow(Locked& on) {
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {
         const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, weak_from_this());
-        flow_->occupied(p, state != OccupiedWorkers::State::free);
+        flow_->set_occupied(p, state != OccupiedWorkers::State::free);
         if (state == OccupiedWorkers::State::occupied) flow_->do_without(p);
     }
 }

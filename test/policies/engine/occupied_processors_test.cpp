@@ -13,7 +13,7 @@ using namespace apportion::test;
 TEST_CASE(
     "who still computes something for nobody gets neither blocks nor pieces, and takes part as soon as it is free") {
     Situation s(3);
-    s.flow->occupied(2, true);
+    s.flow->set_occupied(2, true);
     s.finish(s.blocks[1], 2);
     s.finish(s.blocks[2], 2);
     const auto pieces = s.flow->look(3);
@@ -24,7 +24,7 @@ TEST_CASE(
     s.flow->fence(0);
     s.finish(pieces[0], 4);
     CHECK(s.flow->in_flight(1).size() == 1);
-    s.flow->occupied(2, false);
+    s.flow->set_occupied(2, false);
     CHECK(s.flow->look(4).empty());  // the other one has the units
     CHECK(s.policy.lost == std::vector{0});
 }
@@ -36,17 +36,19 @@ TEST_CASE("a policy plans without who computes something for nobody and may go o
     Fixed policy;
     BlockFlow flow(load, policy);
     for (int k = 0; k < 2; ++k) {
-        flow.occupied(0, true);
+        flow.set_occupied(0, true);
         flow.do_without(0);
     }
     CHECK(policy.lost == std::vector{0});
     CHECK(flow.ask_all(0).size() == 2);
-    flow.occupied(0, false);
+    flow.set_occupied(0, false);
     CHECK(flow.look(0.5).size() == 1);
-    for (const int p : {1, 2}) flow.do_without(p);
-    CHECK(policy.lost == std::vector{0, 1});  // somebody has to be there
+    for (const int p : {1, 2, 0}) flow.do_without(p);
+    CHECK(policy.lost == std::vector{0, 1, 2});  // 0 is back, and somebody has to be there
+    flow.fence(1);
+    CHECK(policy.lost == std::vector{0, 1, 2});  // it knows
     flow.fence(0);
-    CHECK(policy.lost == std::vector{0, 1});  // it knows
+    CHECK(policy.lost == std::vector{0, 1, 2, 0});
     CHECK(flow.fenced(0));
 }
 
@@ -58,6 +60,7 @@ TEST_CASE("units that the policy keeps for who computes something for nobody are
             return lost[1 - p] ? progress.remaining() : std::exchange(left[p], 0);
         }
         void processor_lost(int p) override { lost[p] = true; }
+        void processor_is_back(int p) override { lost[p] = false; }
         Units left[2] = {10, 10};
         bool lost[2] = {};
     };
@@ -67,13 +70,13 @@ TEST_CASE("units that the policy keeps for who computes something for nobody are
     for (const bool becomes_free : {false, true}) {
         Halves policy;
         BlockFlow flow(load, policy);
-        flow.occupied(1, true);
+        flow.set_occupied(1, true);
         const auto first = flow.ask_all(0);
         REQUIRE(first.size() == 1);
         CHECK(first[0].processor == 0);
         CHECK_FALSE(flow.waits_for_occupied());
         if (becomes_free) {
-            flow.occupied(1, false);
+            flow.set_occupied(1, false);
             CHECK(flow.look(0.5).size() == 1);
         }
         const auto rest = flow.finished(first[0].id, 0, 1, 1, 1);
@@ -83,10 +86,10 @@ TEST_CASE("units that the policy keeps for who computes something for nobody are
     }
     Halves policy;
     BlockFlow flow(load, policy);
-    for (const int p : {0, 1}) flow.occupied(p, true);
+    for (const int p : {0, 1}) flow.set_occupied(p, true);
     CHECK(flow.ask_all(0).empty());
     CHECK(flow.waits_for_occupied());
     CHECK(flow.anybody_left());
-    flow.occupied(1, false);
+    flow.set_occupied(1, false);
     CHECK(flow.look(1).size() == 1);
 }

@@ -50,6 +50,7 @@ TEST_CASE("who needs less than a tenth of what a block should still take compute
     for (const double its_s : {0.05, 0.2}) {
         CAPTURE(its_s);
         Situation s(2);
+        s.flow->set_occupied(0, false);
         const auto pieces = s.flow->finished(s.blocks[1].id, 1, 1 + its_s, its_s, 1 + its_s);
         if (its_s == 0.2) {
             CHECK(pieces.empty());
@@ -70,7 +71,8 @@ TEST_CASE("who needs less than a tenth of what a block should still take compute
 
 TEST_CASE("two who need less than a tenth together share the block, and it counts if it ends first") {
     Situation s(3);
-    for (const int p : {1, 2}) s.recovery->finished(p, 10, 0.12, 0.12);
+    s.flow->set_occupied(0, false);
+    for (const int p : {1, 2}) s.recovery->finished(p, 4, 0.05, 0.05);
     CHECK(s.flow->finished(s.blocks[1].id, 1, 1.12, 0.12, 1.12).size() == 1);  // the other's block ends soon
     CHECK(s.flow->finished(s.blocks[2].id, 1, 1.12, 0.12, 1.12).size() == 1);
     s.flow->finished(s.blocks[0].id, 1, 1.13, 0.13, 1.13);
