@@ -39,7 +39,7 @@ Ring ring;
 
 bool here(const char* what) { return apportion_mpi_rank() == ring.rank && ring.what == what; }
 
-void compute(void* buffers[], void*) {
+void compute(void* buffers[], void* arg) {
     if (here("fails") && ring.iteration == 2) {
         apportion_block_failed("the test wants it");
         return;
@@ -50,6 +50,10 @@ void compute(void* buffers[], void*) {
     auto* to = reinterpret_cast<Number*>(STARPU_VECTOR_GET_PTR(buffers[1]));
     const auto* own = reinterpret_cast<const Number*>(STARPU_VECTOR_GET_PTR(buffers[2]));
     const auto* starts = reinterpret_cast<const std::int64_t*>(STARPU_VECTOR_GET_PTR(buffers[3]));
+    if (starts[0] != ring.starts[static_cast<const apportion_block*>(arg)->first]) {
+        apportion_block_failed("its argument has other units");
+        return;
+    }
     usleep(static_cast<useconds_t>((here("slow") ? 1000 : 100) * units));
     for (std::size_t i = 0; i < units; ++i) {
         to[i] = from[i] + from[i + 1] + from[i + 2];
