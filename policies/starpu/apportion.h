@@ -144,7 +144,7 @@ struct apportion_load_options {
     /** Not 0 promises that the codelet's CPU function stores every result only once, in its final form (BLAS does
      *  not: it adds up partial sums in place), and that the memory of the blocks is neither freed nor changed
      *  before apportion_load_release, the next submission or the load's destruction. In return other workers may
-     *  compute a block that is late on a CPU worker. */
+     *  compute a block that a CPU worker is late with, or would need ten times as long for as they do. */
     int results_stay;
     /** Not 0: an open load, whose units arrive while it runs. A submission begins without units; apportion_load_add
      *  hands them over, `done` tells which are computed, and after apportion_load_close no more come. Blocks keep no
