@@ -243,6 +243,10 @@ void Run::end(Locked& on) {
     record_.makespan_s = now_s();
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
+        for (int p = 0; p < static_cast<int>(setup_.workers.size()) && !record_.blocks.empty(); ++p)
+            if (flow_->occupied(p) && std::ranges::count(record_.blocks, p, &BlockRecord::processor) == 0)
+                record_.lost.push_back(
+                    {p, 0, "it still computed units that were given up, of this load or another one"});
         std::vector<OwnedUnits>& previous = state_.previous_blocks;
         previous.clear();
         if (error_ == 0 && !state_.kept.empty())
