@@ -119,9 +119,9 @@ class BlockFlow final : public Progress {
     };
     struct Flight {
         int processor = 0;
-        std::int64_t piece_of = kNone;  ///< the late block that it is a piece of, which waits for it
+        std::int64_t piece_of = kNone;  ///< the block that it is a piece of, which waits for it
         bool yields = false;
-        // Of a late block, whose units are computed again from the first on:
+        // Of a block whose units are computed again, from the first on:
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
     };

@@ -7,7 +7,7 @@
 //     for as long again.
 //  2. When nothing is left to hand out, whoever has nothing to do computes units of late blocks again, as many as it
 //     ends before that, and all that a processor has if the others end it in a tenth of the time that it should still
-//     take; those first that are thought to end last.
+//     take (not in open loads, where more may come, nor of nodes); those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run. Of what does not count nothing in a device's memory is waited for. Who still computes
 //     it gets nothing of any other run before that has ended: policies plan without it, and it is asked again then.

@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 
 #include "policies/config.hpp"

@@ -25,7 +25,7 @@ struct RunningBlock {
     /// Whether its tasks can still be kept from running. What is cancelled is waited for by nobody but the load's
     /// destruction.
     enum class Phase { not_begun, begun, cancelled };
-    /// A piece of a late block counts only once that is taken over.
+    /// A piece of another block counts only once that is taken over.
     enum class Counts { yes, undecided, no };
 
     /// What one of the processor's StarPU workers computes of it: its task runs since `begun_us`, by StarPU's clock
