@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -263,6 +264,19 @@ TEST_CASE("what a late block took after all is known in the next run") {
     CHECK(models[0].formula == "0.5 x");
     CHECK(models[0].samples == 1);
     CHECK(models[2].samples == 0);
+}
+
+TEST_CASE("plb-hec does without who is lost, and plans with it again when it is back") {
+    const FakePlatform platform = cards_and_cores(1e-3, 1e-3);
+    const LoadDescription load = platform.load(4000);
+    const auto policy = improved();
+    REQUIRE(run(platform, *policy, load).done);
+    policy->begin(load);
+    policy->processor_lost(0);
+    const NothingInFlight progress(load.units);
+    CHECK(policy->next_block(0, 0.001, progress) == 0);
+    policy->processor_is_back(0);
+    CHECK(policy->next_block(0, 0.002, progress) > 0);
 }
 
 TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
