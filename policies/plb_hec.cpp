@@ -142,9 +142,7 @@ class PlbHecImproved final : public Policy {
     /// All of the block where a device cannot hold the load, so that sizes are powers of two. In a memory that is full
     /// the runtime uses the buffers of a block again for one of the same size; for others it has to free some, which
     /// stops transfers.
-    double alignment(int processor) const {
-        return load_.units > at(processor).memory_units ? 1 : options_.alignment;
-    }
+    double alignment(int processor) const { return load_.units > at(processor).memory_units ? 1 : options_.alignment; }
 
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
     /// core's smallest block outlasts the run, and one such block is enough to know.
@@ -222,11 +220,10 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
                                                                                                      : remaining;
 }
 
-/// Whether a core's first block, the smallest there is, might outlast what the devices need for everything: cores wait
-/// until a device has finished a block, and for good if all devices together need less for the rest than a core may
-/// need for that block. A load that runs again does without the cores that its runs before did without, but a device
-/// may be slower than any core: who has spent, or would spend, as long without cores as trying one may take tries one.
-/// Where cores are many for each device, they matter too much to wait.
+/// Whether a core's first block, the smallest there is, might outlast what the devices need for everything. Cores wait
+/// until a device has finished a block, and then for as long as all runs so far and the rest of this one, without
+/// cores, take less than a core may need for that block: to try one costs no more than was spent, which is nearly the
+/// best that can be done where nobody knows. Where cores are many for each device, they matter too much to wait.
 bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
     double cores = 0, devices = 0;
     bool computing = false, known = false;
@@ -244,15 +241,13 @@ bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progr
     if (!computing || cores > options_.cores_of_device * devices) return false;
     if (!known) return ran_s_ + now_s < options_.longest_trial_s;
     plan_.make(now_s, progress);
-    const double left_s = plan_.finish_s() - now_s;
-    if (ran_s_ + left_s > options_.longest_trial_s) return false;
-    if (load_.run > 1) return true;
     const double smallest = static_cast<double>(plan_.first_units(processor));
-    double device_s = std::numeric_limits<double>::infinity();
+    double trial_s = options_.longest_trial_s;
     for (std::size_t p = 0; p < load_.processors.size(); ++p)
         if (load_.processors[p].own_memory && models_.curve(static_cast<int>(p)))
-            device_s = std::min(device_s, plan_.time(static_cast<int>(p)).kernel_seconds(smallest));
-    return left_s < options_.slowest_core * device_s;
+            trial_s =
+                std::min(trial_s, options_.slowest_core * plan_.time(static_cast<int>(p)).kernel_seconds(smallest));
+    return ran_s_ + (plan_.finish_s() - now_s) < trial_s;
 }
 
 /// The plan for everything not handed out, by IPOPT where its time is little beside the run's.
