@@ -47,17 +47,24 @@ struct Solution {
     double relative_rss = std::numeric_limits<double>::infinity();
 };
 
-/// Least squares on the relative residuals, over the basis functions in `subset`.
-Solution solve(const std::vector<BlockTime>& samples, double scale, unsigned subset) {
-    const auto rows = static_cast<Eigen::Index>(samples.size());
-    Eigen::MatrixXd matrix(rows, std::popcount(subset));
-    for (Eigen::Index r = 0; r < rows; ++r) {
+/// Of each sample, the basis functions relative to its seconds.
+Eigen::MatrixXd relative_basis(const std::vector<BlockTime>& samples, double scale, std::size_t functions) {
+    Eigen::MatrixXd all(static_cast<Eigen::Index>(samples.size()), static_cast<Eigen::Index>(functions));
+    for (Eigen::Index r = 0; r < all.rows(); ++r) {
         const BlockTime& sample = samples[static_cast<std::size_t>(r)];
-        Eigen::Index column = 0;
-        for (std::size_t i = 0; i < kBasis; ++i)
-            if (subset >> i & 1) matrix(r, column++) = basis(i, sample.units / scale, 0) / sample.seconds;
+        for (std::size_t i = 0; i < functions; ++i)
+            all(r, static_cast<Eigen::Index>(i)) = basis(i, sample.units / scale, 0) / sample.seconds;
     }
-    const Eigen::VectorXd ones = Eigen::VectorXd::Ones(rows);
+    return all;
+}
+
+/// Least squares on the relative residuals, over the basis functions in `subset`.
+Solution solve(const Eigen::MatrixXd& all, unsigned subset) {
+    Eigen::MatrixXd matrix(all.rows(), std::popcount(subset));
+    Eigen::Index column = 0;
+    for (std::size_t i = 0; i < kBasis; ++i)
+        if (subset >> i & 1) matrix.col(column++) = all.col(static_cast<Eigen::Index>(i));
+    const Eigen::VectorXd ones = Eigen::VectorXd::Ones(all.rows());
     Solution solution;
     solution.coefficients = matrix.colPivHouseholderQr().solve(ones);
     if (solution.coefficients.allFinite())
@@ -117,8 +124,10 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
 
     std::optional<FittedCurve> best;
     double best_criterion = std::numeric_limits<double>::infinity();
+    const std::size_t sizes = distinct_sizes(valid);
+    const Eigen::MatrixXd all = relative_basis(valid, shape.scale_, sizes >= 4 ? kBasis : 3);
     auto consider = [&](unsigned subset, auto rank) {
-        const Solution solution = solve(valid, shape.scale_, subset);
+        const Solution solution = solve(all, subset);
         const double value = rank(solution);
         if (!(value < best_criterion)) return;
         FittedCurve curve = shape;
@@ -133,7 +142,6 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
         best_criterion = value;
     };
 
-    const std::size_t sizes = distinct_sizes(valid);
     const auto by_residual = [](const Solution& solution) { return solution.relative_rss; };
     if (sizes >= 2) consider(kConstant | kLinear, by_residual);
     if (best) shape.line_slope_ = best->raw(best->scale_, 1);

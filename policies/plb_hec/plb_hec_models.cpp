@@ -156,7 +156,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         }
         // Two in a row: the processor has changed.
         entry.samples.assign(1, *entry.suspect);
-        entry.fixed_told = false;
+        entry.told_fixed_s.reset();
         entry.pooled = false;
         entry.own = {};
         entry.deviations.resize(std::max<std::size_t>(entry.deviations.size(), 2) - 2);  // they were no noise
@@ -172,7 +172,8 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         return other.units < sample.units && other.seconds > (1 + much) * sample.seconds;
     }));
     if (block.half_busy_s > 0) {
-        entry.fixed_told = true;
+        const double told_s = 2 * block.half_busy_s - sample.seconds;
+        entry.told_fixed_s = std::min(told_s, entry.told_fixed_s.value_or(told_s));
         std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
         entry.samples.push_back({sample.units / 2, block.half_busy_s});
     }
@@ -220,8 +221,8 @@ void PlbHecModels::refit(Entry& entry) {
     for (const std::size_t p : of_kind_.at(entry.processor.kind))
         if (Entry& other = entries_[p]; &other == &entry || (entry.pooled && other.pooled)) members.push_back(&other);
     // What others of the kind told before they knew their fixed costs is no time of a small block beside one that does.
-    if (std::ranges::any_of(members, [](const Entry* member) { return member->fixed_told; }))
-        std::erase_if(members, [](const Entry* member) { return !member->fixed_told; });
+    if (std::ranges::any_of(members, [](const Entry* member) { return member->told_fixed_s.has_value(); }))
+        std::erase_if(members, [](const Entry* member) { return !member->told_fixed_s; });
     std::vector<BlockTime> samples;
     for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());
     Group& group = entry.pooled ? kinds_[entry.processor.kind] : entry.own;

@@ -49,7 +49,9 @@ class PlbHecModels {
     bool to_be_checked(int processor) const { return at(processor).unchecked; }
     bool suspected(int processor) const { return at(processor).suspect.has_value(); }
     /// Whether its blocks tell what smaller ones take (FinishedBlock::half_busy_s), as those of nodes do.
-    bool tells_fixed_costs(int processor) const { return at(processor).fixed_told; }
+    bool tells_fixed_costs(int processor) const { return told_fixed_s(processor).has_value(); }
+    /// The least that these told: a node that becomes slower within a block looks as if it had much of them.
+    std::optional<double> told_fixed_s(int processor) const { return at(processor).told_fixed_s; }
 
     const TransferLine& in(int processor) const { return at(processor).in; }
     const TransferLine& out(int processor) const { return at(processor).out; }
@@ -66,11 +68,11 @@ class PlbHecModels {
     struct Entry {
         Processor processor;
         std::deque<BlockTime> samples;
-        std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
-        std::deque<double> deviations{};   ///< of the last blocks from what the curve said
-        bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
-        bool fixed_told = false;           ///< a block of its samples told its fixed costs (FinishedBlock::half_busy_s)
-        bool pooled = false;               ///< shares with others of its kind that are pooled
+        std::optional<BlockTime> suspect;      ///< a spike unless the next block confirms it
+        std::deque<double> deviations{};       ///< of the last blocks from what the curve said
+        bool unchecked = false;                ///< its curve rests on what earlier processes learnt alone
+        std::optional<double> told_fixed_s{};  ///< by a block of its samples (FinishedBlock::half_busy_s)
+        bool pooled = false;                   ///< shares with others of its kind that are pooled
         double last_start_s = 0;
         TransferLine in, out;
         Group own;

@@ -318,8 +318,8 @@ double PlbHecPlan::find_worthwhile_error_s() const {
         const double share = plan_.shares_units[index(p)];
         if (share < granule() || !models_.curve(p)) continue;
         const double block = share / time(p).blocks(share).count;
-        const double fixed_s =
-            std::max(2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block), kBlockOverhead_s);
+        const double of_curve_s = 2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block);
+        const double fixed_s = std::max(models_.told_fixed_s(p).value_or(of_curve_s), kBlockOverhead_s);
         sum += fixed_s * share / units() * error_s(p, block);
     }
     return std::sqrt(sum);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/plb_hec/plb_hec_models.hpp"
 
+#include <tuple>
 #include <vector>
 
 #include "test/catch.hpp"
@@ -141,6 +142,19 @@ TEST_CASE("what a node tells with a later grant replaces what it told of smaller
     third.half_busy_s = 0.23;
     models.add(third);
     CHECK(models.curve(0)->seconds(200) == Approx(0.5));
+}
+
+TEST_CASE("a node's fixed costs are the least that it told, for one that becomes slower looks as if it had more") {
+    PlbHecModels models;
+    models.begin(load_of({{.name = "node 0", .own_memory = true}}));
+    CHECK(!models.told_fixed_s(0));
+    for (const auto& [units, seconds, half_s] :
+         {std::tuple(100, 1.1, 0.6), std::tuple(200, 2.4, 1.8), std::tuple(100, 1.3, 0.7)}) {
+        FinishedBlock block = finished(0, units, seconds);
+        block.half_busy_s = half_s;
+        models.add(block);
+    }
+    CHECK(models.told_fixed_s(0).value() == Approx(0.1));
 }
 
 TEST_CASE("once a node tells its fixed costs, what others of its kind told without theirs counts no more") {

@@ -391,3 +391,22 @@ TEST_CASE("of what alignment cut off, the last block takes nothing that many slo
         CHECK(result.makespan_s <= 1.1 * ends_s[ends_s.size() / 2]);
     }
 }
+
+TEST_CASE("a node that becomes slower within a grant does not make large grants look cheap for all") {
+    LoadDescription load;
+    load.units = 1'000'000;
+    load.processors = {{"node 0", 0, true}, {"node 1", 1, true}};
+    load.links.resize(2);
+    PlbHecModels models;
+    models.begin(load);
+    const auto told = [&](int node, Units units, double seconds, double half_s) {
+        models.add({.processor = node, .units = units, .end_s = seconds, .busy_s = seconds, .half_busy_s = half_s});
+    };
+    for (int node = 0; node < 2; ++node) told(node, 1000, 0.11, 0.06);
+    told(0, 10'000, 3, 2.5);  // as if each of its grants cost 2 s
+    told(1, 10'000, 1.01, 0.51);
+    PlbHecPlan plan(models);
+    plan.begin(load);
+    plan.make(3, OneBlockEach(load.units, 2));
+    CHECK(plan.worthwhile_error_s() < 0.5);
+}
