@@ -259,6 +259,7 @@ double BlockFlow::rest_s(int processor, double now_s) const {
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
     const bool only_late = load_.open || !occupied_is_told_;
+    const double smallest_s = smallest_piece_s();
     std::vector<std::pair<double, int>> order;
     for (int p = 0; p < processors(); ++p)
         if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || !only_late))
@@ -267,11 +268,20 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     for (const auto& [rest_s, p] : order) {
         const bool late = is_late(p, now_s);
         const double within_s = late ? late_s(p, now_s) : rest_s / Recovery::kSurelyFaster;
+        if (within_s <= 0 || within_s < smallest_s) continue;
         double granules = 0;
         for (const BlockInFlight& block : lane(p).blocks) granules += granules_left(block);
-        if (!late && (within_s <= 0 || all_end_within(within_s, now_s) < granules)) continue;
+        if (!late && all_end_within(within_s, now_s) < granules) continue;
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
     }
+}
+
+/// What the smallest piece takes those that have nothing to do.
+double BlockFlow::smallest_piece_s() const {
+    double smallest_s = kNever_s;
+    for (int p = 0; p < processors(); ++p)
+        if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
+    return smallest_s;
 }
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
@@ -339,9 +349,7 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
 
 double BlockFlow::next_look_s(double now_s) const {
     if (!recovery_ || std::ranges::none_of(lanes_, &Lane::idle)) return kNever_s;
-    double smallest_s = kNever_s;  // piece, of those that could compute it
-    for (int p = 0; p < processors(); ++p)
-        if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
+    const double smallest_s = smallest_piece_s();
     double next_s = remaining() > 0 ? now_s + kPolicyThinksAgain_s : kNever_s;
     const auto look_at = [&](double at_s) {
         if (at_s > now_s) next_s = std::min(next_s, at_s);

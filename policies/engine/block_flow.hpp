@@ -146,6 +146,7 @@ class BlockFlow final : public Progress {
     double granules_left(const BlockInFlight& block) const;
     double all_end_within(double seconds, double now_s) const;
     bool can_be_lost(int processor) const;
+    double smallest_piece_s() const;
     void compute_again(double now_s, std::vector<Block>& out);
     Units ends_within(int processor, double seconds, double now_s) const;
     void share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out);
