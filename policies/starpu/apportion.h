@@ -31,7 +31,8 @@
  *
  * How larger programs map onto it (docs/writing-a-load.md has complete programs):
  *  - read-only data that all blocks share (a matrix A, an iterated vector): the application registers them once and
- *    `fill` puts the handle into task->handles; StarPU keeps a copy in each memory while it fits.
+ *    `fill` puts the handle into task->handles; StarPU keeps a copy in each memory while it fits. Blocks do not wait
+ *    for tasks that write it: where such tasks may still be to run, list it in `uses` as well, in mode STARPU_R.
  *  - a reduction (a sum, a search's best result): `fill` adds a handle of the application whose mode in the codelet is
  *    STARPU_REDUX, or STARPU_RW|STARPU_COMMUTE. The result is in main memory when apportion_load_wait returns.
  *  - loads in a task graph: list in `uses` the handles whose memory the blocks work on. The load waits for earlier

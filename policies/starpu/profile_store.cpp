@@ -27,13 +27,19 @@ bool names_a_file(const fs::path& path) {
 
 /// "run `apportion profile ...`", so that the profile lands in `file`.
 std::string advice(const ProfileRequest& request, const fs::path& file) {
-    const char* const learn = learn_option() ? "run the program once with STARPU_SCHED=plb-hec, which learns it"
-                                             : "run the program with STARPU_SCHED=plb-hec, which learns it, without "
-                                               "APPORTION_LEARN=0 from now on";
+    const bool one_file = names_a_file(profiles_option());
+    std::vector<const char*> in_the_way;
+    if (!learn_option()) in_the_way.push_back("APPORTION_LEARN=0");
+    if (one_file) in_the_way.push_back("APPORTION_PROFILES");
+    const std::string learn =
+        in_the_way.empty()
+            ? "run the program once with STARPU_SCHED=plb-hec, which learns it"
+            : fmt::format("run the program with STARPU_SCHED=plb-hec, which learns it, without {} from now on",
+                          fmt::join(in_the_way, " and "));
     if (request.command.empty()) return learn;
     std::string command = request.command;
     if (const std::string platform = platform_file_option(); !platform.empty()) command += " --platform " + platform;
-    if (names_a_file(profiles_option())) command += " --out " + file.string();
+    if (one_file) command += " --out " + file.string();
     return fmt::format("record it with `{}`, or {}", command, learn);
 }
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# gpu_check.sh GPU_CHECK GPU_HALF_HOUR: its table, its time limits and its verdicts, and the first half hour that is made
-# of it, on applications, a driver and a sanitizer that are stand-ins. FAKE_* variables say how those behave; an application's name in one says which.
+# gpu_check.sh GPU_CHECK: its table, its time limits and its verdicts, on applications, a driver and a sanitizer that are stand-ins. FAKE_* variables say how those behave; an application's name in one says which.
 . "$(dirname "$0")/../checks.sh"
-check=$1 half_hour=$2
+check=$1
 
 mkdir -p "$folder/build/apps" "$folder/build/tools" "$folder/bin" "$folder/driver" "$folder/toolkit/lib64" "$folder/toolkit/bin"
 cat >"$folder/build/apps/matmul" <<'END'
@@ -205,38 +204,14 @@ for arguments in "--part 5/4" "--part x" "--apps gnr" "--on TPU" "--repeat 0" "-
     failed_with "^gpu-check: .*${arguments% *}" "$arguments"
     [ "$(wc -l <"$folder/err")" = 1 ] || fail "$arguments: more than one sentence: $(cat "$folder/err")"
 done
-# The first half hour, as a bundle has it.
+# In a bundle.
 mkdir "$folder/bundle"
-cp "$check" "$half_hour" "$(dirname "$check")/gpu_machine.py" "$folder/bundle/"
+cp "$check" "$(dirname "$check")/gpu_machine.py" "$folder/bundle/"
 cp -r "$folder/build/apps" "$folder/bundle/bin"
 cp "$folder/build/tools/apportion" "$folder/bundle/bin/"
-half_hour() {
-    status=0
-    "$folder/bundle/gpu-half-hour" "$@" >"$folder/out" 2>"$folder/err" || status=$?
-}
-half_hour "$folder/first"
-[ "$status" = 0 ] || fail "the half hour: $(cat "$folder/out" "$folder/err")"
-for step in quick memcheck gpu both cpu; do
-    grep -q '"record": "end"' "$folder/first/$step.jsonl" && grep -q " 0 failed" "$folder/first/$step.txt" || fail "the half hour's step $step"
-done
-[ -s "$folder/first/nvidia-smi.txt" ] && [ -s "$folder/first/memcheck/grn.txt" ] || fail "the half hour's other files"
-grep -q "^matmul: .* 0.67 of the sum of both" "$folder/first/summary.txt" || fail "the half hour's summary"
-echo "no JSON" >"$folder/first/cpu.jsonl"
-gpu_check --summary "$folder/first/cpu.jsonl"
-failed_with "^gpu-check: --summary $folder/first/cpu.jsonl: .*; give files" "a summary of something else"
-FAKE_WRONG=grn half_hour "$folder/second" quick cpu
-failed_with "not all went well in: quick cpu; look at their files in $folder/second" "a step that fails"
-[ ! -e "$folder/second/gpu.txt" ] || fail "steps that nobody chose run"
+"$folder/bundle/gpu-check" --quick --apps grn --on GPU >"$folder/out" 2>&1 || fail "in a bundle: $(cat "$folder/out")"
 rm "$folder/toolkit/bin/compute-sanitizer"
 if ! command -v compute-sanitizer >/dev/null && ! ls /usr/local/cuda*/bin/compute-sanitizer >/dev/null 2>&1; then
-    half_hour "$folder/third" memcheck
-    [ "$status" = 0 ] || fail "without a sanitizer: $(cat "$folder/out" "$folder/err")"
+    gpu_check --memcheck "$folder/memcheck"
+    [ "$status" = 77 ] || fail "without a sanitizer: $(cat "$folder/out" "$folder/err")"
 fi
-half_hour "$folder/fourth" quikc
-failed_with "^gpu-half-hour: there is no step quikc; choose from quick memcheck gpu both cpu" "a misspelt step"
-[ ! -e "$folder/fourth" ] || fail "a misspelt step leaves a folder"
-half_hour
-failed_with "^gpu-half-hour: say where" "no folder"
-FAKE_NO_GPU=1 half_hour "$folder/fourth"
-failed_with "^gpu-check: .*GPU" "a half hour without a GPU"
-[ "$(cat "$folder/out" "$folder/err" | wc -l)" = 1 ] && [ ! -e "$folder/fourth" ] || fail "a half hour without a GPU begins"

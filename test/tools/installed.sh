@@ -54,9 +54,6 @@ if [ "$build" = --as-user ]; then
     tool trace ../runs --out ../trace.json
     tool report ../runs --out ../page.html
     cd ..
-    ls "$prefix"/share/man/man1/apportion-compare.1* >output || fail "there is no man page"
-    bash -c '. "$1"/share/bash-completion/completions/apportion.bash && complete -p apportion' bash "$prefix" >output 2>&1 ||
-        fail "completion: $(cat output)"
     cc unmodified_program.c $(pkg-config --cflags --libs apportion) -o unmodified
     STARPU_SCHED=greedy STARPU_SCHED_LIB=$(pkg-config --variable=sched_lib apportion) ./unmodified greedy >output 2>&1 ||
         fail "the plug-in: $(cat output)"

@@ -46,7 +46,8 @@ file=$(ls "$learnt"/*-hello-*.csv)
 # A profile that somebody recorded or named and that is none is told of; what was learnt takes its place unasked for nobody.
 printf 'processor,units,seconds\nCPU 0,x,1\n' >mine.csv
 APPORTION_PROFILES=mine.csv STARPU_SCHED=hpopta refused "mine.csv:2: units are 'x'" "$hello"
-APPORTION_PROFILES=mime.csv STARPU_SCHED=hpopta refused "there is no recorded profile mime.csv" "$hello"
+APPORTION_PROFILES=mime.csv STARPU_SCHED=hpopta refused "there is no recorded profile mime.csv; run the program with \
+STARPU_SCHED=plb-hec, which learns it, without APPORTION_PROFILES from now on" "$hello"
 recorded=$(dirname "$learnt")/${STARPU_HOSTNAME:-$(uname -n | cut -d. -f1)}/hello.csv
 mkdir "$(dirname "$recorded")"
 mv mine.csv "$recorded"
@@ -146,6 +147,8 @@ printf 'processor,units,seconds\nCPU 0,1,1\n' >"$recorded"
 recorded=$(sed -n 's/^\(.*\): [0-9]* points of 2 processors, learnt from 3 runs$/\1/p' out)
 [ -s "$recorded" ] || fail "profile -- PROGRAM: no file: $(cat out)"
 APPORTION_LEARN=0 hello hpopta "r['profile']['file'] == '$recorded'"
+"$apportion" profile --show "$recorded" | grep -q ' not known$' || fail "profile -- PROGRAM: how often a size was measured is made up"
+refused "runs of the load 'slow_shares' learnt nothing" "$apportion" profile --repeat 1 -- "$slow_shares" 0
 [ -z "$(ls "$learnt")" ] || fail "profile -- PROGRAM changes what was learnt: $(ls "$learnt")"
 "$apportion" profile --repeat 1 --out own.csv -- env STARPU_NCPU=1 "$hello" >/dev/null || fail "profile --out"
 grep -q '^CPU 0,' own.csv && ! grep -q '^CPU 1,' own.csv || fail "profile --out: $(cat own.csv)"

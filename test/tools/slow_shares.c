@@ -30,7 +30,8 @@ static int fill(struct starpu_task* task, struct apportion_block* block, void* a
     return 0;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+    const size_t units = argc > 1 ? strtoul(argv[1], NULL, 10) : n;
     const char* policy = getenv("STARPU_SCHED");
     under_equal = policy && strcmp(policy, "equal") == 0;
     struct apportion_load_options options;
@@ -38,7 +39,7 @@ int main(void) {
     int failed = apportion_init(NULL) != 0;
     if (!failed) {
         apportion_load_options_init(&options);
-        options.units = n;
+        options.units = units;
         options.codelet = &codelet;
         options.fill = fill;
         load = apportion_load_create(&options);
@@ -47,5 +48,5 @@ int main(void) {
     if (failed) fprintf(stderr, "slow_shares: %s\n", apportion_error());
     apportion_load_destroy(load);
     apportion_shutdown();
-    return failed || memchr(done, 0, n) != NULL;
+    return failed || memchr(done, 0, units) != NULL;
 }

@@ -23,7 +23,6 @@
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/manual.hpp"
 
 namespace {
 
@@ -34,6 +33,14 @@ int complain(const std::string& sentence, int status) {
     return status;
 }
 
+/// " (did you mean --policies?)" for an option that the command does not have; or nothing.
+std::string nearest_option(const CLI::App& app, const std::string& option) {
+    std::vector<std::string> names;
+    for (const CLI::Option* known : app.get_options([](const CLI::Option*) { return true; }))
+        for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+    return apportion::did_you_mean(option.substr(0, option.find('=')), names);
+}
+
 /// Words that no command knows get the nearest one as advice; CLI11 names the words only.
 std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
     const std::string first = argc > 1 ? argv[1] : "";
@@ -41,7 +48,7 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int a
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {
         if (command->get_name() == first) chosen = command;
-        if (!command->get_group().empty()) names.push_back(command->get_name());
+        names.push_back(command->get_name());
     }
     if (chosen || first.starts_with('-')) {
         const CLI::App& asked = chosen ? *chosen : app;
@@ -50,7 +57,7 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int a
         for (int k = 1; k < argc && unknown && advice.empty(); ++k)
             if (const std::string word = argv[k];
                 word.starts_with("--") && std::string(error.what()).find(word) != word.npos)
-                advice = apportion::nearest_option(asked, word);
+                advice = nearest_option(asked, word);
         return fmt::format("{}{}; see apportion{} --help", error.what(), advice, chosen ? " " + first : "");
     }
     const std::string problem = first.empty() ? "a command is missing"

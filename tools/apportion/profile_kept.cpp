@@ -143,7 +143,7 @@ void print_times(const KeptProfile& kept) {
         for (const ProfilePoint& point : processor.points)
             table.add({processor.name, fmt::to_string(point.units), fmt::format("{:.4g}", point.seconds),
                        fmt::format("{:.4g}", static_cast<double>(point.units) / point.seconds),
-                       fmt::to_string(point.repetitions)});
+                       point.repetitions > 0 ? fmt::to_string(point.repetitions) : "not known"});
     fmt::print("{}", table.text());
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "models/io/file_error.hpp"
+#include "models/io/input_file.hpp"
 #include "models/io/shown.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/learnt_store.hpp"
@@ -47,7 +48,7 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
     load.processors = request.processors;
     std::vector<ProcessorProfile> times;
     try {
-        const Profile kept = read_any_learnt(*report.learnt_file);
+        const Profile kept = is_missing(*report.learnt_file) ? Profile{} : read_any_learnt(*report.learnt_file);
         for (const Processor& processor : request.processors) {
             const auto found = std::ranges::find(kept.processors, processor.name, &ProcessorProfile::name);
             times.push_back(found == kept.processors.end() ? ProcessorProfile{processor.name, {}} : *found);

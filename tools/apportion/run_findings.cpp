@@ -163,7 +163,7 @@ class Findings {
     void cores() {
         if (const std::string unlike = unlike_cores(report_); !unlike.empty())
             say(unlike +
-                (units_seem_alike(report_)
+                (units_seem_alike(report_) && unlike_units(report_).empty()
                      ? ": the cores are not alike"
                      : ": units are not alike, or the cores are not, or something else used one; so no bound is told"));
     }
