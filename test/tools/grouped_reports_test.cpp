@@ -2,8 +2,8 @@
 //
 // What tools make of reports of which some have groups of cores (APPORTION_GROUPS) and others the cores.
 #include "test/catch.hpp"
+#include "tools/apportion/explanation.hpp"
 #include "tools/apportion/processor_groups.hpp"
-#include "tools/apportion/unlike_units.hpp"
 
 using namespace apportion;
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/apportion/comparison_output.hpp"
+#include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/reports.hpp"
 
 namespace apportion {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/apportion/comparison_output.hpp"
+#include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/provenance.hpp"
 
 namespace apportion {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/comparison_output.hpp"
+#include "tools/apportion/comparison_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

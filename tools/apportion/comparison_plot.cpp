@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/comparison_plot.hpp"
+#include "tools/apportion/comparison_parts.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "codelets/io/gnuplot.hpp"
-#include "tools/apportion/comparison_output.hpp"
 #include "tools/apportion/processor_groups.hpp"
 
 namespace apportion {

@@ -12,11 +12,8 @@
 #include "models/io/shown.hpp"
 #include "tools/apportion/recorded_load.hpp"
 #include "tools/apportion/reports.hpp"
-#include "tools/apportion/run_account.hpp"
-#include "tools/apportion/run_findings.hpp"
 #include "tools/apportion/seconds_text.hpp"
 #include "tools/apportion/text_table.hpp"
-#include "tools/apportion/unlike_units.hpp"
 
 namespace apportion {
 

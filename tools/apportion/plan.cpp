@@ -17,14 +17,7 @@
 #include "policies/planners/assignment/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/plan_changes.hpp"
-#include "tools/apportion/plan_condition.hpp"
-#include "tools/apportion/plan_curve.hpp"
-#include "tools/apportion/plan_given.hpp"
-#include "tools/apportion/plan_output.hpp"
-#include "tools/apportion/plan_plot.hpp"
-#include "tools/apportion/plan_policies.hpp"
-#include "tools/apportion/plan_variation.hpp"
+#include "tools/apportion/plan_parts.hpp"
 #include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {

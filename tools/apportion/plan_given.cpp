@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/plan_given.hpp"
+#include "tools/apportion/plan_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

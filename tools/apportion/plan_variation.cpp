@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/plan_variation.hpp"
 #include "tools/apportion/json_text.hpp"
+#include "tools/apportion/plan_parts.hpp"
 
 #include <fmt/format.h>
 

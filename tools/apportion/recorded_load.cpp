@@ -7,7 +7,7 @@
 
 #include "models/io/file_error.hpp"
 #include "models/profile_file.hpp"
-#include "tools/apportion/plan_policies.hpp"
+#include "tools/apportion/plan_parts.hpp"
 
 namespace apportion {
 

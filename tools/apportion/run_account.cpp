@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/run_account.hpp"
+#include "tools/apportion/explanation.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/run_findings.hpp"
+#include "tools/apportion/explanation.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 
 #include "tools/apportion/order.hpp"
 #include "tools/apportion/seconds_text.hpp"
-#include "tools/apportion/unlike_units.hpp"
 
 namespace apportion {
 

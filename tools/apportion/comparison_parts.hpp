@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What `apportion compare` is made of.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codelets/io/progress.hpp"
+#include "tools/apportion/comparison.hpp"
+#include "tools/apportion/program_runner.hpp"
+#include "tools/apportion/temporary_folder.hpp"
+
+namespace apportion {
+
+// The profile that the static policies of a comparison plan from: the recorded one, or, where there is none, one that
+// is made for the comparison and removed behind it. Making it is no part of any makespan.
+
+class ComparisonProfile {
+  public:
+    /// Does nothing unless one of the policies needs a profile. Otherwise runs the program once, to learn the names of
+    /// its loads and their processors. A bundled application of a --size gets the platform's true times, on this
+    /// machine those of the default sizes, measured quickly; other programs get what some runs learn. Standard error
+    /// tells so. Without a profile, policies that the user chose are a UserError, others are left out. Throws
+    /// UserError, PlatformError, and what a run throws.
+    ComparisonProfile(ProgramRunner& runner, const std::string& platform, std::vector<std::string> policies,
+                      bool chosen_by_user, ProgressLine& progress);
+
+    const std::vector<std::string>& policies() const { return policies_; }  ///< that can run
+    const std::vector<std::string>& notes() const { return notes_; }
+
+  private:
+    /// Empty, or why the profile is not usable.
+    std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
+                       ProgressLine& progress);
+
+    std::string record_nodes(ProgramRunner& runner);
+
+    std::vector<std::string> policies_, notes_;
+    std::optional<TemporaryFolder> folder_;
+};
+
+// The runs of a comparison, round by round. The first round runs every policy as it comes, which tells how many blocks
+// the others are to be tried with, and then those. Later rounds run all configurations that the order still depends on,
+// in an order drawn by chance: what disturbs the machine for a while meets all of them alike.
+
+class ComparisonRounds {
+  public:
+    ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress);
+
+    /// Fills configurations, rounds, ending, signal and seconds. Throws what a run throws.
+    void run();
+
+  private:
+    void run_all();
+    void run_first();
+    void run_round(std::vector<std::size_t> configurations);
+    void run_one(std::size_t configuration);
+    void add_sweep();
+    void drop_slow();
+    std::vector<std::size_t> active() const;
+    bool time_for_another(std::size_t runs) const;
+    std::int64_t initial_block(std::int64_t blocks) const;
+
+    const ProgramRunner& runner_;
+    Comparison& comparison_;
+    ProgressLine& progress_;
+    std::mt19937_64 random_;
+    std::mutex mutex_;
+    std::size_t runs_done_ = 0;
+    int passes_ = 0;
+    std::int64_t units_ = 0, granularity_ = 1;  ///< of the program's loads
+};
+
+// A comparison for people and for programs.
+
+/// "matmul, 65536 x 65536 x 65536, on simulated platform plbhec-abcd"
+std::string comparison_title(const Comparison& comparison);
+
+/// "lower bound", exact or measured, in words; empty where there is none.
+std::string bound_text(const Comparison& comparison);
+
+/// Shares are those of the work then: of each load's units, weighted by the load's seconds.
+bool has_several_loads(const Comparison& comparison);
+
+/// Policies from the best to the worst, by rank and median.
+std::vector<std::string> ranked_policies(const Comparison& comparison, const Order& order);
+
+/// One line a policy and choice of blocks, with rank, median, interval and the ratio to the lower bound; the seconds of
+/// each load where there are several; the shares of the processors; and what there is to say about it.
+std::string comparison_table(const Comparison& comparison);
+
+/// Documented in docs/comparison.md.
+nlohmann::ordered_json comparison_json(const Comparison& comparison);
+
+/// Sentences: which policy is best and by how much, what cannot be told apart, why the runs ended, what disturbed them.
+std::vector<std::string> conclusions(const Comparison& comparison);
+
+// A picture of a comparison: a line for each policy with its makespan as a bar and its shares beside it, and the blocks
+// of one or all of them over time.
+
+/// As PNG, SVG or PDF by the suffix. `timeline`: the policy whose blocks are drawn, "all", or empty for the best one.
+/// Every run must have its blocks (a trace). Throws std::runtime_error.
+void plot_comparison(const Comparison& comparison, const std::string& file, const std::string& timeline);
+
+}  // namespace apportion

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What `apportion plan` is made of, a section for each file of that name.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/profile_file.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
+#include "policies/planners/balance_condition.hpp"
+#include "policies/planners/planner.hpp"
+#include "policies/planners/planner_table.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+// How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
+// bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a
+// matrix also shape, half_perimeters, half_perimeters_of_columns, and each share has rectangles: [{first_row,
+// first_column, rows, columns}].
+
+/// What all plans of one call share.
+struct PlanSubject {
+    Units units = 0;
+    std::vector<std::string> processors;
+    const PlanProblem* profile = nullptr;  ///< null: every size has a known time
+    Units matrix_side = 0;                 ///< of the matrix whose blocks are the units, arranged in a shape; 0: none
+};
+
+/// Whether the plan's times are those of measured sizes; else some are interpolated or continued.
+bool is_measured(const PlanSubject& subject, const Plan& plan);
+
+/// Index of the processor whose share takes longest; of several, the first.
+std::size_t binding_processor(const Plan& plan);
+
+/// One plan: a line per processor, and a summary.
+std::string plan_table(const PlanSubject& subject, const Plan& plan);
+
+/// Several plans, a line each, in the order given; a plan without solution says why below the table.
+std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans);
+
+/// An object; for several plans a list of objects, without those that have no solution.
+std::string plan_json(const PlanSubject& subject, const Plan& plan);
+std::string comparison_json(const PlanSubject& subject, std::span<const Plan> plans);
+
+// `apportion plan --shares`: how long a distribution takes that is given rather than planned, such as the arbitrary
+// ones that the data assignment paper compares with, or the offsets of the load imbalancing paper.
+
+/// "212,100,...": one share for each processor, in their order. Throws UserError.
+std::vector<Units> parse_shares(const std::string& text, const std::vector<std::string>& processors);
+
+/// Throws UserError for a share that is no measured size.
+Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares);
+
+/// Memory limits are the caller's: a given distribution is judged also where it exceeds them.
+Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares);
+
+// What if the machine were another one: a profile without some of its processors, with more of them, or with faster or
+// slower ones.
+
+struct MachineChanges {
+    std::vector<std::string> without;  ///< processors that are not there
+    std::vector<std::string> add;      ///< processors that there is one more of, each time they are named
+    std::vector<std::string> scale;    ///< "PROCESSOR=F": its kernels are F times as fast; transfers stay
+
+    bool empty() const { return without.empty() && add.empty() && scale.empty(); }
+};
+
+/// Scaled first, so that what is added is as fast as what it is like. Throws UserError: there is no such processor, a
+/// factor is none, or no processor is left.
+Profile changed_profile(const Profile& profile, const MachineChanges& changes);
+
+// `apportion plan --curve`: the best time over the number of units, and which processor binds it.
+
+/// Plans each of the numbers of units; those that the measured sizes do not add up to are Plans with a failure.
+std::vector<Plan> best_times(const PlannerEntry& planner, PlanProblem problem, std::span<const Units> numbers);
+
+/// A line, or an object, for each: units, seconds, what a further unit costs from the line before on, and the processor
+/// that binds.
+std::string curve_table(const PlanProblem& problem, std::span<const Units> numbers, std::span<const Plan> plans);
+std::string curve_json(const PlanProblem& problem, std::span<const Units> numbers, std::span<const Plan> plans);
+
+// `apportion plan --condition`: whether balancing is optimal on a profile (planners/balance_condition.hpp), and what
+// `hpopta` gains there over the planners that balance, for many numbers of units, as HPOPTA (section 6.2) reports it:
+// equal shares, constant speeds of a small, a middle and a large reference size, FuPerMod's functional models, and the
+// paper's smoothed ones (planners/continuous/smooth_fpm.hpp).
+//
+// The gain is (t_other - t_hpopta) / t_hpopta. The paper prints the formula for FPM with t_other below, but its results
+// above 100 % need t_hpopta there. Only distributions of measured sizes are compared, because interpolated times are
+// no match for measured ones; so every planner keeps to the grid and to the ends of the measured sizes.
+
+/// Over one other planner.
+struct Gain {
+    std::string over;
+    std::optional<Units> reference_units;  ///< of `cpm`
+    std::size_t numbers = 0;               ///< of units compared; others need sizes that were not measured
+    double minimum_pct = 0, average_pct = 0, maximum_pct = 0;
+    Units maximum_at = 0;  ///< number of units
+};
+
+struct ConditionReport {
+    std::vector<BalanceCondition> conditions;  ///< of each processor, in order
+    Units granularity = 1;                     ///< of the sizes: their greatest common divisor
+    std::size_t numbers = 0;                   ///< of units that measured sizes add up to; from `first` to `last`
+    Units first = 0, last = 0;
+    std::vector<Gain> gains;
+};
+
+/// Of the sizes that the problem's granularity and maxima allow. `numbers` of units are > 0 and ascending; none: up to
+/// 2000 between a twentieth and all of what the processors can take. `references`: sizes whose speed `cpm` knows; none:
+/// a tenth, a half and all of those of everyone. Throws UserError when no number can be distributed.
+/// O(points) for each number and planner, besides `hpopta`.
+ConditionReport check_condition(const PlanProblem& problem, std::span<const Units> numbers,
+                                std::span<const Units> references = {});
+
+std::string condition_table(const ConditionReport& report);
+
+/// An object: holds, processors: [{processor, sizes, holds, violations, worst}], granularity, numbers, first_units,
+/// last_units, gains: [{over, reference_units, numbers, minimum_percent, average_percent, maximum_percent,
+/// maximum_at_units}]; null where there is nothing to tell.
+std::string condition_json(const ConditionReport& report);
+
+// `apportion plan --variation`: how far speed functions are from smooth, as HPOPTA's paper measures it. The variation
+// is the difference of the speeds at two neighbouring local extrema in percent of the lower one (section 1, equation
+// 1). The bands (section 6.2.3) enclose the speeds; the paper does not tell how they are drawn. Here they are the
+// polynomial trends (models/speed_trend.hpp) through the local minima and through the local maxima, and their
+// difference is taken at the local minima, in percent of the lower one.
+
+struct SpeedVariation {
+    std::string processor;
+    std::size_t pairs = 0;  ///< of neighbouring extrema
+    double largest_pct = 0, mean_pct = 0;
+    Units from = 0, to = 0;                                     ///< sizes of the pair with the largest variation
+    std::optional<double> largest_band_pct{}, mean_band_pct{};  ///< nothing where the extrema are too few for a trend
+};
+
+/// Of each processor's speeds of the problem's work. `problem` must be valid. O(points).
+std::vector<SpeedVariation> speed_variations(const PlanProblem& problem);
+
+std::string variation_table(const std::vector<SpeedVariation>& variations);
+
+/// A list of objects: processor, pairs, largest_percent, mean_percent, from_units, to_units, largest_band_percent,
+/// mean_band_percent; null where there is nothing to tell.
+std::string variation_json(const std::vector<SpeedVariation>& variations);
+
+// `apportion plan --policies`: how long the load would take under each policy, which gives the same blocks as in
+// earnest, with what each costs and with the transfers that the profile has.
+
+/// The load of the profile's processors. Those with transfers have a memory of their own; those with the same times are
+/// of one kind. `maximum_units`: of the processors' memories, or empty.
+LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity,
+                                const std::vector<Units>& maximum_units);
+
+/// Seconds by policies' names, of those that can run it with these recorded times.
+std::map<std::string, double> policy_makespans(const LoadDescription& load);
+
+/// The policies that are named, "all" for all. Throws UserError: there is no such policy, or none of them can run it.
+std::string policies_table(const LoadDescription& load, const std::vector<std::string>& names);
+std::string policies_json(const LoadDescription& load, const std::vector<std::string>& names);
+
+// A picture of the models over the measured data: speed over size, one panel per processor, drawn by gnuplot, with the
+// shares of plans.
+
+/// Writes a PNG, SVG or PDF file of speeds, in which x units are x^work_power of work. Of plans without solution
+/// nothing is drawn. Throws UserError.
+void plot_models(const Profile& profile, std::span<const Plan> plans, double work_power, const std::string& path);
+
+}  // namespace apportion
