@@ -5,7 +5,7 @@
 
 #include "test/catch.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/profile_balance.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 using namespace apportion;
 

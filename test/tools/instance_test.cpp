@@ -9,7 +9,7 @@
 #include "policies/planners/assignment/instance_file.hpp"
 #include "test/catch.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/profile_instance.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 using namespace apportion;
 

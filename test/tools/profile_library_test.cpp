@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Kernels in shared libraries; meson builds them from test_kernel.c into the folder TEST_KERNELS.
-#include "tools/apportion/profile_library.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 #include <dlfcn.h>
 

@@ -12,7 +12,6 @@
 #include "test/folder.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/profile_measure.hpp"
-#include "tools/apportion/profile_record.hpp"
 
 using namespace apportion;
 

@@ -17,8 +17,8 @@
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/interruption.hpp"
-#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/profile_measure.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

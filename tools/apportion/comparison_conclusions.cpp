@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "tools/apportion/comparison_parts.hpp"
-#include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 

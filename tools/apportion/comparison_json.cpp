@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tools/apportion/comparison_parts.hpp"
-#include "tools/apportion/provenance.hpp"
+#include "tools/apportion/machine_load.hpp"
 
 namespace apportion {
 

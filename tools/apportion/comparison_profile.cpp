@@ -10,9 +10,8 @@
 #include "codelets/common/child_process.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
-#include "tools/apportion/profile_platform.hpp"
-#include "tools/apportion/profile_program.hpp"
-#include "tools/apportion/recorded_load.hpp"
+#include "tools/apportion/profile_parts.hpp"
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 

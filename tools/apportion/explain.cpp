@@ -14,9 +14,7 @@
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/explanation.hpp"
-#include "tools/apportion/json_text.hpp"
-#include "tools/apportion/reports.hpp"
-#include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/run_report.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

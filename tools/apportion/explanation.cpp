@@ -10,9 +10,7 @@
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
-#include "tools/apportion/recorded_load.hpp"
-#include "tools/apportion/reports.hpp"
-#include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/run_report.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {

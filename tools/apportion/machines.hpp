@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/samples.hpp"
-#include "tools/apportion/profile_instance.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/plan_parts.hpp"
+#include "tools/apportion/text_table.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "models/io/shown.hpp"
-#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

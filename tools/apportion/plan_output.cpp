@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/plan_parts.hpp"
+#include "tools/apportion/text_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,8 +12,6 @@
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
 #include "policies/planners/matrix_shapes.hpp"
-#include "tools/apportion/seconds_text.hpp"
-#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

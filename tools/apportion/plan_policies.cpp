@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/plan_parts.hpp"
+#include "tools/apportion/text_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,6 @@
 #include "models/transfer.hpp"
 #include "policies/engine/virtual_run.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/plan_parts.hpp"
+#include "tools/apportion/text_table.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include "models/speed_trend.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

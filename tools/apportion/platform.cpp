@@ -26,7 +26,6 @@
 #include "models/io/new_file.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/json_text.hpp"
 #include "tools/apportion/program_runner.hpp"
 #include "tools/apportion/text_table.hpp"
 

@@ -15,12 +15,8 @@
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/interruption.hpp"
 #include "tools/apportion/machine_load.hpp"
-#include "tools/apportion/profile_kept.hpp"
-#include "tools/apportion/profile_machines.hpp"
 #include "tools/apportion/profile_measure.hpp"
-#include "tools/apportion/profile_platform.hpp"
-#include "tools/apportion/profile_program.hpp"
-#include "tools/apportion/profile_workload.hpp"
+#include "tools/apportion/profile_parts.hpp"
 
 namespace apportion {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/profile_instance.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/profile_kept.hpp"
-#include "tools/apportion/json_text.hpp"
+#include "tools/apportion/profile_parts.hpp"
+#include "tools/apportion/text_table.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -23,7 +23,6 @@
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/profile_machines.hpp"
+#include "tools/apportion/profile_parts.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -21,13 +21,7 @@
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/machine_load.hpp"
 #include "tools/apportion/machines.hpp"
-#include "tools/apportion/profile_balance.hpp"
-#include "tools/apportion/profile_course.hpp"
-#include "tools/apportion/profile_instance.hpp"
-#include "tools/apportion/profile_kept.hpp"
-#include "tools/apportion/profile_library.hpp"
-#include "tools/apportion/profile_record.hpp"
-#include "tools/apportion/profile_workload.hpp"
+#include "tools/apportion/profile_measure.hpp"
 
 namespace apportion {
 

@@ -1,5 +1,72 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
+// How profiles are measured, without running StarPU: subjects, the measurement itself, its file and its course.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codelets/io/progress.hpp"
+#include "models/profile_file.hpp"
+#include "models/samples.hpp"
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+// What `apportion profile` measures: a kernel on a set of processors that can run different numbers of units at the
+// same time. The bundled workloads and a user's library are subjects; tests use one without a clock.
+
+/// The units do not fit one processor: that size is left out of its profile.
+class DoesNotFit : public std::runtime_error {
+  public:
+    DoesNotFit(std::size_t processor, const std::string& what) : std::runtime_error(what), processor_(processor) {}
+    std::size_t processor() const { return processor_; }
+
+  private:
+    std::size_t processor_;
+};
+
+/// Which data a unit has, and over which links they go to the processors.
+struct Transfers {
+    std::size_t bytes_in = 0, bytes_out = 0;  ///< of a unit
+    std::vector<unsigned> memories;           ///< of each processor the number of its memory; 0: main memory
+    std::function<double(unsigned memory, std::size_t bytes)>
+        one_way_s;  ///< half of what a message takes there and back
+};
+
+class ProfileSubject {
+  public:
+    virtual ~ProfileSubject() = default;
+
+    const std::string& kernel() const { return kernel_; }
+    const std::string& load() const { return load_; }  ///< the name under which programs look for its profile
+    const std::string& unit() const { return unit_; }
+    std::span<const std::string> processors() const { return processors_; }  ///< those to be measured
+    Units most_units() const { return most_units_; }                         ///< that one run can have altogether
+    Units granularity() const { return granularity_; }
+
+    /// Runs units[i] units (0: none) on processor i, all beginning at the same time, and returns each one's seconds
+    /// (0 where none). The sum is at most most_units(). Throws DoesNotFit, or UserError for a kernel that fails.
+    virtual std::vector<double> run(std::span<const Units> units) = 0;
+
+    /// Nothing where that is not known; `one_way_s` must not outlive the subject.
+    virtual std::optional<Transfers> transfers() { return {}; }
+
+  protected:
+    std::string kernel_, load_, unit_ = "unit";
+    std::vector<std::string> processors_;
+    Units most_units_ = kNoLimit;
+    Units granularity_ = 1;
+};
+
 // The measurement of a profile: every size on every processor, repeated until its mean is precise (models/samples.hpp).
 // Processors are measured together, because in a load they will share caches, memory and power: each repetition starts
 // the same number of units on all of them (Khaleghzadeh et al., HPOPTA, section 1; FuPerMod, section 4). Where so many
@@ -7,18 +74,6 @@
 // the problem would have it. A processor whose mean is precise goes on running until the others' are. In each
 // repetition a fast processor is done before a slow one, which then runs undisturbed: as in a load that is not
 // balanced.
-#pragma once
-
-#include <functional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "models/profile_file.hpp"
-#include "models/samples.hpp"
-#include "tools/apportion/profile_subject.hpp"
-
-namespace apportion {
 
 struct MeasureOptions {
     SampleOptions samples;
@@ -57,5 +112,137 @@ std::vector<std::int64_t> parse_numbers(const std::string& text, const char* opt
 /// "from:to:step" as ascending sizes, `to` included when it is met. Throws UserError with one sentence that names the
 /// option.
 std::vector<Units> parse_sizes(const std::string& text, const char* option = "--sizes");
+
+// Dynamic data partitioning (FuPerMod, section 4): a balanced distribution without a full profile. Every processor runs
+// its share of a distribution, n / p at first; the times refine partial models, with which the geometrical algorithm
+// makes the next distribution, until the times are close. What was measured is a profile of a few points around it.
+//
+// Beyond the paper: points that are known already count, so that the search goes on where one was interrupted; it ends
+// where a distribution comes again, because whole units come no nearer, and after 20 of them; a share that does not fit
+// a processor bounds its later ones.
+
+using PartialTimes = std::map<Units, double>;  ///< of one processor: seconds of the sizes that are known
+
+struct Balance {
+    std::vector<Units> shares;  ///< of the distribution whose largest time is the smallest one
+    double difference = 1;      ///< of its largest and smallest time, in parts of the largest; 1: none could be run
+    int distributions = 0;      ///< that were run
+    bool complete = true;       ///< false: stopped
+};
+
+/// `units` <= subject.most_units(); `within`: the difference that is close enough; `known`: per processor. The
+/// watcher's `known` is not asked. Throws UserError where a processor cannot run its first share, or no distribution is
+/// left.
+Balance balance_profile(ProfileSubject& subject, Units units, double within, const MeasureOptions& options,
+                        const MeasureWatcher& watcher, std::vector<PartialTimes> known);
+
+// A profile file that grows point by point, so that an interrupted measurement loses no finished one and the same
+// command continues it. Its notes say what was measured; points of another kernel, machine, problem or way of measuring
+// are not mixed in. Nothing but the last, half-written line of a run that was killed is ever removed.
+
+using Notes = std::vector<std::pair<std::string, std::string>>;
+
+class ProfileRecord {
+  public:
+    /// Opens or creates the file, for this process alone. A file with points must have every note of `identity`, and
+    /// with the same value; `remarks` (the date) are written beside them into a new file and not compared. Throws
+    /// FileError.
+    ProfileRecord(std::string path, Notes identity, Notes remarks);
+    /// Removes the file when it has no point and was created here.
+    ~ProfileRecord();
+    ProfileRecord(const ProfileRecord&) = delete;
+    ProfileRecord& operator=(const ProfileRecord&) = delete;
+
+    bool has(const std::string& processor, std::int64_t units) const;
+    std::size_t found() const { return found_; }  ///< points that were in the file
+    /// Seconds of all sizes.
+    const std::map<std::int64_t, double>& times(const std::string& processor) { return points_[processor]; }
+
+    /// Writes the point through to the file. Throws FileError when the disk does not take it.
+    void add(const std::string& processor, const ProfilePoint& point);
+
+  private:
+    void open();
+    void load();
+    void write(const std::string& text);
+    void compare(const Profile& profile) const;
+
+    std::string path_;
+    Notes identity_, remarks_;
+    std::map<std::string, std::map<std::int64_t, double>> points_;
+    std::size_t found_ = 0;
+    int file_ = -1;  ///< every write goes to its end; locked
+    bool created_ = false;
+    bool empty_ = true;  ///< no notes and no header yet
+};
+
+// How a measurement is going: points on their way into the file, the progress line and the last sentence.
+
+class MeasurementCourse {
+  public:
+    /// `points`: at most, to be measured.
+    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, std::size_t points, std::function<bool()> stop);
+
+    MeasureWatcher watcher();
+    void finish(const std::string& out, const SampleOptions& samples, bool complete);
+
+  private:
+    void finished(const MeasuredPoint& measured);
+
+    ProfileSubject& subject_;
+    ProfileRecord& record_;
+    std::function<bool()> stop_;
+    std::optional<ProgressLine> progress_;
+    int measured_ = 0, imprecise_ = 0;
+    double widest_ = 0;  ///< interval relative to its mean
+};
+
+// A user's own kernel in a shared library (tools/apportion/apportion_kernel.h) as a subject of `apportion profile`.
+
+/// Loads the library and sets the kernel up for problems of that size on those of its processors (all of them where
+/// none are given), each in a thread of its own. Throws UserError: no library, no kernel in it, another version, no
+/// such processor, or a kernel that fails.
+std::unique_ptr<ProfileSubject> library_subject(const std::string& path, std::uint64_t size,
+                                                const std::vector<unsigned>& processors);
+
+// `apportion profile --instance`: this machine, or those of mpirun, as an instance of the data assignment problem,
+// profiled as in section 4.3 of Boinski and Czarnul. A link's start-up a is the time of a message of one byte, and its
+// bandwidth b comes from messages of 0.5 to 32 MiB, all one way, which is half of there and back. The paper's equation
+// 4 takes the mean of (S1 - S2) / (T1 - T2) over neighbouring sizes; here it is the median over all pairs of sizes
+// (Theil and Sen), and each size's time a median, so that a disturbed message or size changes nothing. What a unit
+// costs a processor is the measured time nearest an equal share.
+//
+// Of one machine, main memory is a node without transfers, and every device memory a node with its link. Of several,
+// every machine is a node with its link to rank 0's, which has the data, and what a unit takes on its bus is in the
+// cost of a device, as in the paper.
+
+struct LinkTimes {
+    double startup_s = 0;
+    double bytes_per_s = 0;
+};
+
+inline constexpr std::size_t kLargestMessage_bytes = std::size_t{32} << 20;
+
+/// `one_way_s`: measures a message of so many bytes once; nothing is measured any more when `stop()`. Throws UserError
+/// where larger ones take no longer.
+LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s, const SampleOptions& options,
+                       const std::function<bool()>& stop);
+
+/// Before long work: throws UserError where the subject's data are not known, FileError where the file cannot be
+/// written. `path` may be empty: another rank writes it.
+void check_instance(const std::string& path, ProfileSubject& subject);
+
+/// This machine's instance, JSON, of a subject that check_instance() took; measures the links to devices. `times`: per
+/// processor seconds of the sizes that were measured; `share`: units that a processor may have. Throws UserError.
+std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
+                             const SampleOptions& options, const std::function<bool()>& stop);
+
+/// Those of several machines as one, of which the first has the data; all of the same load. `names`: of the machines;
+/// `links`: from the first to each.
+std::string cluster_instance(std::span<const std::string> machines, std::span<const std::string> names,
+                             std::span<const LinkTimes> links);
+
+/// Returns what to tell the user, lines. Throws FileError.
+std::string save_instance(const std::string& path, const std::string& instance);
 
 }  // namespace apportion

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/profile_platform.hpp"
+#include "tools/apportion/profile_parts.hpp"
 
 #include <fmt/format.h>
 

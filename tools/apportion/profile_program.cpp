@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/profile_program.hpp"
+#include "tools/apportion/profile_parts.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/profile_store.hpp"
-#include "tools/apportion/recorded_load.hpp"
+#include "tools/apportion/run_report.hpp"
 #include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {

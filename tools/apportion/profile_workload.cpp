@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/profile_workload.hpp"
+#include "tools/apportion/profile_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

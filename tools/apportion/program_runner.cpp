@@ -16,7 +16,7 @@
 #include "models/io/shown.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 

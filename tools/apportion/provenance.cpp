@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/provenance.hpp"
+#include "tools/apportion/machine_load.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

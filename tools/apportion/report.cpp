@@ -14,7 +14,7 @@
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/report_page.hpp"
-#include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 

@@ -12,7 +12,7 @@
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/explanation.hpp"
 #include "tools/apportion/page_parts.hpp"
-#include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_report.hpp"
 #include "tools/apportion/timeline.hpp"
 
 namespace apportion {

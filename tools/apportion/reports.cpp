@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_report.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "tools/apportion/order.hpp"
-#include "tools/apportion/seconds_text.hpp"
+#include "tools/apportion/text_table.hpp"
 
 namespace apportion {
 

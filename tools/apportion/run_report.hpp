@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The report of a run (docs/report.md) as all tools read it. What is here was checked: fields that tools need are there
-// and of their types, counts and times are none that no run can have, and indices lead somewhere.
+// Reports of runs (docs/report.md), read from files and from what programs append.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "policies/policy.hpp"
+#include "policies/starpu/machine.hpp"
+#include "policies/starpu/profile_store.hpp"
+
 namespace apportion {
+
+// The report of a run (docs/report.md) as all tools read it. What is here was checked: fields that tools need are there
+// and of their types, counts and times are none that no run can have, and indices lead somewhere.
 
 struct ReportedProcessor {
     std::string name, kind;
@@ -80,5 +86,43 @@ struct RunReport {
 
 /// `where`: file and line, for messages. Throws UserError.
 RunReport run_report(const nlohmann::json& report, const std::string& where);
+
+// Files of reports: what APPORTION_REPORT collected, one a line, or the JSON object that an application prints with
+// --json; and what several runs of several loads are together.
+
+/// All reports of the text, in order. `source` names the text in messages. Throws UserError with the line of what is no
+/// report.
+std::vector<RunReport> parse_reports(const std::string& text, const std::string& source);
+
+/// Of a regular file, or of standard input when it is "-"; at least one. Throws UserError.
+std::vector<RunReport> read_reports(const std::string& file);
+
+/// One load under one policy: all its runs.
+struct LoadRuns {
+    std::string name;
+    std::vector<const RunReport*> reports;  ///< at least one, in order
+
+    const RunReport& last() const { return *reports.back(); }
+    double seconds() const;  ///< of all runs
+};
+
+/// By name and policy, in the order in which they first end.
+std::vector<LoadRuns> loads_of(const std::vector<RunReport>& reports);
+
+/// One report for a program: the sums over the last run of every load, their blocks one load after the other, and
+/// everything else from the first one.
+RunReport merged_report(const std::vector<LoadRuns>& loads);
+
+/// What `auto` chose and why, one sentence without its full stop; empty for other policies.
+std::string describe_choice(const RunReport& report);
+
+// The load of a report as planners see it, and what a recorded profile says about it.
+
+/// What the load of that report would look for. Processors of one model are of one kind.
+ProfileRequest profile_request(const RunReport& report);
+
+/// Makespans that the policies are predicted to have for the load of the report, from the profile that it was planned
+/// from, or else the one recorded for it on this machine. Links are thought to cost nothing. Empty without a profile.
+std::map<std::string, double> predicted_makespans(const RunReport& report);
 
 }  // namespace apportion

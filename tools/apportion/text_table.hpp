@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A table of text for standard output: columns as wide as their cells.
+// Tables, JSON and numbers as commands print them.
 #pragma once
 
+#include <fmt/format.h>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace apportion {
+
+// A table of text for standard output: columns as wide as their cells.
 
 class TextTable {
   public:
@@ -34,5 +38,22 @@ class TextTable {
     std::vector<Column> columns_;
     std::vector<std::vector<std::string>> rows_;
 };
+
+/// "1.23 s", "45.6 ms", "7.8 us".
+inline std::string seconds_text(double seconds) {
+    if (seconds >= 1 || seconds <= 0) return fmt::format("{:.4g} s", seconds);
+    return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
+}
+
+/// "0.86 %", "12 %".
+inline std::string percent_text(double percent) {
+    return percent < 10 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
+/// One object or list with an end of line; indented by so many blanks, -1: in one line. JSON is UTF-8: bytes of a name
+/// that are not become the replacement character.
+inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
+    return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace apportion

@@ -7,7 +7,7 @@
 
 #include "models/io/new_file.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/reports.hpp"
+#include "tools/apportion/run_report.hpp"
 #include "tools/apportion/timeline.hpp"
 
 namespace apportion {

@@ -3,7 +3,7 @@
 // The format: "Trace Event Format", Google, 2016. Times are microseconds.
 #include <fmt/format.h>
 
-#include "tools/apportion/json_text.hpp"
+#include "tools/apportion/text_table.hpp"
 #include "tools/apportion/timeline.hpp"
 
 namespace apportion {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What `apportion profile` is made of besides the measurement (profile_measure.hpp).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codelets/io/progress.hpp"
+#include "codelets/simulated/platform.hpp"
+#include "models/profile_file.hpp"
+#include "models/samples.hpp"
+#include "policies/policy.hpp"
+#include "policies/starpu/machine.hpp"
+#include "tools/apportion/profile_measure.hpp"
+#include "tools/apportion/program_runner.hpp"
+#include "tools/apportion/run_report.hpp"
+
+namespace apportion {
+
+// A bundled application on this machine's StarPU workers as a subject of `apportion profile`: what is timed is the
+// kernel of a block, as StarPU times it. Runs StarPU from its construction to its destruction, under a scheduler that
+// decides nothing, because every block goes to a chosen worker.
+
+/// The application of that name with a problem of that size on StarPU's workers with these numbers (all that can run
+/// it where none are given). Throws UserError: no such application or worker, StarPU does not start, no memory.
+std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
+                                                 const std::vector<unsigned>& processors);
+
+/// The same of problems of x by x, as HPOPTA's paper profiles its processors: a share of x units is all of a problem of
+/// size x, of which each processor has its own. `size`: the first that will be run.
+std::unique_ptr<ProfileSubject> square_subject(const std::string& app, Units size,
+                                               const std::vector<unsigned>& processors);
+
+/// "matmul, ...": the bundled applications.
+std::string workload_names();
+
+// The profile of a simulated platform, from its time functions: what `apportion profile` would measure there if it
+// measured long enough. Noise is drawn as the platform has it and averaged like a measurement; drift and loss, which
+// begin at a moment of a run, are left out. The application runs once, to tell its processors' names and its units.
+
+struct PlatformProfile {
+    std::string load;  ///< the name under which programs look for it
+    Machine machine;
+    Profile profile;
+};
+
+/// What is run: the application's kernel, its --size, and what that means.
+struct Kernel {
+    std::string app, size;
+    simulated::KernelSize measures;
+};
+
+/// The true times of each node of a cluster, into files in `folder` where the nodes' ranks look for them. `report`: of
+/// one load, from a run on the cluster. Returns why there are none, a sentence's part, where the report does not tell
+/// of all nodes; or nothing. Throws PlatformError and UserError.
+std::string save_cluster_profiles(const Kernel& kernel, const simulated::Platform& cluster, const RunReport& report,
+                                  const std::filesystem::path& folder);
+
+/// `size`: the application's --size. `sizes`: units to record, ascending; empty: about 500 from one granule to the
+/// whole load, dense enough to interpolate. Sizes that exceed a device's memory are left out of its times. Throws
+/// UserError and PlatformError.
+PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform,
+                                 const std::vector<Units>& sizes, const SampleOptions& samples);
+
+/// Times of x x x problems instead, as HPOPTA's paper profiles its processors: a share of x units is x of the units
+/// that a problem of size x has. One processor per device of the platform, `sizes` as above but given. What does not
+/// fit a memory is left to the platform's times. Throws UserError and PlatformError.
+Profile square_profile(const std::string& app, const std::string& platform, const std::vector<Units>& sizes);
+
+// Profiles of a program's loads from runs of the program itself: what its blocks took, under policies that give every
+// processor blocks of many sizes, from probes to a whole share.
+
+struct LoadProfile {
+    std::string load;  ///< the name under which the program looks for it
+    Profile profile;
+    std::string problem;  ///< why it cannot be planned from; empty: it can
+};
+
+/// One for each load that runs under the policies of Apportion report, after `repetitions` runs under each of three.
+/// Throws what a run throws.
+std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress);
+
+// The recorded profiles that programs find, and what runs learnt: where they are, and `apportion profile --list`,
+// `--show` and `--forget`.
+
+/// Where programs look for a recorded profile; folders that miss are made. Throws UserError where it cannot be written.
+std::string default_file(const std::string& load, const Machine& machine);
+
+/// A table of all, or a JSON array.
+void list_profiles(bool json);
+
+/// The times of all profiles of a load, or of a file. Throws UserError.
+void show_profiles(const std::string& load_or_file, bool json);
+
+/// Removes what runs learnt of a load, or all of it; recorded profiles stay. Throws UserError.
+void forget_learnt(const std::string& load_or_file);
+
+/// For forget_learnt: everything.
+inline constexpr const char* kEverything = "all";
+
+// `apportion profile --app` and `--kernel`: the measurement on this machine, or on those of mpirun at once, each of
+// which gets a profile of its own; with `--instance` also the links, to devices and from rank 0 to the others.
+
+struct ProfileOptions {
+    std::string app, kernel, show, forget;  ///< one of them, or
+    bool list = false;
+    bool json = false;
+    bool square = false;
+    std::string sizes, out, platform, instance;
+    std::string size = "1024";
+    bool size_given = false;
+    int repetitions = 2;
+    double balance = 0;  ///< how close times have to be; 0: sizes are given
+    bool subject_given = false;
+    std::vector<unsigned> processors;
+    MeasureOptions measure;
+};
+
+/// Throws UserError where options contradict each other.
+void check(const ProfileOptions& options);
+
+/// Where other programs kept the machine busy before the measurement, as load_per_cpu() has it.
+void warn_of_load(double load);
+
+/// Returns the exit status, 2 on all ranks where one of mpirun's has an error, which rank 0 has told. Without mpirun
+/// throws UserError and FileError.
+int profile_machines(ProfileOptions options);
+
+}  // namespace apportion
