@@ -139,11 +139,6 @@ class PlbHecImproved final : public Policy {
 
     double granule() const { return static_cast<double>(load_.granularity); }
 
-    /// All of the block where a device cannot hold the load, so that sizes are powers of two. In a memory that is full
-    /// the runtime uses the buffers of a block again for one of the same size; for others it has to free some, which
-    /// stops transfers.
-    double alignment(int processor) const { return load_.units > at(processor).memory_units ? 1 : options_.alignment; }
-
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
     /// core's smallest block outlasts the run, and one such block is enough to know.
     bool kind_is_tried(int processor, const Progress& progress) const {
@@ -172,7 +167,7 @@ class PlbHecImproved final : public Policy {
     bool cut_off(int processor, const Progress& progress) const {
         Units computes = 0;
         for (const BlockInFlight& block : progress.in_flight(processor)) computes += block.units;
-        return plan_.share(processor) <= alignment(processor) * static_cast<double>(computes);
+        return plan_.share(processor) <= options_.alignment * static_cast<double>(computes);
     }
 
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
@@ -202,7 +197,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
     const bool last = plan_.share(processor) - block < granule();
     const double by_s = plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s);
-    double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * alignment(processor)))));
+    double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
     Units units = 0;
     for (;; step /= 2) {
         units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
@@ -213,7 +208,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     }
     const auto rest = static_cast<double>(remaining - units);
     if (rest < step * granule()) return remaining;
-    if (plan_.share(processor) > (1 + alignment(processor)) * static_cast<double>(units)) return units;
+    if (plan_.share(processor) > (1 + options_.alignment) * static_cast<double>(units)) return units;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (p != processor && !cut_off(p, progress)) return units;
     return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <random>
-#include <set>
 
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
@@ -297,22 +296,6 @@ TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
                 together += other.units;
         CHECK(together <= 300);
     }
-}
-
-TEST_CASE("blocks of a device that cannot hold the load have few sizes, so that buffers are used again") {
-    FakePlatform platform = plain_platform({100, 5000}, 0.01);
-    platform.links.push_back({1e6});
-    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 50;
-    platform.workers[1].link = 0;
-    platform.workers[1].memory_units = 3000;
-    const auto policy = improved();
-    std::set<Units> sizes;
-    int blocks = 0;
-    for (const FakeBlock& block : run(platform, *policy, platform.load(100'000)).blocks)
-        if (block.processor == 1) sizes.insert(block.units), ++blocks;
-    INFO(blocks << " blocks of " << sizes.size() << " sizes");
-    CHECK(blocks >= 20);
-    CHECK(sizes.size() <= 8);
 }
 
 TEST_CASE("a core that earlier processes saw to be slow is not thought fast by a block of another size") {

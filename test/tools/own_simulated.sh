@@ -10,8 +10,8 @@ export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache
 unset APPORTION_LEARN APPORTION_PROFILES
 
 export PKG_CONFIG_PATH=$build/meson-uninstalled:$starpu
-LD_RUN_PATH=$build/policies/starpu:$(pkg-config --variable=libdir starpu-1.4) \
-    cc "$bodies" $(pkg-config --cflags-only-I --libs apportion-simgrid starpu-1.4) -lm -o bodies || fail "bodies.c does not compile"
+cc "$bodies" $(pkg-config --cflags-only-I --libs apportion-simgrid starpu-1.4) -lm -o bodies \
+    "-Wl,-rpath,$build/policies/starpu:$(pkg-config --variable=libdir starpu-1.4)" || fail "bodies.c does not compile"
 "$apportion" compare --platform plbhec-ab --policies equal,plb-hec,hpopta,dmda --blocks 16 -- ./bodies 8000 2>error | tr -s ' ' >table ||
     fail "compare: $(cat error)"
 for text in '^bodies, on simulated platform plbhec-ab' '^ [0-9] hpopta' '^ [0-9] plb-hec' '^ [0-9] equal' '5 x bodies' \
