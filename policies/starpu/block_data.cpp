@@ -2,6 +2,7 @@
 #include "policies/starpu/block_data.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -105,15 +106,17 @@ void BlockData::forget_results() {
 
 namespace {
 
-starpu_data_handle_t register_data(void* data, const DataShape& s) {
+starpu_data_handle_t register_data(void* data, const DataShape& s, bool rounds_up) {
     starpu_data_handle_t handle = nullptr;
+    const std::size_t allocated = rounds_up ? std::bit_ceil(s.bytes()) : s.bytes();
     const auto address = reinterpret_cast<uintptr_t>(data);
     switch (s.interface) {
         case DataShape::Interface::vector:
-            starpu_vector_data_register(&handle, STARPU_MAIN_RAM, address, s.nx, s.element_size);
+            starpu_vector_data_register_allocsize(&handle, STARPU_MAIN_RAM, address, s.nx, s.element_size, allocated);
             break;
         case DataShape::Interface::matrix:
-            starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, address, s.ldy, s.nx, s.ny, s.element_size);
+            starpu_matrix_data_register_allocsize(&handle, STARPU_MAIN_RAM, address, s.ldy, s.nx, s.ny, s.element_size,
+                                                  allocated);
             break;
         case DataShape::Interface::volume:
             starpu_block_data_register(&handle, STARPU_MAIN_RAM, address, s.ldy, s.ldz, s.nx, s.ny, s.nz,
@@ -123,7 +126,7 @@ starpu_data_handle_t register_data(void* data, const DataShape& s) {
     return handle;
 }
 
-BlockHandle make_handle(void* data, const DataShape& shape, bool apart) {
+BlockHandle make_handle(void* data, const DataShape& shape, bool apart, bool rounds_up) {
     BlockHandle made;
     made.data = data;
     made.shape = shape;
@@ -133,13 +136,13 @@ BlockHandle make_handle(void* data, const DataShape& shape, bool apart) {
         DataShape dense = shape;
         dense.ldy = shape.nx;
         dense.ldz = shape.nx * shape.ny;
-        made.handle = register_data(made.results.get(), dense);
+        made.handle = register_data(made.results.get(), dense, false);
         return made;
     }
 #else
     (void)apart;  // nothing is stored
 #endif
-    made.handle = register_data(data, shape);
+    made.handle = register_data(data, shape, rounds_up);
     return made;
 }
 
@@ -148,6 +151,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
     BlockData& block_data = *static_cast<FillBlock*>(block)->data_of_block;
     auto& handles = block_data.handles;
     const bool writes = (mode & STARPU_W) != 0, reads = (mode & STARPU_R) != 0;
+    const bool keep = (mode & APPORTION_KEEP) != 0 && block_data.stays;
     auto known = std::find_if(handles.begin(), handles.end(),
                               [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
     if (known == handles.end()) {
@@ -163,13 +167,13 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             return nullptr;
         }
         try {
-            known = handles.insert(handles.end(), make_handle(data, shape, writes && !reads && block_data.apart));
+            known = handles.insert(handles.end(), make_handle(data, shape, writes && !reads && block_data.apart,
+                                                              block_data.rounds_up && !keep));
         } catch (const std::bad_alloc&) {
             block_data.problem = "there is no memory for its results";
             return nullptr;
         }
     }
-    const bool keep = (mode & APPORTION_KEEP) != 0 && block_data.stays;
     if (known->first == BlockHandle::First::none) {
         known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;
         known->keep = keep;

@@ -60,6 +60,9 @@ struct BlockData {
     bool again = false;                         ///< a piece of a late block
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
     bool apart = false;                         ///< its results are written apart from the application's memory
+    /// Its buffers on the device have powers of two as sizes, so that data of other blocks fit in them when it is done:
+    /// to free one and allocate another stops all transfers.
+    bool rounds_up = false;
     const char* problem = nullptr;              ///< why a handle could not be made, or is not what the task needs
 
     /// These data stayed since an earlier run and are used again.

@@ -70,7 +70,7 @@ void KeptData::keep(BlockData data) {
     const auto stays = std::partition(data.handles.begin(), data.handles.end(), [](const auto& h) { return h.keep; });
     data.bytes_gone = 0;
     for (auto it = stays; it != data.handles.end(); ++it) {
-        retired_.push_back(it->handle);
+        retire(*it, data.own_memory);
         data.bytes_gone += static_cast<double>(it->shape.bytes());
     }
     data.handles.erase(stays, data.handles.end());
@@ -83,7 +83,13 @@ void KeptData::keep_earlier(BlockData data) {
 }
 
 void KeptData::retire(const BlockData& data) {
-    for (const BlockHandle& h : data.handles) retired_.push_back(h.handle);
+    for (const BlockHandle& h : data.handles) retire(h, data.own_memory);
+}
+
+/// A device's buffers are for other blocks from now on, and not only when the run has ended.
+void KeptData::retire(const BlockHandle& data, bool own_memory) {
+    retired_.push_back(data.handle);
+    if (own_memory) starpu_data_invalidate_submit(data.handle);
 }
 
 double KeptData::part() const {

@@ -63,6 +63,7 @@ class KeptData {
     };
 
     void evacuate(BlockData data, std::vector<Departure>& departures);
+    void retire(const BlockHandle& data, bool own_memory);
 
     std::map<Units, BlockData> kept_;  ///< by first unit, disjoint
     std::map<Units, Evacuation> evacuations_;

@@ -170,6 +170,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void start(Locked& on);
     std::vector<Block> equal_blocks(UnitRange range, Locked& on) const;
     void start_blocks(const std::vector<Block>& blocks, Locked& on);
+    bool twice_fits(const RunningBlock& running, Locked& on) const;
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
     int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);

@@ -26,6 +26,7 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.stays = !running.data.again && !description_.open;
         running.data.own_memory = block.processor >= 0 && setup_.worker_of(block.processor).processor.own_memory;
         running.data.apart = running.data.again && !running.data.own_memory;
+        running.data.rounds_up = twice_fits(running, on);
         if (running.data.again) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
@@ -35,6 +36,15 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         }
         if (running.departures_left == 0) fill(running, on);
     }
+}
+
+/// Whether its processor could hold twice of all its blocks, as far as is known what they take.
+bool Run::twice_fits(const RunningBlock& running, Locked&) const {
+    if (!running.data.own_memory || setup_.options.bytes_per_unit == 0) return false;
+    Units held = 0;
+    for (const auto& [id, block] : blocks_)
+        if (block->block.processor == running.block.processor) held += block->block.units;
+    return held <= setup_.worker_of(running.block.processor).processor.memory_units / 2;
 }
 
 /// As if the program had not stood still since, and its tasks had run without a break; now, if it has not begun.
@@ -50,6 +60,7 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         running.kept_on = kept->node;
         kept->node = running.data.node;
         kept->own_memory = running.data.own_memory;
+        kept->rounds_up = running.data.rounds_up;
         running.data = std::move(*kept);
         running.data.use_again();
     }

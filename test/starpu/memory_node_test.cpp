@@ -146,6 +146,24 @@ struct Chain {
     }
 };
 
+/// An open load whose units come one grant after the other.
+struct Grants : Scale {
+    std::atomic<std::uint64_t> computed = 0;
+
+    using Scale::Scale;
+    static int fill_grant(starpu_task* task, apportion_block* block, void* arg) {
+        return fill(task, block, static_cast<Scale*>(static_cast<Grants*>(arg)));
+    }
+    static void done(const apportion_done* done, void* arg) {
+        auto& computed = static_cast<Grants*>(arg)->computed;
+        computed += done->units;
+        computed.notify_one();
+    }
+    void wait_for(std::uint64_t units) {
+        for (std::uint64_t now = computed; now < units; now = computed) computed.wait(now);
+    }
+};
+
 bool device_missing() {
     static const bool missing = [] {
         if (starpu_opencl_worker_get_count() == 0) return true;
@@ -187,6 +205,40 @@ TEST_CASE("data kept in another memory come home when they are released, also wh
     load.release();
     REQUIRE(failed_kernels == 0);
     REQUIRE(scale.wrong(6) == 0);
+}
+
+TEST_CASE("blocks of other sizes use the device memory of those that are done") {
+    if (device_missing()) return;
+    const std::string scheduler = getenv("STARPU_SCHED") ? getenv("STARPU_SCHED") : "";
+    for (const char* const of_starpu : {"eager", "dmda", "dmdas", "lws"})
+        if (scheduler == of_starpu) return;  // their blocks' memory is StarPU's affair
+    constexpr std::uint64_t kGrants = 60, kLeast = 2000, kMore = 30;
+    Grants grants(kGrants * (kLeast + kGrants * kMore));
+    apportion::LoadOptions options("grants", grants.x.size(), codelet(), Grants::fill_grant, &grants);
+    options.open = 1;
+    options.done = Grants::done;
+    options.bytes_per_unit = 8;
+    options.initial_block = grants.x.size();
+    apportion::Load load(options);
+    int id = 0;
+    REQUIRE(starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, &id, 1) != 0);
+    const unsigned node = starpu_worker_get_memory_node(static_cast<unsigned>(id));
+    const std::size_t before = starpu_memory_get_used(node);
+    std::size_t most = 0;
+    load.submit();
+    std::uint64_t given = 0;
+    for (std::uint64_t k = 0; k < kGrants; ++k) {
+        const std::uint64_t units = kLeast + k * kMore;
+        load.add(given, units);
+        given += units;
+        grants.wait_for(given);
+        most = std::max(most, starpu_memory_get_used(node));
+    }
+    load.close();
+    load.wait();
+    REQUIRE(failed_kernels == 0);
+    constexpr std::size_t kLargest_bytes = 4 * (kLeast + kGrants * kMore);
+    CHECK(most - std::min(most, before) <= 10 * kLargest_bytes);  // all grants: 90 times
 }
 
 TEST_CASE("a device that fails after it kept results gives them to those who compute its blocks") {
