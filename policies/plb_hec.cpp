@@ -8,9 +8,9 @@
 // are work, a better model corrects the next block, and the last blocks shrink until all finish together. A plan is
 // kept while all end as planned.
 //
-// While little is known, little is risked. Where devices may be much faster, cores wait for what these tell; then one
-// core of a kind tries the smallest block. A device's first blocks may be larger: others compute them again in the end
-// where it turns out to be slow (engine/recovery).
+// While little is known, little is risked. Where there are devices, which may be much faster, one core of a kind tries
+// the smallest block, and the others wait for what that tells. A device's first blocks may be larger. Others compute
+// again in the end what takes too long (engine/recovery).
 //
 // A share becomes several blocks. Each pays its fixed costs again (launch, filling the device, streaming what does
 // not fit), but the last one alone is as late as its prediction is wrong: plb_hec_plan.hpp has the balance. While a
@@ -37,9 +37,6 @@ struct PlbHecOptions {
     double growth = 12;           ///< a block is at most this multiple of the largest measured one
     double most_parts = 4;        ///< a share becomes at most so many blocks at a time: every block asks for a plan
     double full_rest = 0.5;       ///< of the memory that the blocks after it would fill, at most: it may grow
-    double cores_of_device = 16;  ///< more cores than these, for each device, do not wait for what devices tell
-    double slowest_core = 50;     ///< times what a device needs for the smallest block, or ...
-    double longest_trial_s = 60;  ///< ... that long at most a core computes that block
     double worthwhile_s = 0.2;    ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
@@ -49,7 +46,6 @@ class PlbHecImproved final : public Policy {
         load_ = load;
         report_ = {};
         plan_.begin(load);
-        ran_s_ += std::exchange(run_s_, 0);
         const bool known_before = all_known_ = models_.begin(load);
         repetition_.begin(load, report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
@@ -60,9 +56,7 @@ class PlbHecImproved final : public Policy {
         const bool idle = progress.in_flight(processor).empty();
         if (!models_.curve(processor)) {
             if (!idle) return 0;
-            if (!at(processor).own_memory &&
-                (kind_is_tried(processor, progress) || devices_come_first(processor, now_s, progress)))
-                return 0;
+            if (!at(processor).own_memory && kind_is_tried(processor, progress)) return 0;
             plan_.outdate();
             all_known_ = false;
             if (!decision_) decision_ = "processor tried";
@@ -89,7 +83,6 @@ class PlbHecImproved final : public Policy {
         const bool differed = models_.sizes_differ(block.processor);
         if (!models_.measured(block.processor)) repetition_.taught();
         plan_.block_ended(block.processor, block.end_s);
-        run_s_ = std::max(run_s_, block.end_s);
         repetition_.finished(block);
         if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
             repetition_.stop();
@@ -140,23 +133,34 @@ class PlbHecImproved final : public Policy {
     double granule() const { return static_cast<double>(load_.granularity); }
 
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
-    /// core's smallest block outlasts the run, and one such block is enough to know.
+    /// core's smallest block outlasts the run. One such block is enough to know, which others take over then. Or it
+    /// still does, for a run before this one.
     bool kind_is_tried(int processor, const Progress& progress) const {
         bool devices = false, tried = false;
         for (std::size_t p = 0; p < load_.processors.size(); ++p) {
-            const bool computes = !plan_.lost(static_cast<int>(p)) && !progress.in_flight(static_cast<int>(p)).empty();
-            devices = devices || load_.processors[p].own_memory;
-            tried = tried || (computes && load_.processors[p].kind == at(processor).kind);
+            const int other = static_cast<int>(p);
+            const bool lost = plan_.lost(other);
+            devices = devices || (load_.processors[p].own_memory && !lost);
+            tried = tried || (load_.processors[p].kind == at(processor).kind && !models_.curve(other) &&
+                              (lost || !progress.in_flight(other).empty()));
         }
         return devices && tried;
     }
 
-    bool devices_come_first(int processor, double now_s, const Progress& progress);
+    /// Whether the fixed costs of all who compute are told from the rest.
+    bool everybody_known(const Progress& progress) const {
+        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {
+            const bool computes = models_.curve(p) || !progress.in_flight(p).empty();
+            if (computes && !plan_.lost(p) && !models_.sizes_differ(p)) return false;
+        }
+        return true;
+    }
 
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
+        if (!at(processor).own_memory && !everybody_known(progress)) block = no_longer_than_so_far(processor, block, now_s);
         if (share - block < granule()) block = share;
         if (models_.to_be_checked(processor) || (models_.suspected(processor) && models_.tells_fixed_costs(processor)))
             block = part_to_check(processor, share, block);
@@ -172,6 +176,7 @@ class PlbHecImproved final : public Policy {
 
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
+    double no_longer_than_so_far(int processor, double block, double now_s) const;
     double second_block(int processor, double share, double now_s) const;
     double planned_block(int processor, double share, const Progress& progress) const;
     double part_to_check(int processor, double share, double block) const;
@@ -182,7 +187,6 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PlbHecRepetition repetition_{models_, plan_};
     PolicyReport report_;
-    double ran_s_ = 0, run_s_ = 0;    ///< the runs before this one; this one until its last block that has ended
     bool all_known_ = false;          ///< who computes, at least
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
@@ -215,36 +219,6 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
                                                                                                      : remaining;
 }
 
-/// Whether a core's first block, the smallest there is, might outlast what the devices need for everything. Cores wait
-/// until a device has finished a block, and then for as long as all runs so far and the rest of this one, without
-/// cores, take less than a core may need for that block: to try one costs no more than was spent, which is nearly the
-/// best that can be done where nobody knows. Where cores are many for each device, they matter too much to wait.
-bool PlbHecImproved::devices_come_first(int processor, double now_s, const Progress& progress) {
-    double cores = 0, devices = 0;
-    bool computing = false, known = false;
-    for (std::size_t p = 0; p < load_.processors.size(); ++p) {
-        const int other = static_cast<int>(p);
-        if (plan_.lost(other)) continue;
-        if (!load_.processors[p].own_memory) {
-            ++cores;
-            continue;
-        }
-        ++devices;
-        computing = computing || !progress.in_flight(other).empty();
-        known = known || models_.curve(other);
-    }
-    if (!computing || cores > options_.cores_of_device * devices) return false;
-    if (!known) return ran_s_ + now_s < options_.longest_trial_s;
-    plan_.make(now_s, progress);
-    const double smallest = static_cast<double>(plan_.first_units(processor));
-    double trial_s = options_.longest_trial_s;
-    for (std::size_t p = 0; p < load_.processors.size(); ++p)
-        if (load_.processors[p].own_memory && models_.curve(static_cast<int>(p)))
-            trial_s =
-                std::min(trial_s, options_.slowest_core * plan_.time(static_cast<int>(p)).kernel_seconds(smallest));
-    return ran_s_ + (plan_.finish_s() - now_s) < trial_s;
-}
-
 /// The plan for everything not handed out, by IPOPT where its time is little beside the run's.
 void PlbHecImproved::plan(double now_s, const Progress& progress) {
     plan_.make(now_s, progress);
@@ -263,6 +237,14 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
         plan_.refine();
     report_.distributions.push_back({now_s, decision_, plan_.shares(), plan_.finish_s()});
     decision_ = nullptr;
+}
+
+/// While somebody is not known, nobody knows how long the load will last: a core gets no block that takes longer than
+/// it has run, and so at most doubles that; but a second one that tells fixed costs.
+double PlbHecImproved::no_longer_than_so_far(int processor, double block, double now_s) const {
+    const double within = block * now_s / plan_.time(processor).kernel_seconds(block);
+    const double tells = models_.sizes_differ(processor) ? 0 : kTwice * models_.curve(processor)->largest_measured();
+    return std::min(block, std::max({granule(), within, tells}));
 }
 
 /// After blocks of one size: what the processor would do until the common finish if it had no fixed costs.

@@ -33,7 +33,8 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
 // --- Handing out ---
 
 Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
-    const Block block{next_id_++, processor, range.first, range.units, piece_of};
+    const bool trial = recovery_ && !recovery_->known(processor) && range.units <= load_.granularity;
+    const Block block{next_id_++, processor, range.first, range.units, piece_of, trial};
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
     flights_[block.id] = {processor, piece_of};
     return block;

@@ -29,6 +29,7 @@ struct Block {
     Units first = 0;
     Units units = 0;
     std::int64_t again_of = -1;  ///< of what block it is a piece, whose results wait for the flow's decision
+    bool trial = false;  ///< the smallest block there is, of a processor of which nothing is known: that may take long
 };
 
 /// What the flow has decided on blocks, for its caller, which runs them.

@@ -57,10 +57,10 @@ void BlockData::note_modes(const starpu_task& task) {
     const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
     for (unsigned k = 0; k < buffers; ++k) {
         const int mode = STARPU_TASK_GET_MODE(&task, k);
-        if (changes_in_place(mode)) in_place = true;
         const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
         const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
         const BlockHandle* const own = find(handle);
+        if (changes_in_place(mode) && !(own && own->apart)) in_place = true;
         if (own && (mode & STARPU_W) != 0 && !own->written && task.where != STARPU_NOWHERE)
             problem =
                 "the codelet writes what the fill function names as STARPU_R; give apportion_block_vector and "
@@ -73,6 +73,8 @@ bool BlockData::changed_by(const starpu_task& task) const {
     const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
     for (unsigned k = 0; k < buffers; ++k) {
         const int mode = STARPU_TASK_GET_MODE(&task, k);
+        const BlockHandle* const own = find(STARPU_TASK_GET_HANDLE(&task, k));
+        if (own && own->apart) continue;
         if (changes_in_place(mode) || (in_place && (mode & STARPU_W) != 0)) return true;
     }
     return false;
@@ -86,16 +88,30 @@ const char* BlockData::why_not_dropped(bool late_stores_are_equal) const {
     return writes && (own_memory || apart || late_stores_are_equal) ? nullptr : "stores its results where others would";
 }
 
+namespace {
+
+/// Of the data where the application has them, and of their copy.
+template <class CopyRow>
+void for_each_row(const BlockHandle& h, CopyRow&& copy_row) {
+    const DataShape& s = h.shape;
+    const std::size_t bytes = s.nx * s.element_size;
+    std::byte* copy = h.copy.get();
+    for (std::size_t z = 0; z < s.nz; ++z)
+        for (std::size_t y = 0; y < s.ny; ++y, copy += bytes)
+            copy_row(static_cast<std::byte*>(h.data) + (z * s.ldz + y * s.ldy) * s.element_size, copy, bytes);
+}
+
+}  // namespace
+
 void BlockData::take_results_home() {
-    for (const BlockHandle& h : handles) {
-        if (!h.results) continue;
-        const DataShape& s = h.shape;
-        const std::byte* from = h.results.get();
-        for (std::size_t z = 0; z < s.nz; ++z)
-            for (std::size_t y = 0; y < s.ny; ++y, from += s.nx * s.element_size)
-                std::memcpy(static_cast<std::byte*>(h.data) + (z * s.ldz + y * s.ldy) * s.element_size, from,
-                            s.nx * s.element_size);
-    }
+    for (const BlockHandle& h : handles)
+        if (h.copy && h.written)
+            for_each_row(
+                h, [](std::byte* home, const std::byte* copy, std::size_t bytes) { std::memcpy(home, copy, bytes); });
+}
+
+bool BlockData::stores_apart() const {
+    return apart && !in_place && foreign.empty() && std::ranges::any_of(handles, &BlockHandle::written);
 }
 
 void BlockData::forget_results() {
@@ -130,17 +146,19 @@ BlockHandle make_handle(void* data, const DataShape& shape, bool apart, bool rou
     BlockHandle made;
     made.data = data;
     made.shape = shape;
+    made.apart = apart;
 #ifndef STARPU_SIMGRID
     if (apart) {
-        made.results = std::make_unique_for_overwrite<std::byte[]>(shape.nx * shape.ny * shape.nz * shape.element_size);
+        made.copy = std::make_unique_for_overwrite<std::byte[]>(shape.bytes());
+        // Results as well: what a codelet leaves as it is stays as it was.
+        for_each_row(made,
+                     [](const std::byte* home, std::byte* copy, std::size_t bytes) { std::memcpy(copy, home, bytes); });
         DataShape dense = shape;
         dense.ldy = shape.nx;
         dense.ldz = shape.nx * shape.ny;
-        made.handle = register_data(made.results.get(), dense, false);
+        made.handle = register_data(made.copy.get(), dense, false);
         return made;
     }
-#else
-    (void)apart;  // nothing is stored
 #endif
     made.handle = register_data(data, shape, rounds_up);
     return made;
@@ -167,7 +185,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             return nullptr;
         }
         try {
-            known = handles.insert(handles.end(), make_handle(data, shape, writes && !reads && block_data.apart,
+            known = handles.insert(handles.end(), make_handle(data, shape, writes && block_data.apart,
                                                               block_data.rounds_up && !keep));
         } catch (const std::bad_alloc&) {
             block_data.problem = "there is no memory for its results";
@@ -178,7 +196,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;
         known->keep = keep;
     } else {
-        if (writes && known->first == BlockHandle::First::reads) block_data.in_place = true;
+        if (writes && known->first == BlockHandle::First::reads && !known->apart) block_data.in_place = true;
         known->keep = known->keep || keep;
     }
     known->written = known->written || writes;

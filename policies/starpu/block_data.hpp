@@ -41,7 +41,8 @@ struct BlockHandle {
     bool written = false;       ///< since it was registered
     bool from_earlier = false;  ///< written in an earlier run
     bool keep = false;          ///< as the tasks of this run ask; where none names it, those of earlier ones
-    std::unique_ptr<std::byte[]> results = {};  ///< written here instead, without gaps between rows, until they count
+    bool apart = false;  ///< tasks have a copy of `data` without gaps between rows, until what they wrote counts, ...
+    std::unique_ptr<std::byte[]> copy = {};  ///< ... here; nowhere on simulated machines
 
     /// Whether it is a result of an earlier run that this one needs.
     bool earlier() const { return from_earlier && first != First::overwrites; }
@@ -55,7 +56,7 @@ struct BlockData {
     bool own_memory = false;          ///< ... is a device's own
     std::vector<BlockHandle> handles;
     double bytes_gone = 0;                      ///< of kept data: of the handles that were not kept
-    bool in_place = false;                      ///< a task changes data that it or another task of the block reads
+    bool in_place = false;  ///< a task changes data at home, or on a device, that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool again = false;                         ///< a piece of a late block
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
@@ -82,6 +83,8 @@ struct BlockData {
     /// may, because these stores can be kept from the application's memory, or are equal there.
     const char* why_not_dropped(bool late_stores_are_equal) const;
 
+    /// Whether nothing that its tasks store can reach the application's main memory before it is taken home.
+    bool stores_apart() const;
     /// Copies results that were written apart to where they belong.
     void take_results_home();
     /// Results of this run on a device, or apart, are forgotten as soon as no task uses them: StarPU does not write

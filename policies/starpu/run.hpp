@@ -217,7 +217,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
             running.counts == RunningBlock::Counts::no && running.tasks_left == 1 && running.computes();
         return !running.cancelled() && !(in_vain && running.yields && running.data.own_memory);
     }
-    static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.apart; }
+    static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.stores_apart(); }
     void look() noexcept override;
     void tell_flow(Locked& on);
     bool awaits(unsigned node, Locked& on) const;

@@ -289,8 +289,31 @@ TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]"
     CHECK(checked_report(load.get()).at("lost_processors").empty());
 }
 
-TEST_CASE("a worker's first block is waited for, because nobody knows how long it should take", "[silent]") {
+TEST_CASE("the smallest block of a worker of which nothing is known is taken over, also one that changes data in place",
+          "[silent]") {
+    for (const bool in_place : {false, true}) {
+        Work work;
+        {
+            Load load = create(work.options(in_place));
+            work.stalls = Sabotage{.worker = 1};
+            REQUIRE(run(work, load.get()) == 0);
+            CHECK(work.stalled == 1);
+            CHECK(work.wrong() == 0);
+            CHECK(checked_report(load.get()).at("late_blocks").size() == 1);
+            work.stalls = Sabotage{};
+            REQUIRE(run(work, load.get()) == 0);  // needs not wait for it
+            CHECK(work.stalled == 1);
+            CHECK(work.wrong() == 0);
+            work.release();
+        }
+        CHECK(work.stalled == 0);
+        CHECK(work.wrong() == 0);  // what it stored late is nowhere
+    }
+}
+
+TEST_CASE("another first block is waited for, because nobody knows how long it should take", "[silent]") {
     Work work;
+    work.parts = 2;
     Load load = create_impatient(work.options());
     work.stalls = Sabotage{.worker = 1};
     work.stall_s = kStalls_s + kOverdue_s;
