@@ -33,11 +33,11 @@ namespace apportion {
 namespace {
 
 struct PlbHecOptions {
-    double alignment = 0.0625;    ///< of a block: blocks are multiples of the largest power of two up to that part
-    double growth = 12;           ///< a block is at most this multiple of the largest measured one
-    double most_parts = 4;        ///< a share becomes at most so many blocks at a time: every block asks for a plan
-    double full_rest = 0.5;       ///< of the memory that the blocks after it would fill, at most: it may grow
-    double worthwhile_s = 0.2;    ///< a hundred times what IPOPT takes: distributions that predict less need none
+    double alignment = 0.0625;  ///< of a block: blocks are multiples of the largest power of two up to that part
+    double growth = 12;         ///< a block is at most this multiple of the largest measured one
+    double most_parts = 4;      ///< a share becomes at most so many blocks at a time: every block asks for a plan
+    double full_rest = 0.5;     ///< of the memory that the blocks after it would fill, at most: it may grow
+    double worthwhile_s = 0.2;  ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
 
 class PlbHecImproved final : public Policy {
@@ -147,12 +147,10 @@ class PlbHecImproved final : public Policy {
         return devices && tried;
     }
 
-    /// Whether the fixed costs of all who compute are told from the rest.
-    bool everybody_known(const Progress& progress) const {
-        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {
-            const bool computes = models_.curve(p) || !progress.in_flight(p).empty();
-            if (computes && !plan_.lost(p) && !models_.sizes_differ(p)) return false;
-        }
+    /// Whether the fixed costs of all devices are told from the rest.
+    bool devices_known() const {
+        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
+            if (at(p).own_memory && !plan_.lost(p) && !models_.sizes_differ(p)) return false;
         return true;
     }
 
@@ -160,7 +158,7 @@ class PlbHecImproved final : public Policy {
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
                                                        : second_block(processor, share, now_s);
-        if (!at(processor).own_memory && !everybody_known(progress)) block = no_longer_than_so_far(processor, block, now_s);
+        if (!at(processor).own_memory && !devices_known()) block = no_longer_than_so_far(processor, block, now_s);
         if (share - block < granule()) block = share;
         if (models_.to_be_checked(processor) || (models_.suspected(processor) && models_.tells_fixed_costs(processor)))
             block = part_to_check(processor, share, block);
@@ -239,7 +237,7 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     decision_ = nullptr;
 }
 
-/// While somebody is not known, nobody knows how long the load will last: a core gets no block that takes longer than
+/// While devices are not known, nobody knows how long the load will last: a core gets no block that takes longer than
 /// it has run, and so at most doubles that; but a second one that tells fixed costs.
 double PlbHecImproved::no_longer_than_so_far(int processor, double block, double now_s) const {
     const double within = block * now_s / plan_.time(processor).kernel_seconds(block);

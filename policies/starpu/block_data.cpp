@@ -185,8 +185,8 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             return nullptr;
         }
         try {
-            known = handles.insert(handles.end(), make_handle(data, shape, writes && block_data.apart,
-                                                              block_data.rounds_up && !keep));
+            known = handles.insert(handles.end(),
+                                   make_handle(data, shape, writes && block_data.apart, block_data.rounds_up && !keep));
         } catch (const std::bad_alloc&) {
             block_data.problem = "there is no memory for its results";
             return nullptr;

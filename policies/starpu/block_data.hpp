@@ -55,7 +55,7 @@ struct BlockData {
     unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use, or the last ones did
     bool own_memory = false;          ///< ... is a device's own
     std::vector<BlockHandle> handles;
-    double bytes_gone = 0;                      ///< of kept data: of the handles that were not kept
+    double bytes_gone = 0;  ///< of kept data: of the handles that were not kept
     bool in_place = false;  ///< a task changes data at home, or on a device, that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool again = false;                         ///< a piece of a late block
@@ -64,7 +64,7 @@ struct BlockData {
     /// Its buffers on the device have powers of two as sizes, so that data of other blocks fit in them when it is done:
     /// to free one and allocate another stops all transfers.
     bool rounds_up = false;
-    const char* problem = nullptr;              ///< why a handle could not be made, or is not what the task needs
+    const char* problem = nullptr;  ///< why a handle could not be made, or is not what the task needs
 
     /// These data stayed since an earlier run and are used again.
     void use_again();

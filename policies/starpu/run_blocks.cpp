@@ -24,7 +24,8 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.again = block.again_of >= 0;
         if (running.data.again) running.counts = RunningBlock::Counts::undecided;
         running.data.own_memory = block.processor >= 0 && setup_.worker_of(block.processor).processor.own_memory;
-        running.data.apart = !running.data.own_memory && (running.data.again || (block.trial && setup_.options.parts == 1));
+        running.data.apart =
+            !running.data.own_memory && (running.data.again || (block.trial && setup_.options.parts == 1));
         running.data.stays = !running.data.again && !running.data.apart && !description_.open;
         running.data.rounds_up = twice_fits(running, on);
         if (running.data.again) {

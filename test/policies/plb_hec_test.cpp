@@ -213,26 +213,30 @@ FakePlatform cards_and_cores(double card_fixed_s, double core_s) {
 
 }  // namespace
 
-TEST_CASE("beside devices one core of a kind tries the smallest block, and costs nothing where devices are faster") {
-    const FakePlatform platform = cards_and_cores(1e-3, 0.02);
-    for (const Units units : {4000, 400'000}) {
-        const FakeRun result = run(platform, *improved(), platform.load(units));
-        CHECK(result.done);
-        std::vector<FakeBlock> of_cores;
-        for (const FakeBlock& block : result.blocks)
-            if (block.processor >= 2) of_cores.push_back(block);
-        std::sort(of_cores.begin(), of_cores.end(), [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
-        REQUIRE(of_cores.size() > 0);
-        CHECK(of_cores[0].units == 1);
-        CHECK(of_cores[0].start_s == 0);
-        if (units == 4000) {
-            CHECK(of_cores.size() == 1);
-            CHECK(result.makespan_s < 0.026);
-            continue;
-        }
-        CHECK(of_cores[1].start_s >= of_cores[0].end_s);
-        for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) > 20);
-    }
+TEST_CASE("beside devices one core of a kind tries the smallest block at once, and the others wait for what it tells") {
+    FakePlatform platform = cards_and_cores(1e-3, 0.02);
+    platform.stall_factor = 50;
+    const FakeRun result = run(platform, *improved(), platform.load(400'000));
+    CHECK(result.done);
+    std::vector<FakeBlock> of_cores;
+    for (const FakeBlock& block : result.blocks)
+        if (block.processor >= 2) of_cores.push_back(block);
+    std::sort(of_cores.begin(), of_cores.end(), [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
+    REQUIRE(of_cores.size() > 3);
+    CHECK(of_cores[0].units == 1);
+    CHECK(of_cores[0].start_s == 0);
+    CHECK(of_cores[1].start_s >= of_cores[0].end_s);
+    for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) > 20);
+}
+
+TEST_CASE("a core that needs longer for the smallest block than devices for all costs no more than a piece") {
+    FakePlatform platform = cards_and_cores(1e-3, 0.5);
+    platform.stall_factor = 50;
+    const FakeRun result = run(platform, *improved(), platform.load(4000));
+    CHECK(result.done);
+    CHECK(result.pieces == 1);
+    for (int core = 2; core < 5; ++core) CHECK(result.units_of(core) == 0);
+    CHECK(result.makespan_s < 0.026);
 }
 
 TEST_CASE("what a late block took after all is known in the next run") {
