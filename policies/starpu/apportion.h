@@ -210,12 +210,12 @@ int apportion_load_close(struct apportion_load* load);
  *  likewise that of a device whose units are not needed after all; it still reads the block's input and argument, so
  *  free and change them only after apportion_load_release or apportion_load_destroy, which wait for the task.
  *
- *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for, but
- *  for blocks of a single unit of the granularity and one part while nothing is known of the worker: their handles are
- *  those of a copy of the data. If such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that
- * many times 1.5 s, while all other workers are idle, the load ends with -ETIMEDOUT; the task may then still store its
- * results until the load is released or destroyed. The first such block of a worker has no expected time: it is waited
- * for.
+ *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
+ *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all
+ *  other workers are idle, the load ends with -ETIMEDOUT; the task may then still store its results until the load
+ *  is released or destroyed. The first such block of a worker has no expected time: it is waited for. But the smallest
+ *  one (`granularity` units, one part) of a worker of which nothing is known may be taken over like those of devices:
+ *  its handles are those of a copy of the data.
  *
  *  -EDEADLK on a worker, as in a task's callback, that has to compute blocks of the load meanwhile. */
 int apportion_load_wait(struct apportion_load* load);
