@@ -147,18 +147,21 @@ class PlbHecImproved final : public Policy {
         return devices && tried;
     }
 
-    /// Whether the fixed costs of all devices are told from the rest.
-    bool devices_known() const {
-        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
-            if (at(p).own_memory && !plan_.lost(p) && !models_.sizes_differ(p)) return false;
-        return true;
+    /// Whether there are devices, and the fixed costs of none are told from the rest.
+    bool only_unknown_devices() const {
+        bool devices = false;
+        for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {
+            if (!at(p).own_memory || plan_.lost(p)) continue;
+            if (models_.sizes_differ(p)) return false;
+            devices = true;
+        }
+        return devices;
     }
 
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
-        double block = models_.sizes_differ(processor) ? planned_block(processor, share, progress)
+        double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
                                                        : second_block(processor, share, now_s);
-        if (!at(processor).own_memory && !devices_known()) block = no_longer_than_so_far(processor, block, now_s);
         if (share - block < granule()) block = share;
         if (models_.to_be_checked(processor) || (models_.suspected(processor) && models_.tells_fixed_costs(processor)))
             block = part_to_check(processor, share, block);
@@ -174,9 +177,8 @@ class PlbHecImproved final : public Policy {
 
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
-    double no_longer_than_so_far(int processor, double block, double now_s) const;
     double second_block(int processor, double share, double now_s) const;
-    double planned_block(int processor, double share, const Progress& progress) const;
+    double planned_block(int processor, double share, double now_s, const Progress& progress) const;
     double part_to_check(int processor, double share, double block) const;
 
     PlbHecOptions options_;
@@ -237,14 +239,6 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     decision_ = nullptr;
 }
 
-/// While devices are not known, nobody knows how long the load will last: a core gets no block that takes longer than
-/// it has run, and so at most doubles that; but a second one that tells fixed costs.
-double PlbHecImproved::no_longer_than_so_far(int processor, double block, double now_s) const {
-    const double within = block * now_s / plan_.time(processor).kernel_seconds(block);
-    const double tells = models_.sizes_differ(processor) ? 0 : kTwice * models_.curve(processor)->largest_measured();
-    return std::min(block, std::max({granule(), within, tells}));
-}
-
 /// After blocks of one size: what the processor would do until the common finish if it had no fixed costs.
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
     const FittedCurve& curve = *models_.curve(processor);
@@ -260,7 +254,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
 }
 
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.
-double PlbHecImproved::planned_block(int processor, double share, const Progress& progress) const {
+double PlbHecImproved::planned_block(int processor, double share, double now_s, const Progress& progress) const {
     const bool idle = progress.in_flight(processor).empty();
     const FittedCurve& curve = *models_.curve(processor);
     const PipelineTime& time = plan_.time(processor);
@@ -276,6 +270,9 @@ double PlbHecImproved::planned_block(int processor, double share, const Progress
         block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * options_.growth);
+    // While of no device fixed costs are known, nobody knows how long the load will last: it may double.
+    if (!at(processor).own_memory && only_unknown_devices())
+        block = std::min(block, std::max(granule(), block * now_s / time.kernel_seconds(block)));
     if (!idle) {
         // Early only to hide a transfer, and if that is worth more than to know better.
         const bool fits = static_cast<double>(progress.room(processor)) >= block;
