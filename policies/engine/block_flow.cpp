@@ -232,17 +232,21 @@ bool BlockFlow::is_late(int processor, double now_s) const {
     return its.runs() && now_s >= its.begun_s() + recovery_->late_after_s(processor, its.running().units);
 }
 
-double BlockFlow::late_s(int processor, double now_s) const {
+double BlockFlow::overdue_s(int processor, double now_s) const {
     const Lane& its = lane(processor);
-    return now_s - its.begun_s() - recovery_->should_run_s(processor, its.running().units);
+    if (!its.runs()) return 0;
+    const Units units = its.running().units;
+    return now_s - its.begun_s() -
+           (is_late(processor, now_s) ? recovery_->should_run_s(processor, units)
+                                      : recovery_->overdue_after_s(processor, units));
 }
 
 bool BlockFlow::can_be_lost(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
-/// Until it ends its blocks: if it is late, if that ends its running one now + late_s and it takes as long for each
-/// unit of the others; else if it takes as long as it should at most; 0: nothing is known.
+/// Until it ends its blocks: if it is overdue, if that ends its running one now + overdue_s and it takes as long for
+/// each unit of the others; else if it takes as long as it should at most; 0: nothing is known.
 double BlockFlow::rest_s(int processor, double now_s) const {
     const Lane& its = lane(processor);
     double units = 0, should_s = 0;
@@ -251,28 +255,25 @@ double BlockFlow::rest_s(int processor, double now_s) const {
         should_s += recovery_->should_run_s(processor, block.units);
     }
     const double ran_s = its.runs() ? now_s - its.begun_s() : 0;
-    if (!is_late(processor, now_s)) return recovery_->known(processor) ? should_s - ran_s : 0;
-    return (ran_s + late_s(processor, now_s)) * units / static_cast<double>(its.running().units) - ran_s;
+    const double overdue_s = this->overdue_s(processor, now_s);
+    if (overdue_s <= 0) return recovery_->known(processor) ? should_s - ran_s : 0;
+    return (ran_s + overdue_s) * units / static_cast<double>(its.running().units) - ran_s;
 }
 
-/// First those of who would end last. Of who is not late only where nothing more comes, and where the caller tells the
-/// next run that it is occupied.
+/// First those of who would end last.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
-    const bool only_late = load_.open || !occupied_is_told_;
     const double smallest_s = smallest_piece_s();
     std::vector<std::pair<double, int>> order;
     for (int p = 0; p < processors(); ++p)
-        if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || !only_late))
+        if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || not_only_late()))
             order.emplace_back(rest_s(p, now_s), p);
     std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
     for (const auto& [rest_s, p] : order) {
-        const bool late = is_late(p, now_s);
-        const double within_s = late ? late_s(p, now_s) : rest_s / Recovery::kSurelyFaster;
+        const double overdue_s = this->overdue_s(p, now_s);
+        const double within_s = overdue_s > 0 ? overdue_s : rest_s / Recovery::kSurelyFaster;
         if (within_s <= 0 || within_s < smallest_s) continue;
-        double granules = 0;
-        for (const BlockInFlight& block : lane(p).blocks) granules += granules_left(block);
-        if (!late && all_end_within(within_s, now_s) < granules) continue;
+        if (!is_late(p, now_s) && all_end_within(within_s, now_s) < granules_left(p)) continue;
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
     }
 }
@@ -301,10 +302,23 @@ double BlockFlow::all_end_within(double seconds, double now_s) const {
     return granules;
 }
 
+/// In which they end so many granules: half of `most_s`, a quarter, ..., as short as will do; `most_s` if nothing does.
+double BlockFlow::all_end_s(double granules, double most_s, double now_s) const {
+    for (int halvings = 0; halvings < kHalvings && all_end_within(most_s / 2, now_s) >= granules; ++halvings)
+        most_s /= 2;
+    return most_s;
+}
+
 /// Of its units that nobody computes again.
 double BlockFlow::granules_left(const BlockInFlight& block) const {
     const Units units = block.units - flights_.at(block.id).taken;
     return std::ceil(static_cast<double>(units) / static_cast<double>(load_.granularity));
+}
+
+double BlockFlow::granules_left(int processor) const {
+    double granules = 0;
+    for (const BlockInFlight& block : lane(processor).blocks) granules += granules_left(block);
+    return granules;
 }
 
 /// Pieces of a block to those that have nothing to do, in proportion to what they end in that time, or in a half of it,
@@ -313,9 +327,7 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
     Flight& flight = flights_.at(late.id);
     const double spare = granules_left(late);
     if (flight.piece_of != kNone || spare == 0) return;
-    double seconds = within_s;
-    for (int halvings = 0; halvings < kHalvings && all_end_within(seconds / 2, now_s) >= spare; ++halvings)
-        seconds /= 2;
+    const double seconds = all_end_s(spare, within_s, now_s);
     const double part = spare / std::max(all_end_within(seconds, now_s), spare);
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
@@ -357,9 +369,13 @@ double BlockFlow::next_look_s(double now_s) const {
     };
     look_at(silent_at_s());
     for (int p = 0; p < processors(); ++p)
-        if (const Lane& its = lane(p); its.runs() && can_be_lost(p))
-            look_at(its.begun_s() + std::max(recovery_->late_after_s(p, its.running().units),
-                                             recovery_->should_run_s(p, its.running().units) + smallest_s));
+        if (const Lane& its = lane(p); its.runs() && can_be_lost(p)) {
+            const Units units = its.running().units;
+            const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
+            look_at(its.begun_s() + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
+            if (not_only_late())
+                look_at(its.begun_s() + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s));
+        }
     return next_s;
 }
 

@@ -142,12 +142,16 @@ class BlockFlow final : public Progress {
     // The rule of recovery.hpp.
     void lose(int processor);
     bool is_late(int processor, double now_s) const;
-    double late_s(int processor, double now_s) const;  ///< by how much it is late
+    double overdue_s(int processor, double now_s) const;  ///< by how much; below 0: it is not
     double rest_s(int processor, double now_s) const;
     double granules_left(const BlockInFlight& block) const;
+    double granules_left(int processor) const;
     double all_end_within(double seconds, double now_s) const;
+    double all_end_s(double granules, double most_s, double now_s) const;
     bool can_be_lost(int processor) const;
     double smallest_piece_s() const;
+    /// Where nothing more comes, and the caller tells the next run who is occupied.
+    bool not_only_late() const { return !load_.open && occupied_is_told_; }
     void compute_again(double now_s, std::vector<Block>& out);
     Units ends_within(int processor, double seconds, double now_s) const;
     void share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out);

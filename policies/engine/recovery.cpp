@@ -47,6 +47,7 @@ void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
     Its& its = processors_[static_cast<std::size_t>(processor)];
     if (!its.measured) its.kernel = Pace();
+    if (its.measured) longest_ = std::max(longest_, kernel_s / its.kernel.at_most_s(units));
     its.measured = true;
     its.kernel.add(units, kernel_s);
     its.whole.add(units, total_s);

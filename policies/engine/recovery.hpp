@@ -3,11 +3,13 @@
 // When a block is late, and when it is given up. The whole rule, which BlockFlow carries out:
 //
 //  1. A block should take at most what the last blocks of its processor tell, counted from when its task begins; no
-//     time where nothing is known. It is late when it has run twice as long, and thought to end when it has run late
-//     for as long again.
-//  2. When nothing is left to hand out, whoever has nothing to do computes units of late blocks again, as many as it
-//     ends before that, and all that a processor has if the others end it in a tenth of the time that it should still
-//     take (not in open loads, where more may come, nor of nodes); those first that are thought to end last.
+//     time where nothing is known. It is overdue since it exceeded that by more than any block before it did; late when
+//     it has run twice as long, and then overdue since it should have ended. It is thought to end when it has been
+//     overdue for as long again.
+//  2. When nothing is left to hand out, whoever has nothing to do computes again all that a processor has, if the
+//     others end it in as long as its block is overdue, or, before, in a tenth of the time that it should still take
+//     (not in open loads, where more may come, nor of nodes); and of late blocks as many units as it ends before they
+//     are thought to end. Those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run. Of what does not count nothing in a device's memory is waited for. Who still computes
 //     it gets nothing of any other run before that has ended: policies plan without it, and it is asked again then.
@@ -18,14 +20,16 @@
 //     smallest block there is, of a core of which nothing is known, is computed in a copy of its data: it may be tried.
 //
 // Why it does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
-// late by d nothing else is known, so that a piece that takes at most d is no worse than waiting; and noise makes
-// healthy blocks late by a part of themselves, hardly ever to twice what the last few admit. Why twice: who waits as
-// long as a thing should take pays at most twice the best. Why a tenth: what a block should take is no more than a
-// bound, which smaller blocks gave; first blocks of a device that is slower than a core are what it is for. (The idea
-// is that of MapReduce's backup tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan,
-// Ciorba, 2019, which copies without such a judge.)
+// overdue by d nothing else is known, so that what takes at most d is no worse than waiting; and how far noise makes
+// healthy blocks exceed what the last few admit, blocks before them tell. Why twice: who waits as long as a thing
+// should take pays at most twice the best, and from then on parts of a block are worth computing, which are in vain if
+// it ends before all others. Why a tenth: what a block should take is no more than a bound, which smaller blocks gave;
+// first blocks of a device that is slower than a core are what it is for. (The idea is that of MapReduce's backup
+// tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan, Ciorba, 2019, which copies without
+// such a judge.)
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -82,6 +86,9 @@ class Recovery {
         return known(processor) ? its(processor).kernel.at_most_s(units) : 0;
     }
     double late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
+    double overdue_after_s(int processor, Units units) const {
+        return std::min(kLate, longest_) * should_run_s(processor, units);
+    }
     /// Of who has finished no block (what is recorded may be of another problem) by who needs least for it.
     double stalled_after_s(int processor, Units units) const;
     /// What takes no time, such as an answer of a node, stalls after so many.
@@ -101,6 +108,7 @@ class Recovery {
     const Its& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
 
     double factor_;
+    double longest_ = 1;  ///< of all blocks, in multiples of what they should have taken at most
     std::vector<Its> processors_;
 };
 

@@ -202,8 +202,8 @@ int apportion_load_close(struct apportion_load* load);
  *  with APPORTION_KEEP) and those of the application's handles that tasks wrote, reductions (STARPU_REDUX)
  *  included. Returns 0 or the error that ended the load.
  *
- *  Under a policy of Apportion, when all units are handed out and a block on a device takes twice the expected
- *  time, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
+ *  Under a policy of Apportion, when all units are handed out and a block on a device takes much longer than
+ *  expected, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
  *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
  *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory,

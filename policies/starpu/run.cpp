@@ -187,11 +187,11 @@ void Run::fail(int error, std::string_view sentence, Locked&) noexcept {
 
 /// After an error nothing is decided on pieces any more, and what an exception left half-way does not go on.
 void Run::drop_what_waits(Locked& on) {
-    std::vector<RunningBlock*> waiting;
-    for (const auto& [id, running] : blocks_)
-        if (running->tasks_left == 0 && running->returns_left == 0 && (data_hang_ || running->departures_left == 0))
-            waiting.push_back(running.get());
-    for (RunningBlock* running : waiting) discard(*running, on);
+    for (auto it = blocks_.begin(); it != blocks_.end();) {
+        RunningBlock& running = *(it++)->second;  // which may go
+        if (running.tasks_left == 0 && running.returns_left == 0 && (data_hang_ || running.departures_left == 0))
+            discard(running, on);
+    }
 }
 
 /// What tasks wrote into handles of the application, reductions above all, is a result as well.

@@ -265,13 +265,17 @@ void Run::locked(Change&& change) noexcept {
     const auto self = shared_from_this();  // others may end the run while this thread makes its calls
     Locked on;
     {
-        const Lock lock(mutex_);
+        Lock lock(mutex_);
         const auto changed = [&] {
             change(on);
             if (flow_ && on_) set_alarm(on);
         };
         tried(changed, on);
-        while (!tried([&] { check_complete(on); }, on)) continue;  // with the error it needs less memory, but some
+        while (!tried([&] { check_complete(on); }, on)) {  // with the error it needs less memory, but some
+            lock.unlock();
+            starpu_sleep(1e-3F);  // others may free some
+            lock.lock();
+        }
     }
     make_calls(on);
 }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "policies/starpu/apportion.h"
@@ -109,4 +111,35 @@ TEST_CASE("a run in which memory runs out ends with an error or the right result
         apportion_load_destroy(load);
     }
     CHECK(failed > 20);
+}
+
+TEST_CASE("while a run needs memory that there is not, nobody waits for it who could free some") {
+    Work work;
+    apportion_load_options options;
+    apportion_load_options_init(&options);
+    options.units = work.y.size();
+    options.initial_block = 40;
+    options.codelet = &work.codelet;
+    options.fill = Work::fill;
+    options.arg = &work;
+    failing = 1'000'000'000;
+    int failed = 0;
+    for (long allocations = 1; allocations < 200; allocations += 1 + allocations / 10) {
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::atomic<bool> begun = false;
+        std::thread frees([&] {
+            while (!begun) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            apportion_load_seconds(load);  // asks the run
+            allocations_left = kNone;
+        });
+        allocations_left = allocations;
+        begun = true;
+        const int submitted = apportion_load_submit(load);
+        frees.join();
+        if (apportion_load_wait(load) != 0 || submitted != 0) ++failed;
+        apportion_load_destroy(load);
+    }
+    CHECK(failed > 0);
 }

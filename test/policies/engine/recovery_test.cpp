@@ -69,6 +69,38 @@ TEST_CASE("who needs less than a tenth of what a block should still take compute
     }
 }
 
+TEST_CASE("others compute all of a block again once they need no longer than it exceeds what blocks before it took") {
+    for (const double before_s : {1.0, 1.5}) {
+        CAPTURE(before_s);
+        Situation s(2);
+        s.flow->set_occupied(0, false);
+        s.recovery->finished(0, 10, before_s, before_s);  // noise
+        s.finish(s.blocks[1], 2);
+        s.recovery->finished(1, 10, 0.25, 0.25);
+        const double at_s = 1 + before_s + 0.25;
+        CHECK(s.flow->next_look_s(2) == at_s);
+        CHECK(s.flow->look(at_s - 0.01).empty());
+        const auto pieces = s.flow->look(at_s);
+        REQUIRE(pieces.size() == 1);
+        CHECK(pieces[0].units == 10);
+        s.flow->finished(pieces[0].id, at_s, at_s + 0.2, 0.2, at_s + 0.2);
+        CHECK(s.flow->done());
+        CHECK(s.flow->take_decisions().lost.empty());  // it has not run twice as long as it should
+    }
+}
+
+TEST_CASE("nobody computes a part of a block again before that has run twice as long as it should") {
+    Situation s(2);
+    s.flow->set_occupied(0, false);
+    s.finish(s.blocks[1], 2);
+    s.recovery->finished(1, 10, 1, 4);  // with its transfer
+    s.recovery->finished(1, 1, 0.1, 0.4);
+    CHECK(s.flow->look(2.99).empty());
+    const auto pieces = s.flow->look(3);
+    REQUIRE(pieces.size() == 1);
+    CHECK(pieces[0].units == 2);
+}
+
 TEST_CASE("two who need less than a tenth together share the block, and it counts if it ends first") {
     Situation s(3);
     s.flow->set_occupied(0, false);
@@ -135,7 +167,7 @@ TEST_CASE("when the program stood still, nobody is late for that") {
     CHECK_FALSE(s.flow->look(103).empty());
 }
 
-TEST_CASE("pieces take no longer than the block is late, are shared by all who idle, and grow while it stays away") {
+TEST_CASE("pieces take no longer than the block is overdue, are shared by all who idle, and grow while it stays away") {
     Situation s(3);
     const auto pieces = s.pieces_of_first();
     CHECK(pieces[0].units == 5);
@@ -143,20 +175,20 @@ TEST_CASE("pieces take no longer than the block is late, are shared by all who i
     CHECK(pieces[0].first + pieces[0].units == pieces[1].first);
 }
 
-TEST_CASE("a slow processor takes no piece that would take it longer than the block is late") {
+TEST_CASE("a slow processor takes no piece that would take it longer than the block is overdue") {
     Situation s(2);
     const auto first = s.flow->finished(s.blocks[1].id, 1, 21, 20, 21);  // 2 s a unit, seen in one block of 10
     CHECK(first.empty());                                                // its last block of that size counts
-    CHECK_FALSE(s.flow->look(22).empty());                               // late by 20 s
+    CHECK_FALSE(s.flow->look(22).empty());                               // overdue by 20 s
     Situation slow(2);
     slow.finish(slow.blocks[1], 2);
     for (int k = 0; k < 4; ++k) slow.recovery->finished(1, 10, 20, 20);
-    CHECK(slow.flow->look(10).empty());  // late by 8 s
+    CHECK(slow.flow->look(10).empty());  // overdue by 8 s
     CHECK(slow.flow->next_look_s(10) == 22);
     CHECK_FALSE(slow.flow->look(22).empty());
 }
 
-TEST_CASE("no piece is longer than the block is late, however much is spare") {
+TEST_CASE("no piece is longer than the block is overdue, however much is spare") {
     Situation s(3);
     s.finish(s.blocks[1], 2);
     s.finish(s.blocks[2], 2);
@@ -164,7 +196,7 @@ TEST_CASE("no piece is longer than the block is late, however much is spare") {
     s.recovery->finished(1, 1, 1, 1);  // 1 unit a second
     s.recovery->finished(2, 10, 2, 2);
     s.recovery->finished(2, 1, 0.2, 0.2);  // 5 units a second
-    const auto pieces = s.flow->look(3);   // late by 1 s
+    const auto pieces = s.flow->look(3);   // overdue by 1 s
     REQUIRE(pieces.size() == 2);
     for (const Block& piece : pieces) CHECK(piece.units == (piece.processor == 1 ? 1 : 5));
 }
@@ -252,7 +284,7 @@ TEST_CASE("a piece goes to who is done with it first, even if that has to end so
         s.recovery->finished(2, 10, 0.5, 0.5);
         s.recovery->finished(3, 10, slow_s, slow_s);
         std::map<std::int64_t, std::vector<int>> by;
-        for (const Block& piece : s.flow->look(4)) by[piece.again_of].push_back(piece.processor);  // late by 2 s
+        for (const Block& piece : s.flow->look(4)) by[piece.again_of].push_back(piece.processor);  // overdue by 2 s
         CHECK(by[s.blocks[0].id] == std::vector{2});
         CHECK(by[s.blocks[1].id] == (slow_s < 1 ? std::vector{3} : std::vector<int>{}));  // 2 is done with both in 1 s
     }
