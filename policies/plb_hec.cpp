@@ -46,6 +46,7 @@ class PlbHecImproved final : public Policy {
         load_ = load;
         report_ = {};
         plan_.begin(load);
+        tried_.resize(load.processors.size());
         const bool known_before = all_known_ = models_.begin(load);
         repetition_.begin(load, report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
@@ -59,6 +60,7 @@ class PlbHecImproved final : public Policy {
             if (!at(processor).own_memory && kind_is_tried(processor, progress)) return 0;
             plan_.outdate();
             all_known_ = false;
+            tried_[index(processor)] = true;
             if (!decision_) decision_ = "processor tried";
             return plan_.first_units(processor);
         }
@@ -141,7 +143,7 @@ class PlbHecImproved final : public Policy {
             const int other = static_cast<int>(p);
             const bool lost = plan_.lost(other);
             devices = devices || (load_.processors[p].own_memory && !lost);
-            tried = tried || (load_.processors[p].kind == at(processor).kind && !models_.curve(other) &&
+            tried = tried || (load_.processors[p].kind == at(processor).kind && !models_.curve(other) && tried_[p] &&
                               (lost || !progress.in_flight(other).empty()));
         }
         return devices && tried;
@@ -187,6 +189,7 @@ class PlbHecImproved final : public Policy {
     PlbHecPlan plan_{models_};
     PlbHecRepetition repetition_{models_, plan_};
     PolicyReport report_;
+    std::vector<bool> tried_;         ///< was given a first block, in any run
     bool all_known_ = false;          ///< who computes, at least
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };

@@ -33,11 +33,17 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
 // --- Handing out ---
 
 Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
-    const bool trial = recovery_ && !recovery_->known(processor) && range.units <= load_.granularity;
-    const Block block{next_id_++, processor, range.first, range.units, piece_of, trial};
+    const Block block{next_id_++, processor, range.first, range.units, piece_of, is_trial(processor, range.units)};
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
-    flights_[block.id] = {processor, piece_of};
+    flights_[block.id] = {.processor = processor, .piece_of = piece_of, .trial = block.trial};
     return block;
+}
+
+/// As its data are copied: one at a time, unless all processors' trials are less than half of the load.
+bool BlockFlow::is_trial(int processor, Units units) const {
+    if (!recovery_ || recovery_->known(processor) || units > load_.granularity) return false;
+    return load_.units / load_.granularity / 2 > processors() ||
+           std::ranges::none_of(flights_, [](const auto& entry) { return entry.second.trial; });
 }
 
 Units BlockFlow::room(int processor) const {

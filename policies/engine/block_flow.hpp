@@ -121,7 +121,7 @@ class BlockFlow final : public Progress {
     struct Flight {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the block that it is a piece of, which waits for it
-        bool yields = false;
+        bool yields = false, trial = false;
         // Of a block whose units are computed again, from the first on:
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
@@ -132,6 +132,7 @@ class BlockFlow final : public Progress {
     const Lane& lane(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
     int processors() const { return static_cast<int>(lanes_.size()); }
     Block hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s);
+    bool is_trial(int processor, Units units) const;
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);

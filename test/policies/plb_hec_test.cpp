@@ -252,6 +252,19 @@ TEST_CASE("what a late block took after all is known in the next run") {
     CHECK(models[2].samples == 0);
 }
 
+TEST_CASE("a core whose block others took over has tried for its kind; one that computes for another load has not") {
+    const FakePlatform platform = cards_and_cores(1e-3, 0.5);
+    const LoadDescription load = platform.load(4000);
+    for (const bool own : {true, false}) {
+        const auto policy = improved();
+        policy->begin(load);
+        const NothingInFlight progress(load.units);
+        if (own) CHECK(policy->next_block(2, 0, progress) == 1);
+        policy->processor_lost(2);
+        CHECK(policy->next_block(3, 0.001, progress) == (own ? 0 : 1));
+    }
+}
+
 TEST_CASE("plb-hec does without who is lost, and plans with it again when it is back") {
     const FakePlatform platform = cards_and_cores(1e-3, 1e-3);
     const LoadDescription load = platform.load(4000);

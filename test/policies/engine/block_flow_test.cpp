@@ -209,3 +209,25 @@ TEST_CASE("shares that move a little from run to run stay in one piece, in the o
         }
     }
 }
+
+TEST_CASE("the smallest block of who is not known is a trial; one at a time where all together were much of the load") {
+    for (const Units units : {80, 60}) {
+        Scripted policy([](int, const Progress& progress) { return progress.remaining() > 0 ? 10 : 0; });
+        const LoadDescription load = load_of(units, 3, 10);
+        Recovery recovery(2, 3);
+        BlockFlow flow(load, policy, {}, &recovery);
+        const auto trials = [](const std::vector<Block>& blocks) {
+            return std::ranges::count(blocks, true, &Block::trial);
+        };
+        const std::vector<Block> first = flow.ask_all(0);
+        REQUIRE(first.size() == 3);
+        CHECK(trials(first) == (units == 80 ? 3 : 1));
+        CHECK(trials(flow.finished(first[0].id, 0, 1, 1, 1)) == 0);  // it is known now
+    }
+    Scripted policy([](int, const Progress&) { return 20; });
+    const LoadDescription load = load_of(800, 3, 10);
+    Recovery recovery(2, 3);
+    BlockFlow flow(load, policy, {}, &recovery), without(load, policy);
+    for (const Block& block : flow.ask_all(0)) CHECK_FALSE(block.trial);
+    for (const Block& block : without.ask_all(0)) CHECK_FALSE(block.trial);
+}
