@@ -38,14 +38,15 @@ Json run(Work& work, apportion_load* load) {
 }
 
 /// A load of which everybody has finished a block, so that it is known how long blocks take: who has not, computes
-/// nothing again. Beside a slow device the CPUs are worth it under every policy; what others take over of it does not
-/// count. A load that runs again may do without those that its first runs did without: then another one is made.
+/// nothing again. Beside a slow device the CPUs are worth it under every policy, and the device beside slow CPUs; what
+/// others take over does not count. A load that runs again may do without those that its first runs did without: then another one is made.
 Load learnt_load(Work& work) {
     for (int attempt = 0; attempt < 10; ++attempt) {
         Load load = create(work);
         std::vector<std::int64_t> blocks;
         for (int k = 0; k < 4; ++k) {
-            work.slowdown_of_0 = k % 2 == 0 ? 100 : 1;
+            work.slowdown_of_0 = k % 2 == 0 ? 1 : 100;
+            work.slowdown_of_others = k % 2 == 0 ? 20 : 1;
             const Json report = run(work, load.get());
             UNSCOPED_INFO(report.dump());
             const Json& processors = report.at("processors");
@@ -53,7 +54,7 @@ Load learnt_load(Work& work) {
             for (std::size_t p = 0; p < blocks.size(); ++p) blocks[p] += processors[p].at("blocks").get<std::int64_t>();
             while (work.computing > 0) starpu_sleep(static_cast<float>(kLook_s));
         }
-        work.slowdown_of_0 = 1;
+        work.slowdown_of_0 = work.slowdown_of_others = 1;
         if (std::ranges::count(blocks, 0) > 0) continue;
         for (int k = 0; k < 5; ++k) run(work, load.get());
         return load;

@@ -77,7 +77,7 @@ assert len(learnt) == 8, learnt
 for seed in ("6", "7"):
     assert learnt[seed, "plb-hec"] == learnt[seed, "hpopta"] == first[seed, "plb-hec"], seed
     for policy in ("plb-hec@2", "hpopta@2"):
-        assert learnt[seed, policy] <= 1.03 * first[seed, "plb-hec"], (seed, policy)
+        assert learnt[seed, policy] <= 1.1 * first[seed, "plb-hec"], (seed, policy)
 END
 
 refuses "seeds that fall" 2 "5..3: give A..B" measure --seeds 5..3
