@@ -39,7 +39,8 @@ Json run(Work& work, apportion_load* load) {
 
 /// A load of which everybody has finished a block, so that it is known how long blocks take: who has not, computes
 /// nothing again. Beside a slow device the CPUs are worth it under every policy, and the device beside slow CPUs; what
-/// others take over does not count. A load that runs again may do without those that its first runs did without: then another one is made.
+/// others take over does not count. A load that runs again may do without those that its first runs did without: then
+/// another one is made.
 Load learnt_load(Work& work) {
     for (int attempt = 0; attempt < 10; ++attempt) {
         Load load = create(work);
