@@ -60,7 +60,7 @@ struct BlockData {
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool again = false;                         ///< a piece of a late block
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
-    bool apart = false;                         ///< its results are written apart from the application's memory
+    bool apart = false;                         ///< what it writes is written apart from the application's memory
     /// Its buffers on the device have powers of two as sizes, so that data of other blocks fit in them when it is done:
     /// to free one and allocate another stops all transfers.
     bool rounds_up = false;

@@ -22,8 +22,9 @@
 //    that have not begun are skipped. When the run ends, pieces of late blocks there that are not needed after all are
 //    cancelled as well;
 //  - lost: its codelet says that it could not be computed.
-// Pieces of late blocks that CPU workers compute are written apart from the application's memory until they count. So
-// no task that runs on after the run's end can store anything where a result is.
+// Pieces of late blocks that CPU workers compute, and trials (BlockFlow has them), are written apart from the
+// application's memory until they count. So no task that runs on after the run's end can store anything where a result
+// is.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
 // collected in it and made when it is released.
