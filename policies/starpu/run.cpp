@@ -189,8 +189,7 @@ void Run::fail(int error, std::string_view sentence, Locked&) noexcept {
 void Run::drop_what_waits(Locked& on) {
     for (auto it = blocks_.begin(); it != blocks_.end();) {
         RunningBlock& running = *(it++)->second;  // which may go
-        if (running.tasks_left == 0 && running.returns_left == 0 && (data_hang_ || running.departures_left == 0))
-            discard(running, on);
+        if (running.tasks_left == 0 && running.returns_left == 0) discard(running, on);
     }
 }
 

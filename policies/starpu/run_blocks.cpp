@@ -55,8 +55,10 @@ double Run::begun_s(const RunningBlock& running, Locked&) const {
 }
 
 void Run::take_kept(RunningBlock& running, Locked& on) {
-    std::vector<KeptData::Departure> departures;
-    if (auto kept = state_.kept.take(running.data, departures)) {
+    const auto depart = [&](starpu_data_handle_t handle, Units evacuation) {
+        bring_home(handle, Return::Of::evacuation, evacuation, on);
+    };
+    if (auto kept = state_.kept.take(running.data, depart)) {
         running.kept_input = true;
         running.kept_on = kept->node;
         kept->node = running.data.node;
@@ -65,8 +67,6 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         running.data = std::move(*kept);
         running.data.use_again();
     }
-    for (const KeptData::Departure& departure : departures)
-        bring_home(departure.handle, Return::Of::evacuation, departure.evacuation, on);
     running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
 }
 
@@ -245,10 +245,10 @@ void Run::block_done(RunningBlock& running, Locked& on) {
     const BlockRecord& record = record_of(running.block.id, on);
     if (description_.open && !record.given_back) received_.remove({record.first, record.units});
     if (description_.open && setup_.options.done && !record.given_back) {
-        ++telling_;
         on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
                            record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(), record.start_s,
                            record.end_s, record.busy_s});
+        ++telling_;
     }
     state_.kept.keep(std::move(running.data));
     blocks_.erase(running.block.id);
