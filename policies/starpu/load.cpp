@@ -10,7 +10,6 @@
 #include <list>
 #include <utility>
 
-#include "models/io/shown.hpp"
 #include "policies/config.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/error.hpp"
@@ -49,20 +48,19 @@ apportion_load::apportion_load(const apportion_load_options* options)
 }
 
 apportion_load::~apportion_load() {
-    const auto tell = [](const std::string& problem) {
-        std::cerr << fmt::format("apportion_load_destroy without apportion_load_wait: {}\n", apportion::shown(problem));
+    const bool waited = finished_;
+    if (run_ && description_.open) run_->close();
+    int error = 0;
+    const int failed = apportion::guarded([&] { error = wait(); });  // the report could not be written, perhaps
+    if (failed != 0 || (error != 0 && !waited))
+        std::cerr << "apportion_load_destroy without apportion_load_wait: " << apportion_error() << '\n';
+    const auto take_all = [&] {
+        wait_for_all_cancelled();
+        Retired().handles = take_retired();
     };
-    try {
-        const bool waited = finished_;
-        if (run_ && description_.open) run_->close();
-        if (wait() != 0 && !waited) tell(run_->sentence());
-    } catch (const std::exception& error) {  // the report could not be written
-        tell(error.what());
-    }
-    wait_for_all_cancelled();
-    Retired().handles = take_retired();
+    while (apportion::guarded(take_all) != 0) starpu_sleep(1e-3F);  // others may free memory
     kept_.release();
-    learning_.save();
+    apportion::guarded([&] { learning_.save(); });
 }
 
 void apportion_load::choose_policy() {
@@ -232,16 +230,13 @@ int apportion_load::wait() {
     }
     if (!run) return 0;
     run->wait();
-    {
+    try {
         Retired retired;
         const Lock lock(mutex_);
         if (run_ == run) {
             finish(lock);
             retired.handles = take_retired();
         }
-    }
-    try {
-        const Lock lock(mutex_);
         write_report(lock);
     } catch (const std::exception&) {
         if (run->error() == 0) throw;  // else that is what matters
@@ -253,12 +248,12 @@ int apportion_load::wait() {
 /// The last run is complete: its report is made, while the policy still is as it left it.
 void apportion_load::finish(const Lock&) {
     if (finished_) return;
-    finished_ = true;
-    seconds_ = run_->record().makespan_s;
-    if (policy_) learning_.add(run_->record(), description_.processors);
     report_ = apportion::report_json(run_->record(), policy_ ? policy_->report() : apportion::PolicyReport{},
                                      apportion::trace_option());
     written_ = false;
+    finished_ = true;
+    seconds_ = run_->record().makespan_s;
+    if (policy_) learning_.add(run_->record(), description_.processors);
 }
 
 /// Of the last run, if that is complete, to the file; once.

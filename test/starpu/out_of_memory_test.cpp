@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -146,6 +147,53 @@ TEST_CASE("so does a run that finds data of the run before, which go home where 
         apportion_load_destroy(load);
     }
     unsetenv("APPORTION_BLOCKS");
+}
+
+TEST_CASE("a run without memory for its report ends with an error, and with the report once there is some") {
+    Work work;
+    const apportion_load_options options = work.make_options();
+    failing = 1'000'000'000;
+    int failed = 0;
+    for (long allocations = 0, waited = -1; waited != 0; allocations += 1 + allocations / 50) {
+        INFO("after " << allocations << " allocations all fail");
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::ranges::fill(work.y, 0);
+        REQUIRE(apportion_load_submit(load) == 0);
+        starpu_data_acquire(work.used, STARPU_RW);  // it is over
+        starpu_data_release(work.used);
+        allocations_left = allocations;
+        waited = apportion_load_wait(load);
+        allocations_left = kNone;
+        if (waited != 0) {
+            ++failed;
+            CHECK(waited == -ENOMEM);
+            CHECK(std::string(apportion_error()) == "out of memory");
+        }
+        CHECK(apportion_load_wait(load) == 0);
+        CHECK(std::string(apportion_load_report(load)).find("makespan_seconds") != std::string::npos);
+        CHECK(work.all(1));
+        apportion_load_destroy(load);
+    }
+    CHECK(failed > 20);
+}
+
+TEST_CASE("a load is destroyed also where memory runs out meanwhile") {
+    Work work;
+    const apportion_load_options options = work.make_options();
+    failing = 3;
+    for (long allocations = 0; allocations < 500; allocations = 2 * allocations + 1) {
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::ranges::fill(work.y, 0);
+        REQUIRE(apportion_load_submit(load) == 0);
+        starpu_data_acquire(work.used, STARPU_RW);
+        starpu_data_release(work.used);
+        allocations_left = allocations;
+        apportion_load_destroy(load);
+        allocations_left = kNone;
+        CHECK(work.all(1));
+    }
 }
 
 TEST_CASE("while a run needs memory that there is not, nobody waits for it who could free some") {
