@@ -95,7 +95,11 @@ void Run::make_calls(Locked& on) {
                                                               what.release(), 0);
     }
     if (!on.done.empty()) tell_done(on.done);
-    if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) watch_failed_ = true;
+    if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) {
+        const Lock lock(mutex_);
+        watch_failed_ = true;
+        wake_at_us_ = 0;  // the next change asks for another one
+    }
     if (on.over) release_uses();
 }
 
