@@ -186,6 +186,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void send_home(RunningBlock& running, Locked& on);
     void returned(const Return& what, Locked& on);
     void settle(RunningBlock& running, Locked& on);
+    bool changed_on_device(const RunningBlock& running, Locked& on) const;
     void block_done(RunningBlock& running, Locked& on);
     void discard(RunningBlock& running, Locked& on);
     void fail(int error, std::string_view sentence, Locked& on) noexcept;
