@@ -217,7 +217,7 @@ int apportion_load_close(struct apportion_load* load);
  *  one (`granularity` units, one part) of a worker of which nothing is known may be taken over like those of devices:
  *  its handles are those of a copy of the data.
  *
- *  -EDEADLK on a worker, as in a task's callback, that has to compute blocks of the load meanwhile. */
+ *  -EDEADLK on a worker that has to compute blocks of the load meanwhile, -ENOMEM without memory for the report. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and

@@ -142,7 +142,8 @@ starpu_data_handle_t register_data(void* data, const DataShape& s, bool rounds_u
     return handle;
 }
 
-BlockHandle make_handle(void* data, const DataShape& shape, bool apart, bool rounds_up) {
+/// All of it that may need memory: nobody would unregister a handle that is made before there is a place for it.
+BlockHandle without_handle(void* data, const DataShape& shape, bool apart) {
     BlockHandle made;
     made.data = data;
     made.shape = shape;
@@ -153,15 +154,16 @@ BlockHandle make_handle(void* data, const DataShape& shape, bool apart, bool rou
         // Results as well: what a codelet leaves as it is stays as it was.
         for_each_row(made,
                      [](const std::byte* home, std::byte* copy, std::size_t bytes) { std::memcpy(copy, home, bytes); });
-        DataShape dense = shape;
-        dense.ldy = shape.nx;
-        dense.ldz = shape.nx * shape.ny;
-        made.handle = register_data(made.copy.get(), dense, false);
-        return made;
     }
 #endif
-    made.handle = register_data(data, shape, rounds_up);
     return made;
+}
+
+void make_handle(BlockHandle& of, bool rounds_up) {
+    DataShape dense = of.shape;
+    dense.ldy = dense.nx;
+    dense.ldz = dense.nx * dense.ny;
+    of.handle = of.copy ? register_data(of.copy.get(), dense, false) : register_data(of.data, of.shape, rounds_up);
 }
 
 /// The handle of these data in this block, registered the first time they are named.
@@ -185,12 +187,12 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             return nullptr;
         }
         try {
-            known = handles.insert(handles.end(),
-                                   make_handle(data, shape, writes && block_data.apart, block_data.rounds_up && !keep));
+            known = handles.insert(handles.end(), without_handle(data, shape, writes && block_data.apart));
         } catch (const std::bad_alloc&) {
             block_data.problem = "there is no memory for its results";
             return nullptr;
         }
+        make_handle(*known, block_data.rounds_up && !keep);
     }
     if (known->first == BlockHandle::First::none) {
         known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;

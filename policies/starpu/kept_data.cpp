@@ -18,7 +18,7 @@ auto first_overlapping(Ranges& ranges, Units first, UnitsOf&& units) {
 
 }  // namespace
 
-std::optional<BlockData> KeptData::take(const BlockData& block, std::vector<Departure>& departures) {
+std::optional<BlockData> KeptData::take(const BlockData& block, const Depart& depart) {
     const Units first = block.first, units = block.units;
     std::optional<BlockData> same;
     const auto units_of = [](const BlockData& data) { return data.units; };
@@ -26,22 +26,32 @@ std::optional<BlockData> KeptData::take(const BlockData& block, std::vector<Depa
         if (it->first == first && it->second.units == units && it->second.lanes == block.lanes)
             same = std::move(it->second);
         else
-            evacuate(std::move(it->second), departures);
+            evacuate(it->second, depart);
         it = kept_.erase(it);
     }
     return same;
 }
 
-void KeptData::evacuate(BlockData data, std::vector<Departure>& departures) {
-    const auto before = departures.size();
-    for (const BlockHandle& h : data.handles)
-        if (h.written) departures.push_back({h.handle, data.first});
-    const auto on_the_way = static_cast<unsigned>(departures.size() - before);
-    const Units first = data.first;
-    if (on_the_way > 0)
-        evacuations_.emplace(first, Evacuation{std::move(data), on_the_way});
-    else
+/// Where that throws, the data stay kept, and what departs already comes home for nothing.
+void KeptData::evacuate(BlockData& data, const Depart& depart) {
+    const auto its = evacuations_.try_emplace(data.first).first;
+    const auto none_departed = [&] { return its->second.on_the_way == 0; };
+    try {
+        for (const BlockHandle& h : data.handles)
+            if (h.written) {
+                depart(h.handle, data.first);
+                ++its->second.on_the_way;
+            }
+    } catch (...) {
+        if (none_departed()) evacuations_.erase(its);
+        throw;
+    }
+    if (none_departed()) {
         retire(data);
+        evacuations_.erase(its);
+    } else {
+        its->second.data = std::move(data);
+    }
 }
 
 unsigned KeptData::wait_for_home(std::int64_t block, Units first, Units units) {
@@ -59,37 +69,41 @@ std::vector<std::int64_t> KeptData::arrived(Units evacuation) {
     const auto it = evacuations_.find(evacuation);
     if (--it->second.on_the_way > 0) return {};
     retire(it->second.data);
-    return evacuations_.extract(it).mapped().waiting;
+    std::vector<std::int64_t> waiting = std::move(it->second.waiting);
+    evacuations_.erase(it);
+    return waiting;
 }
 
 bool KeptData::leaves(unsigned node) const {
     return std::ranges::any_of(evacuations_, [node](const auto& its) { return its.second.data.node == node; });
 }
 
-void KeptData::keep(BlockData data) {
-    const auto stays = std::partition(data.handles.begin(), data.handles.end(), [](const auto& h) { return h.keep; });
+void KeptData::keep(BlockData&& data) {
+    BlockData* const stays = std::ranges::any_of(data.handles, &BlockHandle::keep) ? &kept_[data.first] : nullptr;
     data.bytes_gone = 0;
-    for (auto it = stays; it != data.handles.end(); ++it) {
-        retire(*it, data.own_memory);
-        data.bytes_gone += static_cast<double>(it->shape.bytes());
+    for (auto it = data.handles.begin(); it != data.handles.end();) {
+        const auto handle = it++;
+        if (handle->keep) continue;
+        data.bytes_gone += static_cast<double>(handle->shape.bytes());
+        retire(data, handle);
     }
-    data.handles.erase(stays, data.handles.end());
-    if (!data.handles.empty()) kept_[data.first] = std::move(data);
+    if (stays) *stays = std::move(data);
 }
 
-void KeptData::keep_earlier(BlockData data) {
+void KeptData::keep_earlier(BlockData&& data) {
     for (BlockHandle& h : data.handles) h.keep = h.earlier();
     keep(std::move(data));
 }
 
-void KeptData::retire(const BlockData& data) {
-    for (const BlockHandle& h : data.handles) retire(h, data.own_memory);
+void KeptData::retire(BlockData& data) {
+    while (!data.handles.empty()) retire(data, data.handles.begin());
 }
 
 /// A device's buffers are for other blocks from now on, and not only when the run has ended.
-void KeptData::retire(const BlockHandle& data, bool own_memory) {
-    retired_.push_back(data.handle);
-    if (own_memory) starpu_data_invalidate_submit(data.handle);
+void KeptData::retire(BlockData& data, std::list<BlockHandle>::iterator handle) {
+    if (data.own_memory) starpu_data_invalidate_submit(handle->handle);
+    handle->copy.reset();
+    retired_.splice(retired_.end(), data.handles, handle);
 }
 
 double KeptData::part() const {

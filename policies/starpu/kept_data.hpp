@@ -8,6 +8,8 @@
 
 #include <starpu.h>
 
+#include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,15 +21,12 @@ namespace apportion {
 
 class KeptData {
   public:
-    /// A handle to be brought to main memory, and the evacuation it belongs to.
-    struct Departure {
-        starpu_data_handle_t handle = nullptr;
-        Units evacuation = 0;
-    };
+    /// Brings a handle to main memory, of this evacuation.
+    using Depart = std::function<void(starpu_data_handle_t, Units)>;
 
     /// The data of exactly the block's units, if they were kept, divided among as many workers. All others that overlap
-    /// begin to go home: `departures` gets their handles.
-    std::optional<BlockData> take(const BlockData& block, std::vector<Departure>& departures);
+    /// begin to go home.
+    std::optional<BlockData> take(const BlockData& block, const Depart& depart);
 
     /// Makes the block wait for all evacuations that overlap with the units; returns their number.
     unsigned wait_for_home(std::int64_t block, Units first, Units units);
@@ -35,11 +34,11 @@ class KeptData {
     /// A departed handle is in main memory. Returns the blocks that wait for this evacuation when it was the last.
     std::vector<std::int64_t> arrived(Units evacuation);
 
-    /// A block is done: its data stay if they are to, else they are retired.
-    void keep(BlockData data);
+    /// A block is done: its data stay if they are to, else they are retired. Without memory for it they stay the
+    /// block's.
+    void keep(BlockData&& data);
     /// A block does not count: of its data only results of earlier runs stay.
-    void keep_earlier(BlockData data);
-    void retire(const BlockData& data);
+    void keep_earlier(BlockData&& data);
     bool empty() const { return kept_.empty(); }
     /// Whether something is registered with StarPU.
     bool any() const { return !kept_.empty() || !evacuations_.empty() || !retired_.empty(); }
@@ -53,21 +52,22 @@ class KeptData {
     void release();
 
     /// Handles to be unregistered.
-    std::vector<starpu_data_handle_t> take_retired() { return std::exchange(retired_, {}); }
+    std::list<BlockHandle> take_retired() { return std::exchange(retired_, {}); }
 
   private:
     struct Evacuation {
-        BlockData data;
+        BlockData data = {};
         unsigned on_the_way = 0;
         std::vector<std::int64_t> waiting = {};
     };
 
-    void evacuate(BlockData data, std::vector<Departure>& departures);
-    void retire(const BlockHandle& data, bool own_memory);
+    void evacuate(BlockData& data, const Depart& depart);
+    void retire(BlockData& data, std::list<BlockHandle>::iterator handle);
+    void retire(BlockData& data);
 
     std::map<Units, BlockData> kept_;  ///< by first unit, disjoint
     std::map<Units, Evacuation> evacuations_;
-    std::vector<starpu_data_handle_t> retired_;
+    std::list<BlockHandle> retired_;
 };
 
 }  // namespace apportion

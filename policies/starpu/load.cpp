@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <exception>
 #include <iostream>
+#include <list>
 #include <utility>
 
-#include "models/io/shown.hpp"
 #include "policies/config.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/error.hpp"
@@ -22,11 +22,20 @@ using apportion::Units;
 
 namespace {
 
-/// Nothing of them is needed any more. A StarPU worker must not wait for that.
-void unregister(const std::vector<starpu_data_handle_t>& handles) {
-    const auto end = starpu_worker_get_id() < 0 ? starpu_data_unregister_no_coherency : starpu_data_unregister_submit;
-    for (const starpu_data_handle_t handle : handles) end(handle);
-}
+/// Handles that nothing needs any more, unregistered where this ends: without a lock. A StarPU worker must not wait for
+/// that.
+struct Retired {
+    Retired() = default;
+    ~Retired() {
+        const bool waits = starpu_worker_get_id() < 0;
+        const auto end = waits ? starpu_data_unregister_no_coherency : starpu_data_unregister_submit;
+        for (const apportion::BlockHandle& its : handles) end(its.handle);
+    }
+    Retired(const Retired&) = delete;
+    Retired& operator=(const Retired&) = delete;
+
+    std::list<apportion::BlockHandle> handles;
+};
 
 }  // namespace
 
@@ -39,20 +48,19 @@ apportion_load::apportion_load(const apportion_load_options* options)
 }
 
 apportion_load::~apportion_load() {
-    const auto tell = [](const std::string& problem) {
-        std::cerr << fmt::format("apportion_load_destroy without apportion_load_wait: {}\n", apportion::shown(problem));
+    const bool waited = finished_;
+    if (run_ && description_.open) run_->close();
+    int error = 0;
+    const int failed = apportion::guarded([&] { error = wait(); });  // the report could not be written, perhaps
+    if (failed != 0 || (error != 0 && !waited))
+        std::cerr << "apportion_load_destroy without apportion_load_wait: " << apportion_error() << '\n';
+    const auto take_all = [&] {
+        wait_for_all_cancelled();
+        Retired().handles = take_retired();
     };
-    try {
-        const bool waited = finished_;
-        if (run_ && description_.open) run_->close();
-        if (wait() != 0 && !waited) tell(run_->sentence());
-    } catch (const std::exception& error) {  // the report could not be written
-        tell(error.what());
-    }
-    wait_for_all_cancelled();
-    unregister(take_retired());
+    while (apportion::guarded(take_all) != 0) starpu_sleep(1e-3F);  // others may free memory
     kept_.release();
-    learning_.save();
+    apportion::guarded([&] { learning_.save(); });
 }
 
 void apportion_load::choose_policy() {
@@ -128,8 +136,8 @@ void apportion_load::submit() {
     if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
     std::shared_ptr<apportion::Run> run;
     std::vector<std::shared_ptr<apportion::Run>> earlier_runs;
-    std::vector<starpu_data_handle_t> retired;
     {
+        Retired retired;
         const Lock lock(mutex_);
         write_report(lock);
         if (!finished_)
@@ -163,11 +171,10 @@ void apportion_load::submit() {
                                        "a block of an earlier submission of load '{}'; call it in a thread of "
                                        "the program's own",
                                        setup_.name));
-        retired = take_retired();
+        retired.handles = take_retired();
         make_run();
         run = run_;
     }
-    unregister(retired);
     for (const auto& earlier : earlier_runs) earlier->wait_for_cancelled(true);
     run->begin();
 }
@@ -223,17 +230,13 @@ int apportion_load::wait() {
     }
     if (!run) return 0;
     run->wait();
-    std::vector<starpu_data_handle_t> retired;
-    {
+    try {
+        Retired retired;
         const Lock lock(mutex_);
         if (run_ == run) {
             finish(lock);
-            retired = take_retired();
+            retired.handles = take_retired();
         }
-    }
-    unregister(retired);
-    try {
-        const Lock lock(mutex_);
         write_report(lock);
     } catch (const std::exception&) {
         if (run->error() == 0) throw;  // else that is what matters
@@ -245,12 +248,12 @@ int apportion_load::wait() {
 /// The last run is complete: its report is made, while the policy still is as it left it.
 void apportion_load::finish(const Lock&) {
     if (finished_) return;
-    finished_ = true;
-    seconds_ = run_->record().makespan_s;
-    if (policy_) learning_.add(run_->record(), description_.processors);
     report_ = apportion::report_json(run_->record(), policy_ ? policy_->report() : apportion::PolicyReport{},
                                      apportion::trace_option());
     written_ = false;
+    finished_ = true;
+    seconds_ = run_->record().makespan_s;
+    if (policy_) learning_.add(run_->record(), description_.processors);
 }
 
 /// Of the last run, if that is complete, to the file; once.
@@ -271,7 +274,7 @@ void apportion_load::wait_for_all_cancelled() {
     if (!runs.empty()) runs.back()->wait_for_data_left_behind();
 }
 
-std::vector<starpu_data_handle_t> apportion_load::take_retired() {
+std::list<apportion::BlockHandle> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     const apportion::Run::State left_to = state();
     for (const auto& run : not_over_) run->leave_cancelled_to(left_to);
@@ -281,21 +284,19 @@ std::vector<starpu_data_handle_t> apportion_load::take_retired() {
 void apportion_load::release_kept() {
     wait();
     wait_for_all_cancelled();
-    std::vector<starpu_data_handle_t> retired;
     apportion::KeptData kept;
     {
+        Retired retired;
         const Lock lock(mutex_);
         if ((run_ && run_->on()) || releasing_)
             throw ApiError(
                 EBUSY, fmt::format("load '{}' {}", setup_.name,
                                    releasing_ ? "is released already" : "runs again; release it when it has ended"));
-        retired = take_retired();
+        retired.handles = take_retired();
         kept = std::exchange(kept_, {});
         releasing_ = true;
     }
-    // Without the lock: workers send the data home, and may wait for it in callbacks.
-    unregister(retired);
-    kept.release();
+    kept.release();  // without the lock: workers send the data home, and may wait for it in callbacks
     const Lock lock(mutex_);
     releasing_ = false;
 }

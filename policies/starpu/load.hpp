@@ -8,6 +8,7 @@
 
 #include <starpu.h>
 
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ struct apportion_load {
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);
     void wait_for_all_cancelled();
-    std::vector<starpu_data_handle_t> take_retired();
+    std::list<apportion::BlockHandle> take_retired();
     bool has_data() const;
 
     apportion::LoadSetup setup_;

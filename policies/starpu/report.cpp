@@ -2,14 +2,12 @@
 #include "policies/starpu/report.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "policies/starpu/json_text.hpp"
 
 namespace apportion {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Totals {
     Units units = 0;
@@ -45,59 +43,55 @@ double idle_percent(double busy_s, double makespan_s) {
     return makespan_s > 0 ? std::max(0.0, 100.0 * (1.0 - busy_s / makespan_s)) : 0.0;
 }
 
-Json number_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+JsonText text_or_null(const std::string& text) { return text.empty() ? JsonText(nullptr) : JsonText(text); }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+JsonText model_json(const PolicyReport::Model& model) {
+    if (model.samples <= 0) return nullptr;
+    return {{"formula", model.formula}, {"r2", model.r2}, {"samples", model.samples}, {"transfer", model.transfer}};
+}
 
-Json processors_json(const RunRecord& run, const std::vector<Totals>& totals, const PolicyReport& policy) {
-    Json list = Json::array();
+JsonText processors_json(const RunRecord& run, const std::vector<Totals>& totals, const PolicyReport& policy) {
+    std::vector<JsonText> list;
     for (std::size_t p = 0; p < run.processors.size(); ++p) {
         const ProcessorRecord& processor = run.processors[p];
         const Totals& t = totals[p];
-        Json entry{{"name", processor.name},
-                   {"kind", processor.kind},
-                   {"worker", processor.worker},
-                   {"workers", processor.workers},
-                   {"units", t.units},
-                   {"blocks", t.blocks},
-                   {"compute_seconds", t.busy_s},
-                   {"transfer_wait_seconds", t.waiting_s},
-                   {"return_seconds", t.returning_s},
-                   {"idle_percent", idle_percent(t.busy_s, run.makespan_s)},
-                   {"memory_units", processor.memory_units == kNoLimit ? Json(nullptr) : Json(processor.memory_units)},
-                   {"model", nullptr}};
-        if (p < policy.models.size() && policy.models[p].samples > 0) {
-            const PolicyReport::Model& model = policy.models[p];
-            entry["model"] = {{"formula", model.formula},
-                              {"r2", number_or_null(model.r2)},
-                              {"samples", model.samples},
-                              {"transfer", model.transfer}};
-        }
-        list.push_back(std::move(entry));
+        const Units memory = processor.memory_units;
+        list.push_back({{"name", processor.name},
+                        {"kind", processor.kind},
+                        {"worker", processor.worker},
+                        {"workers", processor.workers},
+                        {"units", t.units},
+                        {"blocks", t.blocks},
+                        {"compute_seconds", t.busy_s},
+                        {"transfer_wait_seconds", t.waiting_s},
+                        {"return_seconds", t.returning_s},
+                        {"idle_percent", idle_percent(t.busy_s, run.makespan_s)},
+                        {"memory_units", memory == kNoLimit ? JsonText(nullptr) : JsonText(memory)},
+                        {"model", p < policy.models.size() ? model_json(policy.models[p]) : nullptr}});
     }
     return list;
 }
 
-Json distributions_json(const RunRecord& run, const PolicyReport& policy) {
-    Json list = Json::array();
+JsonText distributions_json(const RunRecord& run, const PolicyReport& policy) {
+    std::vector<JsonText> list;
     for (const PlannedDistribution& d : policy.distributions)
         list.push_back({{"at_seconds", d.at_s},
                         {"reason", d.reason},
                         {"shares", d.shares_units},
-                        {"predicted_end_seconds", number_or_null(d.predicted_end_s)},
+                        {"predicted_end_seconds", d.predicted_end_s},
                         {"real_end_seconds", run.makespan_s}});
     return list;
 }
 
-Json choice_json(const PolicyReport& policy) {
+JsonText choice_json(const PolicyReport& policy) {
     if (policy.chosen.empty()) return nullptr;
-    Json predicted = Json::object();
-    for (const PolicyReport::Prediction& p : policy.predictions) predicted[p.policy] = number_or_null(p.seconds);
-    return {{"policy", policy.chosen}, {"predicted_seconds", std::move(predicted)}};
+    std::vector<JsonMember> predicted;
+    for (const PolicyReport::Prediction& p : policy.predictions) predicted.push_back({p.policy, p.seconds});
+    return {{"policy", policy.chosen}, {"predicted_seconds", predicted}};
 }
 
-Json trace_json(const RunRecord& run) {
-    Json list = Json::array();
+JsonText trace_json(const RunRecord& run) {
+    std::vector<JsonText> list;
     for (const BlockRecord& b : run.blocks)
         list.push_back({{"processor", b.processor},
                         {"first", b.first},
@@ -110,8 +104,8 @@ Json trace_json(const RunRecord& run) {
     return list;
 }
 
-Json lost_json(const RunRecord& run) {
-    Json list = Json::array();
+JsonText lost_json(const RunRecord& run) {
+    std::vector<JsonText> list;
     for (const LostProcessor& lost : run.lost) {
         Units given_back = 0;
         for (const BlockRecord& b : run.blocks)
@@ -125,8 +119,8 @@ Json lost_json(const RunRecord& run) {
     return list;
 }
 
-Json late_json(const RunRecord& run) {
-    Json list = Json::array();
+JsonText late_json(const RunRecord& run) {
+    std::vector<JsonText> list;
     for (const LateBlock& late : run.late) {
         const BlockRecord& block = run.blocks[late.block];
         list.push_back({{"processor", block.processor},
@@ -152,42 +146,40 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         busy_s += t.busy_s;
         speed += t.best_speed;
     }
-    Json report{{"load", run.load},
-                {"policy", run.policy},
-                {"profile", {{"name", run.profile}, {"file", text_or_null(policy.profile)}}},
-                {"learnt",
-                 {{"file", text_or_null(run.learnt.file)},
-                  {"processes", run.learnt.processes},
-                  {"problem", text_or_null(run.learnt.problem)}}},
-                {"units", run.units},
-                {"granularity", run.granularity},
-                {"run", run.run},
-                {"blocks", blocks},
-                {"makespan_seconds", run.makespan_s},
-                {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
-                // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
-                {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
-                {"processors", processors_json(run, totals, policy)},
-                {"distributions", distributions_json(run, policy)},
-                {"solver",
-                 {{"solves", policy.solves},
-                  {"fallbacks", policy.solver_fallbacks},
-                  {"bisections", policy.bisections},
-                  {"largest_difference", policy.solver_difference},
-                  {"seconds", policy.solver_seconds}}},
-                {"rebalances", policy.rebalances},
-                {"discarded_samples", policy.discarded_samples},
-                {"probing_seconds", policy.probing_seconds},
-                {"planning_seconds", run.planning_s},
-                {"lost_processors", lost_json(run)},
-                {"late_blocks", late_json(run)},
-                {"policy_stalls", run.policy_stalls},
-                {"choice", choice_json(policy)},
-                {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
-                {"error", text_or_null(run.error)}};
-    if (trace) report["trace"] = trace_json(run);
-    // JSON is UTF-8; bytes of a name that are not become the replacement character.
-    return report.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::vector<JsonMember> report{
+        {"load", run.load},
+        {"policy", run.policy},
+        {"profile", JsonText{{"name", run.profile}, {"file", text_or_null(policy.profile)}}},
+        {"learnt", JsonText{{"file", text_or_null(run.learnt.file)},
+                            {"processes", run.learnt.processes},
+                            {"problem", text_or_null(run.learnt.problem)}}},
+        {"units", run.units},
+        {"granularity", run.granularity},
+        {"run", run.run},
+        {"blocks", blocks},
+        {"makespan_seconds", run.makespan_s},
+        {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
+        // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
+        {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
+        {"processors", processors_json(run, totals, policy)},
+        {"distributions", distributions_json(run, policy)},
+        {"solver", JsonText{{"solves", policy.solves},
+                            {"fallbacks", policy.solver_fallbacks},
+                            {"bisections", policy.bisections},
+                            {"largest_difference", policy.solver_difference},
+                            {"seconds", policy.solver_seconds}}},
+        {"rebalances", policy.rebalances},
+        {"discarded_samples", policy.discarded_samples},
+        {"probing_seconds", policy.probing_seconds},
+        {"planning_seconds", run.planning_s},
+        {"lost_processors", lost_json(run)},
+        {"late_blocks", late_json(run)},
+        {"policy_stalls", run.policy_stalls},
+        {"choice", choice_json(policy)},
+        {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
+        {"error", text_or_null(run.error)}};
+    if (trace) report.push_back({"trace", trace_json(run)});
+    return JsonText(report).text();
 }
 
 }  // namespace apportion

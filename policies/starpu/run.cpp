@@ -95,7 +95,11 @@ void Run::make_calls(Locked& on) {
                                                               what.release(), 0);
     }
     if (!on.done.empty()) tell_done(on.done);
-    if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) watch_failed_ = true;
+    if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) {
+        const Lock lock(mutex_);
+        watch_failed_ = true;
+        wake_at_us_ = 0;  // the next change asks for another one
+    }
     if (on.over) release_uses();
 }
 
@@ -189,8 +193,7 @@ void Run::fail(int error, std::string_view sentence, Locked&) noexcept {
 void Run::drop_what_waits(Locked& on) {
     for (auto it = blocks_.begin(); it != blocks_.end();) {
         RunningBlock& running = *(it++)->second;  // which may go
-        if (running.tasks_left == 0 && running.returns_left == 0 && (data_hang_ || running.departures_left == 0))
-            discard(running, on);
+        if (running.tasks_left == 0 && running.returns_left == 0) discard(running, on);
     }
 }
 

@@ -186,6 +186,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void send_home(RunningBlock& running, Locked& on);
     void returned(const Return& what, Locked& on);
     void settle(RunningBlock& running, Locked& on);
+    bool changed_on_device(const RunningBlock& running, Locked& on) const;
     void block_done(RunningBlock& running, Locked& on);
     void discard(RunningBlock& running, Locked& on);
     void fail(int error, std::string_view sentence, Locked& on) noexcept;
@@ -248,7 +249,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     const double begin_us_;
     const bool charge_planning_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
-    std::atomic<bool> watch_failed_ = false;
+    bool watch_failed_ = false;
     const std::vector<apportion_use> uses_;  ///< the load's, which may be gone when the last one is released
     std::size_t uses_left_ = 0;
     std::size_t telling_ = 0;                                ///< calls of options.done that are being made

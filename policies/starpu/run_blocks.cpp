@@ -55,8 +55,10 @@ double Run::begun_s(const RunningBlock& running, Locked&) const {
 }
 
 void Run::take_kept(RunningBlock& running, Locked& on) {
-    std::vector<KeptData::Departure> departures;
-    if (auto kept = state_.kept.take(running.data, departures)) {
+    const auto depart = [&](starpu_data_handle_t handle, Units evacuation) {
+        bring_home(handle, Return::Of::evacuation, evacuation, on);
+    };
+    if (auto kept = state_.kept.take(running.data, depart)) {
         running.kept_input = true;
         running.kept_on = kept->node;
         kept->node = running.data.node;
@@ -65,8 +67,6 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         running.data = std::move(*kept);
         running.data.use_again();
     }
-    for (const KeptData::Departure& departure : departures)
-        bring_home(departure.handle, Return::Of::evacuation, departure.evacuation, on);
     running.departures_left = state_.kept.wait_for_home(running.block.id, running.block.first, running.block.units);
 }
 
@@ -155,13 +155,22 @@ void Run::block_computed(RunningBlock& running, Locked& on) {
     if (RunningBlock* still = find(id, on)) settle(*still, on);
 }
 
-/// Nothing of it is with StarPU any more, unless it still goes home.
+/// Nothing of it is with StarPU any more, unless it still goes home or waits to.
 void Run::settle(RunningBlock& running, Locked& on) {
     if (running.returns_left > 0 || running.counts == RunningBlock::Counts::undecided) return;
-    if (running.counts == RunningBlock::Counts::yes)
-        block_done(running, on);
-    else
+    if (running.counts == RunningBlock::Counts::no)
         discard(running, on);
+    else if (!changed_on_device(running, on))
+        block_done(running, on);
+}
+
+/// Whether a device still computes it again in place. What it stored at home now could be read there, changed once more
+/// and, where the device needs room, written back.
+bool Run::changed_on_device(const RunningBlock& running, Locked&) const {
+    return std::ranges::any_of(blocks_, [&](const auto& entry) {
+        const RunningBlock& piece = *entry.second;
+        return piece.block.again_of == running.block.id && piece.data.in_place && piece.tasks_left > 0;
+    });
 }
 
 /// Tells the flow, and starts what it hands out.
@@ -197,7 +206,6 @@ void Run::send_home(RunningBlock& running, Locked& on) {
             ++running.returns_left;
         }
     }
-    if (running.returns_left == 0) running.data.take_results_home();
 }
 
 void Run::handle_home(void* arg) {
@@ -226,7 +234,6 @@ void Run::returned(const Return& what, Locked& on) {
             give_back(*running, on);
             return;
         }
-        running->data.take_results_home();
         BlockRecord& record = record_of(what.number, on);
         record.home_s = now_s();
         if (state_.policy && running->data.own_memory)
@@ -242,13 +249,14 @@ RunningBlock* Run::find(std::int64_t block, Locked&) {
 
 /// It counts, and all of it is where it belongs.
 void Run::block_done(RunningBlock& running, Locked& on) {
+    running.data.take_results_home();
     const BlockRecord& record = record_of(running.block.id, on);
     if (description_.open && !record.given_back) received_.remove({record.first, record.units});
     if (description_.open && setup_.options.done && !record.given_back) {
-        ++telling_;
         on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
                            record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(), record.start_s,
                            record.end_s, record.busy_s});
+        ++telling_;
     }
     state_.kept.keep(std::move(running.data));
     blocks_.erase(running.block.id);
@@ -259,8 +267,10 @@ void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     running.data.forget_results();
     if (running.kept_input && !running.timed) running.data.node = running.kept_on;  // nobody has asked for them
+    const std::int64_t may_wait = running.data.in_place ? running.block.again_of : -1;
     state_.kept.keep_earlier(std::move(running.data));
     blocks_.erase(running.block.id);
+    if (RunningBlock* late = find(may_wait, on); late && late->tasks_left == 0 && error_ == 0) settle(*late, on);
 }
 
 }  // namespace apportion

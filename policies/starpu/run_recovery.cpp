@@ -158,12 +158,13 @@ bool Run::waits_for_cancelled(bool only_in_main_memory) const {
 
 void Run::leave_cancelled_to(const State& load) {
     const Lock lock(mutex_);
-    for (const auto& [id, its] : std::exchange(ended_, {})) {
-        load.kept.keep_earlier(std::move(its->data));
-        const double busy_s = its->lanes.front().busy_s;
+    for (; !ended_.empty(); ended_.erase(ended_.begin())) {
+        RunningBlock& its = *ended_.begin()->second;
+        load.kept.keep_earlier(std::move(its.data));
+        const double busy_s = std::exchange(its.lanes.front().busy_s, 0);
         if (busy_s <= 0) continue;
-        if (load.recovery) load.recovery->finished(its->block.processor, its->block.units, busy_s, busy_s);
-        if (load.policy) load.policy->late_block_ended(its->block.processor, its->block.units, busy_s);
+        if (load.recovery) load.recovery->finished(its.block.processor, its.block.units, busy_s, busy_s);
+        if (load.policy) load.policy->late_block_ended(its.block.processor, its.block.units, busy_s);
     }
 }
 

@@ -82,8 +82,13 @@ void ring_until_none_is_left() noexcept {
 bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
     try {
         const std::lock_guard lock(watch.mutex);
-        if (watch.alarms.empty()) std::thread(ring_until_none_is_left).detach();
-        watch.alarms.emplace(at_us, watched);
+        const auto alarm = watch.alarms.emplace(at_us, watched);
+        try {
+            if (watch.alarms.size() == 1) std::thread(ring_until_none_is_left).detach();
+        } catch (...) {
+            watch.alarms.erase(alarm);
+            throw;
+        }
         watch.changed.notify_one();
         return true;
     } catch (const std::exception&) {  // no memory, or no more threads

@@ -5,9 +5,13 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
@@ -113,7 +117,72 @@ struct Copy {
     }
 };
 
+/// y += x in place. Cores do not end their first units before the device computes them again; the device looks then for
+/// a while whether they change in main memory.
+struct Held {
+    std::vector<double> x = std::vector<double>(kUnits, 1), y = std::vector<double>(kUnits);
+    std::vector<char> filled = std::vector<char>(kUnits);
+    std::atomic<bool> again = false, changed = false;
+    struct Part {
+        Held* held;
+        double* home;
+        bool again;
+    };
+    std::vector<std::unique_ptr<Part>> parts;
+
+    static void add(const double* x, double* y, unsigned n) { std::transform(x, x + n, y, y, std::plus<>()); }
+    static void on_cpu(void* buffers[], void* arg) {
+        const Part& part = *static_cast<Part*>(arg);
+        const unsigned n = STARPU_VECTOR_GET_NX(buffers[0]);
+        const bool waits = n == 1 && !part.again;
+        for (double slept_s = 0; waits && !part.held->again && slept_s < Work::kUntilReleased; slept_s += kLook_s)
+            starpu_sleep(static_cast<float>(kLook_s));
+        add(reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[0])),
+            reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[1])), n);
+    }
+    static void on_opencl(void* buffers[], void* arg) {
+        const Part& part = *static_cast<Part*>(arg);
+        on_opencl_device<double>(buffers, [&](const double* x, double* y, unsigned n) {
+            if (part.again) part.held->again = true;
+            for (int look = 0; look < 20 && part.again; ++look) {
+                starpu_sleep(static_cast<float>(kLook_s));
+                if (std::atomic_ref(*part.home).load() != 0) part.held->changed = true;
+            }
+            add(x, y, n);
+        });
+    }
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Held*>(arg);
+        double* const y = &self.y[block->first];
+        task->handles[0] = apportion_block_vector(block, STARPU_R, &self.x[block->first], block->units, 8);
+        task->handles[1] = apportion_block_vector(block, STARPU_RW, y, block->units, 8);
+        const bool again = std::exchange(self.filled[block->first], 1) != 0;
+        self.parts.emplace_back(new Part{&self, y, again});
+        task->cl_arg = self.parts.back().get();
+        return 0;
+    }
+};
+
 }  // namespace
+
+TEST_CASE("what a core is tried with is stored only when no device changes it in place any more") {
+    device();
+    Held held;
+    starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    codelet.cpu_funcs[0] = Held::on_cpu;
+    codelet.opencl_funcs[0] = Held::on_opencl;
+    codelet.nbuffers = 2;
+    codelet.modes[0] = STARPU_R;
+    codelet.modes[1] = STARPU_RW;
+    apportion::LoadOptions options("held", kUnits, codelet, Held::fill, &held);
+    options.bytes_per_unit = 16;
+    options.initial_block = 1;
+    Load(options).run();
+    if (std::string(std::getenv("STARPU_SCHED")) != "equal") CHECK(held.again);  // which begins with larger blocks
+    CHECK_FALSE(held.changed);
+    CHECK(std::ranges::count(held.y, 1) == kUnits);
+}
 
 TEST_CASE("a device that stalls is lost, others compute its units, and what it stores later reaches nobody") {
     const int worker = device();

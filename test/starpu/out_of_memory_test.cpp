@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct Work {
     starpu_codelet codelet;
     starpu_data_handle_t used = nullptr;
     int in_use = 0;
+    apportion_use use{};
+    int keep = 0;  ///< APPORTION_KEEP, or not
 
     Work() {
         starpu_codelet_init(&codelet);
@@ -55,6 +58,7 @@ struct Work {
         codelet.nbuffers = 1;
         codelet.modes[0] = STARPU_RW;
         starpu_vector_data_register(&used, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&in_use), 1, sizeof in_use);
+        use = {used, STARPU_RW};
     }
     ~Work() { starpu_data_unregister(used); }
     Work(const Work&) = delete;
@@ -62,9 +66,34 @@ struct Work {
 
     static int fill(starpu_task* task, apportion_block* block, void* arg) {
         auto& self = *static_cast<Work*>(arg);
-        task->handles[0] = apportion_block_vector(block, STARPU_RW, &self.y[block->first], block->units, sizeof(int));
+        task->handles[0] =
+            apportion_block_vector(block, STARPU_RW | self.keep, &self.y[block->first], block->units, sizeof(int));
         return 0;
     }
+    apportion_load_options make_options() {
+        apportion_load_options options;
+        apportion_load_options_init(&options);
+        options.name = "a load whose name is longer than what a string keeps without memory of its own";
+        options.units = y.size();
+        options.initial_block = 40;
+        options.codelet = &codelet;
+        options.fill = fill;
+        options.arg = this;
+        options.uses = &use;
+        options.uses_count = 1;
+        return options;
+    }
+    /// After so many allocations memory runs out for a while. 0: it ran without an error.
+    int run_short_of_memory(apportion_load* load, long allocations) {
+        allocations_left = allocations;
+        const int submitted = apportion_load_submit(load);
+        starpu_data_acquire(used, STARPU_RW);  // it is over
+        starpu_data_release(used);
+        ran_short = allocations_left.exchange(kNone) < 0;
+        const int waited = apportion_load_wait(load);
+        return submitted != 0 ? submitted : waited;
+    }
+    bool ran_short = true;
     bool all(int value) const {
         return std::ranges::all_of(y, [=](int v) { return v == value; });
     }
@@ -74,33 +103,15 @@ struct Work {
 
 TEST_CASE("a run in which memory runs out ends with an error or the right result, and the next one is complete") {
     Work work;
-    const apportion_use use{work.used, STARPU_RW};
-    apportion_load_options options;
-    apportion_load_options_init(&options);
-    options.name = "a load whose name is longer than what a string keeps without memory of its own";
-    options.units = work.y.size();
-    options.initial_block = 40;
-    options.codelet = &work.codelet;
-    options.fill = Work::fill;
-    options.arg = &work;
-    options.uses = &use;
-    options.uses_count = 1;
-    bool reached = true;
+    const apportion_load_options options = work.make_options();
     int failed = 0;
     failing = GENERATE(1, 2, 3, 8);
-    for (long allocations = 0; reached; allocations += 1 + allocations / 200) {
+    for (long allocations = 0; work.ran_short; allocations += 1 + allocations / 200) {
         INFO("after " << allocations << " allocations " << failing << " fail");
         apportion_load* const load = apportion_load_create(&options);
         REQUIRE(load);
         std::ranges::fill(work.y, 0);
-        allocations_left = allocations;
-        const int submitted = apportion_load_submit(load);
-        starpu_data_acquire(work.used, STARPU_RW);  // it is over
-        starpu_data_release(work.used);
-        reached = allocations_left < 0;
-        allocations_left = kNone;
-        const int waited = apportion_load_wait(load);
-        if (submitted != 0 || waited != 0)
+        if (work.run_short_of_memory(load, allocations) != 0)
             ++failed;
         else
             CHECK(work.all(1));
@@ -113,15 +124,82 @@ TEST_CASE("a run in which memory runs out ends with an error or the right result
     CHECK(failed > 20);
 }
 
+TEST_CASE("so does a run that finds data of the run before, which go home where the blocks are others") {
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const apportion_load_options options = work.make_options();
+    failing = 1;
+    for (long allocations = 0; work.ran_short; allocations += 1 + allocations / 200) {
+        INFO("after " << allocations << " allocations one fails");
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::ranges::fill(work.y, 0);
+        setenv("APPORTION_BLOCKS", "5", 1);  // as StarPU's schedulers get them
+        CHECK(apportion_load_submit(load) == 0);
+        CHECK(apportion_load_wait(load) == 0);
+        CHECK(work.all(1));
+        setenv("APPORTION_BLOCKS", "7", 1);
+        if (work.run_short_of_memory(load, allocations) == 0) CHECK(work.all(2));
+        std::ranges::fill(work.y, 0);
+        CHECK(apportion_load_submit(load) == 0);
+        CHECK(apportion_load_wait(load) == 0);
+        CHECK(work.all(1));
+        apportion_load_destroy(load);
+    }
+    unsetenv("APPORTION_BLOCKS");
+}
+
+TEST_CASE("a run without memory for its report ends with an error, and with the report once there is some") {
+    Work work;
+    const apportion_load_options options = work.make_options();
+    failing = 1'000'000'000;
+    int failed = 0;
+    for (long allocations = 0, waited = -1; waited != 0; allocations += 1 + allocations / 50) {
+        INFO("after " << allocations << " allocations all fail");
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::ranges::fill(work.y, 0);
+        REQUIRE(apportion_load_submit(load) == 0);
+        starpu_data_acquire(work.used, STARPU_RW);  // it is over
+        starpu_data_release(work.used);
+        allocations_left = allocations;
+        waited = apportion_load_wait(load);
+        allocations_left = kNone;
+        if (waited != 0) {
+            ++failed;
+            CHECK(waited == -ENOMEM);
+            CHECK(std::string(apportion_error()) == "out of memory");
+        }
+        CHECK(apportion_load_wait(load) == 0);
+        CHECK(std::string(apportion_load_report(load)).find("makespan_seconds") != std::string::npos);
+        CHECK(work.all(1));
+        apportion_load_destroy(load);
+    }
+    CHECK(failed > 20);
+}
+
+TEST_CASE("a load is destroyed also where memory runs out meanwhile") {
+    Work work;
+    const apportion_load_options options = work.make_options();
+    failing = 3;
+    for (long allocations = 0; allocations < 500; allocations = 2 * allocations + 1) {
+        apportion_load* const load = apportion_load_create(&options);
+        REQUIRE(load);
+        std::ranges::fill(work.y, 0);
+        REQUIRE(apportion_load_submit(load) == 0);
+        starpu_data_acquire(work.used, STARPU_RW);
+        starpu_data_release(work.used);
+        allocations_left = allocations;
+        apportion_load_destroy(load);
+        allocations_left = kNone;
+        CHECK(work.all(1));
+    }
+}
+
 TEST_CASE("while a run needs memory that there is not, nobody waits for it who could free some") {
     Work work;
-    apportion_load_options options;
-    apportion_load_options_init(&options);
-    options.units = work.y.size();
-    options.initial_block = 40;
-    options.codelet = &work.codelet;
-    options.fill = Work::fill;
-    options.arg = &work;
+    apportion_load_options options = work.make_options();
+    options.uses_count = 0;
     failing = 1'000'000'000;
     int failed = 0;
     for (long allocations = 1; allocations < 200; allocations += 1 + allocations / 10) {
