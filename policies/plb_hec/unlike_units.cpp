@@ -11,10 +11,12 @@ namespace apportion {
 
 namespace {
 
-constexpr double kContradicted = 1.5;  // that much longer or shorter than bounds admit
-constexpr std::size_t kLatest = 4;     // blocks for each processor, by which units are judged
-constexpr std::size_t kBlocks = 10;    // of a chunk, and by which a processor is known, as in LB4OMP
-constexpr double kMostFixed = 0.05;    // of a block
+constexpr double kContradicted = 1.5;       // that much longer or shorter than bounds admit
+constexpr std::size_t kLatest = 4;          // blocks of a processor, by which it is judged
+constexpr int kAboutAsLarge = 2;            // doublings
+constexpr std::size_t kContradictions = 4;  // one in so many pairs
+constexpr std::size_t kBlocks = 10;         // of a chunk, and by which a processor is known, as in LB4OMP
+constexpr double kMostFixed = 0.05;         // of a block
 
 }  // namespace
 
@@ -27,19 +29,21 @@ void UnlikeUnits::begin(const LoadDescription& load) {
         lanes_.resize(processors_.size());
     }
     granularity_ = load.granularity;
-    evidence_.clear();
-    sum_ = {};
     for (Lane& lane : lanes_) lane.begin();
 }
 
-/// How many blocks, the last one of each size up to a power of two, contradict it.
-std::size_t UnlikeUnits::Lane::contradictions(const Sample& sample) const {
-    return static_cast<std::size_t>(std::ranges::count_if(of_size, [&](const auto& entry) {
-        const Sample& other = entry.second;
-        const double in_proportion_s = other.kernel_s * sample.units / other.units;
-        return sample.kernel_s * kContradicted < std::min(other.kernel_s, in_proportion_s) ||
-               sample.kernel_s > kContradicted * std::max(other.kernel_s, in_proportion_s);
-    }));
+/// Of the last block of each size up to a power of two, those about as large, and those of them that contradict it.
+UnlikeUnits::Evidence UnlikeUnits::Lane::weigh(const Sample& sample) const {
+    Evidence evidence;
+    const int size = std::ilogb(sample.units);
+    const auto end = of_size.upper_bound(size + kAboutAsLarge);
+    for (auto other = of_size.lower_bound(size - kAboutAsLarge); other != end; ++other) {
+        const double same_s = other->second.kernel_s, in_proportion_s = same_s * sample.units / other->second.units;
+        ++evidence.pairs;
+        evidence.contradictions += sample.kernel_s * kContradicted < std::min(same_s, in_proportion_s) ||
+                                   sample.kernel_s > kContradicted * std::max(same_s, in_proportion_s);
+    }
+    return evidence;
 }
 
 void UnlikeUnits::finished(const FinishedBlock& block) {
@@ -47,19 +51,22 @@ void UnlikeUnits::finished(const FinishedBlock& block) {
                         block.busy_s};
     if (!(sample.units > 0) || !(sample.seconds > 0) || !(sample.kernel_s > 0)) return;
     Lane& lane = at(block.processor);
-    if (!found_) weigh({lane.of_size.size(), lane.contradictions(sample)});
+    if (!found_) judge(lane, lane.weigh(sample));
     lane.add(sample);
 }
 
-void UnlikeUnits::weigh(const Evidence& of_block) {
-    evidence_.push_back(of_block);
-    sum_ = {sum_.pairs + of_block.pairs, sum_.contradictions + of_block.contradictions};
-    if (evidence_.size() > kLatest * lanes_.size()) {
-        const Evidence& oldest = evidence_.front();
-        sum_ = {sum_.pairs - oldest.pairs, sum_.contradictions - oldest.contradictions};
-        evidence_.pop_front();
-    }
-    found_ = evidence_.size() >= std::max(2 * kLatest, lanes_.size()) && 2 * sum_.contradictions > sum_.pairs;
+void UnlikeUnits::judge(Lane& lane, const Evidence& of_block) {
+    if (of_block.pairs == 0) return;
+    lane.evidence.push_back(of_block);
+    if (lane.evidence.size() < kLatest) return;
+    if (lane.evidence.size() > kLatest) lane.evidence.pop_front();
+    Evidence sum;
+    for (const Evidence& block : lane.evidence)
+        sum = {sum.pairs + block.pairs, sum.contradictions + block.contradictions};
+    lane.judged = true;
+    lane.contradicted = sum.contradictions * kContradictions > sum.pairs;
+    const auto judged = std::ranges::count_if(lanes_, &Lane::judged);
+    found_ = judged > 1 && 2 * std::ranges::count_if(lanes_, &Lane::contradicted) > judged;
 }
 
 void UnlikeUnits::Lane::add(const Sample& sample) {
@@ -75,6 +82,8 @@ void UnlikeUnits::Lane::begin() {
     if (of_run.units > 0) before = of_run;
     of_run = {};
     last.clear();
+    evidence.clear();
+    judged = contradicted = false;
     lost = false;
 }
 
@@ -111,7 +120,8 @@ Units UnlikeUnits::next_block(int processor, const Progress& progress) const {
     const double unit_s = own.mean_s(), others_per_s = units_per_s - 1 / unit_s;
     // The others end all that is left before it ends one granule.
     if (granule * unit_s > std::max(left / others_per_s, granule * fastest_s)) return 0;
-    const double chunk_s = likely_to_finish_s(left / units_per_s, variance_s);
+    const double share_s = left / units_per_s;
+    const double chunk_s = std::max(likely_to_finish_s(share_s, variance_s), share_s / kBlocks);
     // In another run nothing is known of the units that come first.
     const double shortest_s = own.last.empty() ? 0 : chunk_s / kBlocks;
     const double block_s = std::clamp(own.fixed_s() / kMostFixed, shortest_s, chunk_s);

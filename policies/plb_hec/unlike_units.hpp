@@ -2,12 +2,13 @@
 //
 // plb-hec where units are unlike (rows of a triangular matrix, points of Mandelbrot's set) or times vary much: what was
 // measured of sizes says nothing of blocks elsewhere in the load then. Of the blocks of a processor only that is
-// assumed that neither their time nor their speed falls with their size; units are unlike when half of the pairs of a
-// late block and an earlier one contradict that by half. From then on every block is a tenth of the chunk that adaptive
-// factoring gives the processor by the means and variances of its last ten blocks (as af.cpp does), which needs no
-// other model. Two things the published law does not know: fixed costs, which are at most a twentieth of a block that
-// is smaller than a chunk; and processors that need longer for a granule than the others do for all that is left: they
-// get none.
+// assumed that neither their time nor their speed falls with their size. A processor contradicts that when one in four
+// pairs of its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do.
+//
+// From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
+// variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
+// fixed costs are at most a twentieth of a block that is smaller than a chunk; a chunk is at least a tenth of a share,
+// or there would be no end of them; and who needs longer for a granule than the others for all that is left gets none.
 #pragma once
 
 #include <deque>
@@ -37,34 +38,33 @@ class UnlikeUnits {
         double seconds = 0;  ///< with what of its transfer was not hidden
         double kernel_s = 0;
     };
+    struct Evidence {
+        std::size_t pairs = 0, contradictions = 0;
+    };
     struct Lane {
         std::deque<Sample> last;  ///< of this run
         Sample of_run, before;    ///< all of this run together, and of the last one that it had a part in
         Sample shortest, fastest;
         std::map<int, Sample> of_size;  ///< the last one, by the exponent of its units
+        std::deque<Evidence> evidence;  ///< of the latest blocks
+        bool judged = false, contradicted = false;
         bool lost = false;
 
         void begin();
         void add(const Sample& sample);
         bool measured() const { return !last.empty() || before.units > 0; }
-        std::size_t contradictions(const Sample& sample) const;
+        Evidence weigh(const Sample& sample) const;
         double mean_s() const;    ///< of a unit
         double variance() const;  ///< of a unit's seconds; n units have n times as much
         double fixed_s() const;   ///< of a block, at most
     };
-    struct Evidence {
-        std::size_t pairs = 0, contradictions = 0;
-    };
-
     Lane& at(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
     const Lane& at(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
-    void weigh(const Evidence& of_block);
+    void judge(Lane& lane, const Evidence& of_block);
 
     std::vector<Processor> processors_;
     std::vector<Lane> lanes_;
     Units units_ = 0, granularity_ = 1;
-    std::deque<Evidence> evidence_;  ///< of the latest blocks,
-    Evidence sum_;                   ///< and of all these
     bool found_ = false;
 };
 

@@ -76,7 +76,7 @@ TEST_CASE("plb-hec ends loads of unlike units nearly as early as can be, in ever
         Units sum = 0;
         for (std::size_t p = 0; p < platform.workers.size(); ++p) sum += result.units_of(static_cast<int>(p));
         CHECK(sum == kUnits);
-        CHECK(result.makespan_s < 1.3 * least_s);
+        CHECK(result.makespan_s < 1.5 * least_s);
     }
 }
 
