@@ -162,7 +162,13 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
     if (!best) {
         // One size, or a line that would fall or begin below 0: of those that just do not, the better one.
         consider(kLinear, by_residual);
-        if (sizes >= 2) consider(kConstant, by_residual);
+        if (sizes >= 2) {
+            // That larger blocks cost nothing, no block has shown: beyond, their speed does not grow.
+            for (const BlockTime& sample : valid)
+                if (sample.units == shape.scale_)
+                    shape.line_slope_ = std::max(shape.line_slope_, sample.seconds / sample.units);
+            consider(kConstant, by_residual);
+        }
     }
     if (best) best->r2_ = coefficient_of_determination(*best, valid);
     return best;

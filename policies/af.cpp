@@ -14,8 +14,8 @@
 // with the speed and variance of the processor that asks, as in LB4OMP. A load that runs again is measured again, as in
 // both libraries: the last blocks were the smallest, and say the least.
 #include <algorithm>
-#include <cmath>
 
+#include "policies/shared/adaptive_factoring.hpp"
 #include "policies/shared/self_scheduling.hpp"
 
 namespace apportion {
@@ -78,9 +78,7 @@ class Af final : public SelfScheduling {
             speeds += 1 / lane.mean_s;
         }
         const double together_s = static_cast<double>(left) / speeds;  // T R
-        // The same as above by the product of the two roots: the difference of large numbers has no digits left.
-        const double likely_s = 2 * together_s * together_s /
-                                (variances + 2 * together_s + std::sqrt(variances * (variances + 4 * together_s)));
+        const double likely_s = likely_to_finish_s(together_s, variances);
         return std::max<Units>(1, rounded_up(likely_s / own.mean_s, left));
     }
 

@@ -17,6 +17,8 @@
 // processor has run blocks of one size only, nobody knows its fixed costs: its own next block is sized as if it had
 // none, which is safe, and the plan for the others as if a device had much of it, which keeps the common finish from
 // being overrated.
+//
+// All this is for units that are alike. Where they are not, blocks are those of adaptive factoring (unlike_units.hpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,6 +27,7 @@
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_plan.hpp"
 #include "policies/plb_hec/plb_hec_repetition.hpp"
+#include "policies/plb_hec/unlike_units.hpp"
 #include "policies/shared/redistribution.hpp"
 #include "policies/shared/solver_report.hpp"
 
@@ -35,7 +38,7 @@ namespace {
 struct PlbHecOptions {
     double alignment = 0.0625;  ///< of a block: blocks are multiples of the largest power of two up to that part
     double growth = 12;         ///< a block is at most this multiple of the largest measured one
-    double most_parts = 4;      ///< a share becomes at most so many blocks at a time: every block asks for a plan
+    double most_parts = 20;     ///< a share becomes at most so many blocks: each asks for a plan
     double full_rest = 0.5;     ///< of the memory that the blocks after it would fill, at most: it may grow
     double worthwhile_s = 0.2;  ///< a hundred times what IPOPT takes: distributions that predict less need none
 };
@@ -48,6 +51,7 @@ class PlbHecImproved final : public Policy {
         plan_.begin(load);
         tried_.resize(load.processors.size());
         const bool known_before = all_known_ = models_.begin(load);
+        unlike_.begin(load);
         repetition_.begin(load, report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
     }
@@ -63,6 +67,10 @@ class PlbHecImproved final : public Policy {
             tried_[index(processor)] = true;
             if (!decision_) decision_ = "processor tried";
             return plan_.first_units(processor);
+        }
+        if (unlike_.found()) {
+            if (unlike_.measured(processor)) return unlike_.next_block(processor, progress);
+            return idle ? plan_.first_units(processor) : 0;
         }
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
@@ -86,6 +94,7 @@ class PlbHecImproved final : public Policy {
         if (!models_.measured(block.processor)) repetition_.taught();
         plan_.block_ended(block.processor, block.end_s);
         repetition_.finished(block);
+        unlike_.finished(block);
         if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
             repetition_.stop();
             ++report_.rebalances;
@@ -112,18 +121,21 @@ class PlbHecImproved final : public Policy {
 
     void processor_lost(int processor) override {
         plan_.lose(processor);
+        unlike_.set_lost(processor, true);
         repetition_.lost(processor);
         decision_ = "processor lost";
     }
 
     void processor_is_back(int processor) override {
         plan_.take_back(processor);
+        unlike_.set_lost(processor, false);
         decision_ = "processor back";
     }
 
     PolicyReport report() const override {
         PolicyReport report = report_;
         models_.report(report);
+        if (report.note.empty() && unlike_.found()) report.note = "units unlike: blocks by adaptive factoring";
         report_solver(plan_.solver(), report);
         return report;
     }
@@ -188,6 +200,7 @@ class PlbHecImproved final : public Policy {
     PlbHecModels models_;
     PlbHecPlan plan_{models_};
     PlbHecRepetition repetition_{models_, plan_};
+    UnlikeUnits unlike_;
     PolicyReport report_;
     std::vector<bool> tried_;         ///< was given a first block, in any run
     bool all_known_ = false;          ///< who computes, at least

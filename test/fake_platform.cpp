@@ -164,7 +164,8 @@ void Simulation::start_what_can(int w) {
         FakeBlock& block = blocks_[l.running];
         block.start_s = now_s_;
         if (!block.given_up) flow_.begins(block.id, now_s_);
-        double seconds = worker(w).seconds(static_cast<double>(block.units));
+        double seconds = worker(w).seconds(platform_.work ? platform_.work(block.first, block.units)
+                                                          : static_cast<double>(block.units));
         if (worker(w).noise > 0) seconds *= std::exp(std::normal_distribution<>(0, worker(w).noise)(l.random));
         for (auto [number, factor] : worker(w).spikes)
             if (number == l.started) seconds *= factor;

@@ -41,6 +41,8 @@ struct FakePlatform {
     std::vector<FakeLink> links;
     double bytes_in_per_unit = 0;
     double bytes_out_per_unit = 0;
+    /// What the units from the first on cost together, in units that take a worker's `seconds`; empty: 1 each.
+    std::function<double(Units first, Units units)> work{};
     unsigned seed = 1;
     bool links_known = false;  ///< LoadDescription::links is filled in
     double stall_factor = 0;   ///< APPORTION_STALL_FACTOR; 0: every block is waited for

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/unlike_units.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "policies/shared/adaptive_factoring.hpp"
+
+namespace apportion {
+
+namespace {
+
+constexpr double kContradicted = 1.5;       // that much longer or shorter than bounds admit
+constexpr std::size_t kLatest = 4;          // blocks of a processor, by which it is judged
+constexpr int kAboutAsLarge = 2;            // doublings
+constexpr std::size_t kContradictions = 4;  // one in so many pairs
+constexpr std::size_t kBlocks = 10;         // of a chunk, and by which a processor is known, as in LB4OMP
+constexpr double kMostFixed = 0.05;         // of a block
+
+}  // namespace
+
+void UnlikeUnits::begin(const LoadDescription& load) {
+    const auto same = [](const Processor& a, const Processor& b) { return a.name == b.name && a.kind == b.kind; };
+    if (load.units != units_ || !std::ranges::equal(load.processors, processors_, same)) {
+        *this = {};
+        units_ = load.units;
+        processors_ = load.processors;
+        lanes_.resize(processors_.size());
+    }
+    granularity_ = load.granularity;
+    for (Lane& lane : lanes_) lane.begin();
+}
+
+/// Of the last block of each size up to a power of two, those about as large, and those of them that contradict it.
+UnlikeUnits::Evidence UnlikeUnits::Lane::weigh(const Sample& sample) const {
+    Evidence evidence;
+    const int size = std::ilogb(sample.units);
+    const auto end = of_size.upper_bound(size + kAboutAsLarge);
+    for (auto other = of_size.lower_bound(size - kAboutAsLarge); other != end; ++other) {
+        const double same_s = other->second.kernel_s, in_proportion_s = same_s * sample.units / other->second.units;
+        ++evidence.pairs;
+        evidence.contradictions += sample.kernel_s * kContradicted < std::min(same_s, in_proportion_s) ||
+                                   sample.kernel_s > kContradicted * std::max(same_s, in_proportion_s);
+    }
+    return evidence;
+}
+
+void UnlikeUnits::finished(const FinishedBlock& block) {
+    const Sample sample{static_cast<double>(block.units), block.end_s - std::max(block.given_s, block.previous_end_s),
+                        block.busy_s};
+    if (!(sample.units > 0) || !(sample.seconds > 0) || !(sample.kernel_s > 0)) return;
+    Lane& lane = at(block.processor);
+    if (!found_) judge(lane, lane.weigh(sample));
+    lane.add(sample);
+}
+
+void UnlikeUnits::judge(Lane& lane, const Evidence& of_block) {
+    if (of_block.pairs == 0) return;
+    lane.evidence.push_back(of_block);
+    if (lane.evidence.size() < kLatest) return;
+    if (lane.evidence.size() > kLatest) lane.evidence.pop_front();
+    Evidence sum;
+    for (const Evidence& block : lane.evidence)
+        sum = {sum.pairs + block.pairs, sum.contradictions + block.contradictions};
+    lane.judged = true;
+    lane.contradicted = sum.contradictions * kContradictions > sum.pairs;
+    const auto judged = std::ranges::count_if(lanes_, &Lane::judged);
+    found_ = judged > 1 && 2 * std::ranges::count_if(lanes_, &Lane::contradicted) > judged;
+}
+
+void UnlikeUnits::Lane::add(const Sample& sample) {
+    last.push_back(sample);
+    if (last.size() > kBlocks) last.pop_front();
+    of_run = {of_run.units + sample.units, of_run.seconds + sample.seconds, 0};
+    of_size[std::ilogb(sample.units)] = sample;
+    if (!(shortest.units > 0) || sample.seconds < shortest.seconds) shortest = sample;
+    if (!(fastest.units > 0) || sample.seconds * fastest.units < fastest.seconds * sample.units) fastest = sample;
+}
+
+void UnlikeUnits::Lane::begin() {
+    if (of_run.units > 0) before = of_run;
+    of_run = {};
+    last.clear();
+    evidence.clear();
+    judged = contradicted = false;
+    lost = false;
+}
+
+double UnlikeUnits::Lane::mean_s() const {
+    if (last.empty()) return before.seconds / before.units;
+    Sample sum;
+    for (const Sample& sample : last) sum = {sum.units + sample.units, sum.seconds + sample.seconds, 0};
+    return sum.seconds / sum.units;
+}
+
+double UnlikeUnits::Lane::variance() const {
+    const double unit_s = mean_s();
+    double sum = 0;
+    for (const Sample& sample : last) sum += std::pow(sample.seconds - unit_s * sample.units, 2) / sample.units;
+    return last.size() > 1 ? sum / static_cast<double>(last.size() - 1) : 0;
+}
+
+/// What the shortest block took that its units do not, at the highest speed seen.
+double UnlikeUnits::Lane::fixed_s() const {
+    return std::max(0.0, shortest.seconds - shortest.units * fastest.seconds / fastest.units);
+}
+
+Units UnlikeUnits::next_block(int processor, const Progress& progress) const {
+    const auto granule = static_cast<double>(granularity_), left = static_cast<double>(progress.remaining());
+    const Lane& own = at(processor);
+    double units_per_s = 0, variance_s = 0, fastest_s = std::numeric_limits<double>::infinity();
+    for (const Lane& lane : lanes_) {
+        if (lane.lost || !lane.measured()) continue;
+        const double unit_s = lane.mean_s();
+        units_per_s += 1 / unit_s;
+        variance_s += lane.variance() / unit_s;
+        if (&lane != &own) fastest_s = std::min(fastest_s, unit_s);
+    }
+    const double unit_s = own.mean_s(), others_per_s = units_per_s - 1 / unit_s;
+    // The others end all that is left before it ends one granule.
+    if (granule * unit_s > std::max(left / others_per_s, granule * fastest_s)) return 0;
+    const double share_s = left / units_per_s;
+    const double chunk_s = std::max(likely_to_finish_s(share_s, variance_s), share_s / kBlocks);
+    // In another run nothing is known of the units that come first.
+    const double shortest_s = own.last.empty() ? 0 : chunk_s / kBlocks;
+    const double block_s = std::clamp(own.fixed_s() / kMostFixed, shortest_s, chunk_s);
+    return std::min(progress.remaining(), round_to_granularity(block_s / unit_s, granularity_));
+}
+
+}  // namespace apportion

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// plb-hec where units are unlike (rows of a triangular matrix, points of Mandelbrot's set) or times vary much: what was
+// measured of sizes says nothing of blocks elsewhere in the load then. Of the blocks of a processor only that is
+// assumed that neither their time nor their speed falls with their size. A processor contradicts that when one in four
+// pairs of its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do.
+//
+// From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
+// variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
+// fixed costs are at most a twentieth of a block that is smaller than a chunk; a chunk is at least a tenth of a share,
+// or there would be no end of them; and who needs longer for a granule than the others for all that is left gets none.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+class UnlikeUnits {
+  public:
+    /// What was found of the last run holds where this one has as many units and the same processors.
+    void begin(const LoadDescription& load);
+    void finished(const FinishedBlock& block);
+    void set_lost(int processor, bool lost) { at(processor).lost = lost; }
+
+    bool found() const { return found_; }
+    /// Whether the processor has finished a block, in this run or one before.
+    bool measured(int processor) const { return at(processor).measured(); }
+    /// Units of the next block of a processor that is measured; 0: none now.
+    Units next_block(int processor, const Progress& progress) const;
+
+  private:
+    struct Sample {
+        double units = 0;
+        double seconds = 0;  ///< with what of its transfer was not hidden
+        double kernel_s = 0;
+    };
+    struct Evidence {
+        std::size_t pairs = 0, contradictions = 0;
+    };
+    struct Lane {
+        std::deque<Sample> last;  ///< of this run
+        Sample of_run, before;    ///< all of this run together, and of the last one that it had a part in
+        Sample shortest, fastest;
+        std::map<int, Sample> of_size;  ///< the last one, by the exponent of its units
+        std::deque<Evidence> evidence;  ///< of the latest blocks
+        bool judged = false, contradicted = false;
+        bool lost = false;
+
+        void begin();
+        void add(const Sample& sample);
+        bool measured() const { return !last.empty() || before.units > 0; }
+        Evidence weigh(const Sample& sample) const;
+        double mean_s() const;    ///< of a unit
+        double variance() const;  ///< of a unit's seconds; n units have n times as much
+        double fixed_s() const;   ///< of a block, at most
+    };
+    Lane& at(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
+    const Lane& at(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
+    void judge(Lane& lane, const Evidence& of_block);
+
+    std::vector<Processor> processors_;
+    std::vector<Lane> lanes_;
+    Units units_ = 0, granularity_ = 1;
+    bool found_ = false;
+};
+
+}  // namespace apportion

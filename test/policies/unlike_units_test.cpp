@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// plb-hec where units are unlike: rows of triangular matrices, points of Mandelbrot's set, one device beside cores.
+#include "policies/plb_hec/unlike_units.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/shared/nothing_in_flight.hpp"
+#include "test/catch.hpp"
+#include "test/fake_platform.hpp"
+
+using namespace apportion;
+
+namespace {
+
+constexpr Units kUnits = 60000;
+
+/// Work of the first units, in those of an average one; `place` in [0, 1].
+double work_until(const std::string& units, double place) {
+    if (units == "rising") return place * place;
+    if (units == "falling") return place * (2 - place);
+    constexpr double kMiddle = 0.45, kWidth = 0.12;  // a hump
+    const auto risen = [](double x) { return 0.1 * x + 0.4 * std::erf((x - kMiddle) / kWidth); };
+    return (risen(place) - risen(0)) / (risen(1) - risen(0));
+}
+
+test::FakePlatform machine(const std::string& units, bool device) {
+    std::vector<double> speeds = {1000, 4000, 2000, 1000, 8000};
+    if (device) speeds.push_back(40000);
+    test::FakePlatform platform = test::plain_platform(speeds, 1e-4);
+    for (std::size_t p = 0; p < speeds.size(); ++p) platform.workers[p].kind = static_cast<int>(p);
+    if (device) {
+        platform.workers.back().seconds = [](double x) { return 3e-3 + x / 40000; };
+        platform.workers.back().link = 0;
+        platform.links = {{1e10}};
+        platform.bytes_in_per_unit = platform.bytes_out_per_unit = 1000;
+    }
+    platform.work = [units](Units first, Units count) {
+        const auto place = [](Units unit) { return static_cast<double>(unit) / static_cast<double>(kUnits); };
+        return static_cast<double>(kUnits) *
+               (work_until(units, place(first + count)) - work_until(units, place(first)));
+    };
+    platform.stall_factor = 50;
+    return platform;
+}
+
+FinishedBlock finished(int processor, Units units, double seconds, double start_s) {
+    return {0, processor, 0, units, start_s, start_s, start_s, start_s + seconds, seconds};
+}
+
+LoadDescription load_of_two() {
+    LoadDescription load;
+    load.units = 1000;
+    load.processors = {{"core 0", 0}, {"core 1", 1}};
+    return load;
+}
+
+}  // namespace
+
+TEST_CASE("plb-hec ends loads of unlike units nearly as early as can be, in every run") {
+    const std::string units = GENERATE("rising", "falling", "hump");
+    const bool device = GENERATE(false, true);
+    const test::FakePlatform platform = machine(units, device);
+    const double least_s = static_cast<double>(kUnits) / (device ? 56000 : 16000);
+    const auto policy = find_policy("plb-hec")->make();
+    for (int run = 1; run <= 4; ++run) {
+        LoadDescription load = platform.load(kUnits);
+        load.run = run;
+        const test::FakeRun result = test::run(platform, *policy, load);
+        INFO(units << (device ? " with a device" : "") << ", run " << run << ": " << result.makespan_s / least_s);
+        REQUIRE(result.done);
+        Units sum = 0;
+        for (std::size_t p = 0; p < platform.workers.size(); ++p) sum += result.units_of(static_cast<int>(p));
+        CHECK(sum == kUnits);
+        CHECK(result.makespan_s < 1.5 * least_s);
+    }
+}
+
+TEST_CASE("blocks whose time or speed falls with their size tell that units are unlike") {
+    UnlikeUnits units;
+    units.begin(load_of_two());
+    double now_s = 0;
+    const auto block = [&](int processor, Units size, double seconds) {
+        units.finished(finished(processor, size, seconds, now_s));
+        now_s += seconds;
+    };
+    for (const int p : {0, 1})
+        for (const Units size : {1, 10, 100, 50, 20, 10}) block(p, size, 0.5 + 0.01 * static_cast<double>(size));
+    CHECK_FALSE(units.found());  // fixed costs
+    for (int i = 0; i < 4; ++i) block(0, 10, 5);
+    CHECK_FALSE(units.found());  // one that became slower
+    for (int i = 0; i < 4; ++i) block(1, 10, 5);
+    CHECK(units.found());
+
+    units.begin(load_of_two());
+    CHECK(units.found());  // and so it is in the next run,
+    LoadDescription other = load_of_two();
+    other.units = 999;
+    units.begin(other);
+    CHECK_FALSE(units.found());  // but not of another load
+    CHECK_FALSE(units.measured(0));
+}
+
+TEST_CASE("blocks of unlike units are a tenth of a chunk, and as long as fixed costs ask for") {
+    UnlikeUnits units;
+    units.begin(load_of_two());
+    double now_s = 0;
+    for (const int p : {0, 1})
+        for (int i = 0; i < 10; ++i) units.finished(finished(p, 10, 10, now_s)), now_s += 10;
+    // No variance: the chunk is the share, 400 units of 800.
+    CHECK(units.next_block(0, NothingInFlight(800)) == 40);
+    units.finished(finished(0, 1, 6, now_s));  // five of these six seconds are fixed costs
+    now_s += 6;
+    for (int i = 0; i < 10; ++i) units.finished(finished(0, 10, 10, now_s)), now_s += 10;
+    CHECK(units.next_block(0, NothingInFlight(800)) == 100);
+    CHECK(units.next_block(0, NothingInFlight(100)) == 50);
+    CHECK(units.next_block(1, NothingInFlight(800)) == 40);
+}
+
+TEST_CASE("who needs longer for a unit than the others for all that is left gets none") {
+    UnlikeUnits units;
+    units.begin(load_of_two());
+    double now_s = 0;
+    for (int i = 0; i < 10; ++i) {
+        units.finished(finished(0, 1, 100, now_s));
+        units.finished(finished(1, 10, 10, now_s));
+        now_s += 100;
+    }
+    CHECK(units.next_block(0, NothingInFlight(200)) > 0);
+    CHECK(units.next_block(0, NothingInFlight(50)) == 0);
+    CHECK(units.next_block(1, NothingInFlight(50)) > 0);
+    units.set_lost(1, true);
+    CHECK(units.next_block(0, NothingInFlight(50)) > 0);
+}
