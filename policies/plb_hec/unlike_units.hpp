@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // plb-hec where units are unlike (rows of a triangular matrix, points of Mandelbrot's set) or times vary much: what was
-// measured of sizes says nothing of blocks elsewhere in the load then. Of the blocks of a processor only that is
-// assumed that neither their time nor their speed falls with their size. A processor contradicts that when one in four
-// pairs of its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do.
+// measured of sizes says nothing of blocks elsewhere in the load then. Of a processor's blocks only that is assumed
+// that neither their time nor their speed falls with their size. A processor contradicts that when one in four pairs of
+// its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do. Nodes are
+// not judged: they become faster while they learn about their own processors.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
