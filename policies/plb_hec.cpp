@@ -69,8 +69,10 @@ class PlbHecImproved final : public Policy {
             return plan_.first_units(processor);
         }
         if (unlike_.found()) {
-            if (unlike_.measured(processor)) return unlike_.next_block(processor, progress);
-            return idle ? plan_.first_units(processor) : 0;
+            if (unlike_.measured(processor)) return unlike_.next_block(processor, now_s, progress);
+            const Units first = plan_.first_units(processor);
+            const double seconds = kTwice * models_.curve(processor)->seconds(static_cast<double>(first));
+            return idle && !unlike_.outlasts_others(processor, seconds, now_s, progress) ? first : 0;
         }
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
@@ -116,6 +118,7 @@ class PlbHecImproved final : public Policy {
 
     void late_block_ended(int processor, Units units, double busy_s) override {
         models_.add({.processor = processor, .units = units, .busy_s = busy_s});
+        unlike_.late_block_ended(processor, units, busy_s);
         plan_.outdate();
     }
 

@@ -16,6 +16,7 @@ constexpr std::size_t kLatest = 4;          // blocks of a processor, by which i
 constexpr int kAboutAsLarge = 2;            // doublings
 constexpr std::size_t kContradictions = 4;  // one in so many pairs
 constexpr std::size_t kBlocks = 10;         // of a chunk, and by which a processor is known, as in LB4OMP
+constexpr double kOverdue = 2;              // times what blocks took on average
 constexpr double kMostFixed = 0.05;         // of a block
 
 }  // namespace
@@ -29,6 +30,8 @@ void UnlikeUnits::begin(const LoadDescription& load) {
         lanes_.resize(processors_.size());
     }
     granularity_ = load.granularity;
+    found_ = seen_;
+    seen_ = false;
     for (Lane& lane : lanes_) lane.begin();
 }
 
@@ -47,13 +50,17 @@ UnlikeUnits::Evidence UnlikeUnits::Lane::weigh(const Sample& sample) const {
 }
 
 void UnlikeUnits::finished(const FinishedBlock& block) {
-    const Sample sample{static_cast<double>(block.units), block.end_s - std::max(block.given_s, block.previous_end_s),
-                        block.busy_s};
-    if (!(sample.units > 0) || !(sample.seconds > 0) || !(sample.kernel_s > 0)) return;
+    const double seconds = block.end_s - std::max(block.given_s, block.previous_end_s);
+    const Sample sample{static_cast<double>(block.units), std::max(seconds, block.busy_s), block.busy_s};
+    if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
     Lane& lane = at(block.processor);
     // A node's times contradict each other while it learns about its own processors.
-    if (!found_ && !(block.half_busy_s > 0)) judge(lane, lane.weigh(sample));
+    if (!(block.half_busy_s > 0)) judge(lane, lane.weigh(sample));
     lane.add(sample);
+}
+
+void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
+    if (units > 0 && busy_s > 0) at(processor).before = {static_cast<double>(units), busy_s, busy_s};
 }
 
 void UnlikeUnits::judge(Lane& lane, const Evidence& of_block) {
@@ -67,7 +74,8 @@ void UnlikeUnits::judge(Lane& lane, const Evidence& of_block) {
     lane.judged = true;
     lane.contradicted = sum.contradictions * kContradictions > sum.pairs;
     const auto judged = std::ranges::count_if(lanes_, &Lane::judged);
-    found_ = judged > 1 && 2 * std::ranges::count_if(lanes_, &Lane::contradicted) > judged;
+    seen_ = seen_ || (judged > 1 && 2 * std::ranges::count_if(lanes_, &Lane::contradicted) > judged);
+    found_ = found_ || seen_;
 }
 
 void UnlikeUnits::Lane::add(const Sample& sample) {
@@ -84,6 +92,7 @@ void UnlikeUnits::Lane::begin() {
     of_run = {};
     last.clear();
     evidence.clear();
+    of_size.clear();
     judged = contradicted = false;
     lost = false;
 }
@@ -107,21 +116,41 @@ double UnlikeUnits::Lane::fixed_s() const {
     return std::max(0.0, shortest.seconds - shortest.units * fastest.seconds / fastest.units);
 }
 
-Units UnlikeUnits::next_block(int processor, const Progress& progress) const {
-    const auto granule = static_cast<double>(granularity_), left = static_cast<double>(progress.remaining());
-    const Lane& own = at(processor);
-    double units_per_s = 0, variance_s = 0, fastest_s = std::numeric_limits<double>::infinity();
-    for (const Lane& lane : lanes_) {
-        if (lane.lost || !lane.measured()) continue;
+/// Whether its block takes so much longer than on average that it may never end.
+bool UnlikeUnits::overdue(int processor, double now_s, const Progress& progress) const {
+    const auto blocks = progress.in_flight(processor);
+    return !blocks.empty() && blocks.front().begun_s >= 0 &&
+           now_s - blocks.front().begun_s >
+               kOverdue * at(processor).mean_s() * static_cast<double>(blocks.front().units);
+}
+
+/// All that are measured but one, and but those that are overdue where `progress` is given.
+UnlikeUnits::Together UnlikeUnits::together(int without, double now_s, const Progress* progress) const {
+    Together all;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        const Lane& lane = at(p);
+        if (p == without || lane.lost || !lane.measured() || (progress && overdue(p, now_s, *progress))) continue;
         const double unit_s = lane.mean_s();
-        units_per_s += 1 / unit_s;
-        variance_s += lane.variance() / unit_s;
-        if (&lane != &own) fastest_s = std::min(fastest_s, unit_s);
+        all.units_per_s += 1 / unit_s;
+        all.variance_s += lane.variance() / unit_s;
+        all.fastest_s = std::min(all.fastest_s, unit_s);
     }
-    const double unit_s = own.mean_s(), others_per_s = units_per_s - 1 / unit_s;
-    // The others end all that is left before it ends one granule.
-    if (granule * unit_s > std::max(left / others_per_s, granule * fastest_s)) return 0;
-    const double share_s = left / units_per_s;
+    return all;
+}
+
+bool UnlikeUnits::outlasts_others(int processor, double seconds, double now_s, const Progress& progress) const {
+    const Together others = together(processor, now_s, &progress);
+    const auto left = static_cast<double>(progress.remaining());
+    return seconds > std::max(left / others.units_per_s, static_cast<double>(granularity_) * others.fastest_s);
+}
+
+Units UnlikeUnits::next_block(int processor, double now_s, const Progress& progress) const {
+    const Lane& own = at(processor);
+    const double unit_s = own.mean_s();
+    if (outlasts_others(processor, static_cast<double>(granularity_) * unit_s, now_s, progress)) return 0;
+    const Together others = together(processor, now_s, nullptr);
+    const double share_s = static_cast<double>(progress.remaining()) / (others.units_per_s + 1 / unit_s);
+    const double variance_s = others.variance_s + own.variance() / unit_s;
     const double chunk_s = std::max(likely_to_finish_s(share_s, variance_s), share_s / kBlocks);
     // In another run nothing is known of the units that come first.
     const double shortest_s = own.last.empty() ? 0 : chunk_s / kBlocks;

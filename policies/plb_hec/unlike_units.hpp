@@ -9,10 +9,12 @@
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
 // fixed costs are at most a twentieth of a block that is smaller than a chunk; a chunk is at least a tenth of a share,
-// or there would be no end of them; and who needs longer for a granule than the others for all that is left gets none.
+// or there would be no end of them; and who needs longer for a granule than the others for all that is left gets none,
+// where these others take no longer than usual for what they compute.
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -22,16 +24,19 @@ namespace apportion {
 
 class UnlikeUnits {
   public:
-    /// What was found of the last run holds where this one has as many units and the same processors.
+    /// What the last run showed holds for this one where it has as many units and the same processors.
     void begin(const LoadDescription& load);
     void finished(const FinishedBlock& block);
+    void late_block_ended(int processor, Units units, double busy_s);
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
 
     bool found() const { return found_; }
     /// Whether the processor has finished a block, in this run or one before.
     bool measured(int processor) const { return at(processor).measured(); }
     /// Units of the next block of a processor that is measured; 0: none now.
-    Units next_block(int processor, const Progress& progress) const;
+    Units next_block(int processor, double now_s, const Progress& progress) const;
+    /// Whether the others, of which something is known, end all that is left before a block of so many seconds ends.
+    bool outlasts_others(int processor, double seconds, double now_s, const Progress& progress) const;
 
   private:
     struct Sample {
@@ -61,12 +66,20 @@ class UnlikeUnits {
     };
     Lane& at(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
     const Lane& at(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
+    struct Together {
+        double units_per_s = 0, variance_s = 0;
+        double fastest_s = std::numeric_limits<double>::infinity();  ///< of a unit
+    };
+
+    bool overdue(int processor, double now_s, const Progress& progress) const;
+    Together together(int without, double now_s, const Progress* progress) const;
     void judge(Lane& lane, const Evidence& of_block);
 
     std::vector<Processor> processors_;
     std::vector<Lane> lanes_;
     Units units_ = 0, granularity_ = 1;
-    bool found_ = false;
+    bool found_ = false;  ///< in this run or the one before
+    bool seen_ = false;   ///< in this run
 };
 
 }  // namespace apportion

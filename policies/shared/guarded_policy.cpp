@@ -127,11 +127,8 @@ void GuardedPolicy::teach_record(Policy& policy) const {
         const double largest = std::min(range.largest, fitting);
         const double smallest = std::max(range.smallest, largest / std::exp2(kSizes - 1));
         for (int k = 0; k < kSizes; ++k) {
-            FinishedBlock block;
-            block.processor = static_cast<int>(p);
-            block.units = static_cast<Units>(smallest * std::pow(largest / smallest, k / (kSizes - 1.0)));
-            block.end_s = block.busy_s = functions_[p].seconds(static_cast<double>(block.units));
-            policy.block_finished(block);
+            const auto units = static_cast<Units>(smallest * std::pow(largest / smallest, k / (kSizes - 1.0)));
+            policy.late_block_ended(static_cast<int>(p), units, functions_[p].seconds(static_cast<double>(units)));
         }
     }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,12 @@ TEST_CASE("blocks whose time or speed falls with their size tell that units are 
 
     units.begin(load_of_two());
     CHECK(units.found());  // and so it is in the next run,
+    for (const int p : {0, 1})
+        for (int i = 0; i < 5; ++i) block(p, 10, 5);
+    units.begin(load_of_two());
+    CHECK_FALSE(units.found());  // until one does not show it
+    for (const double seconds : {0.5, 0.5, 5.0, 0.5, 5.0, 0.5}) block(0, 10, seconds), block(1, 10, seconds);
+    CHECK(units.found());
     LoadDescription other = load_of_two();
     other.units = 999;
     units.begin(other);
@@ -112,13 +119,32 @@ TEST_CASE("blocks of unlike units are a tenth of a chunk, and as long as fixed c
     for (const int p : {0, 1})
         for (int i = 0; i < 10; ++i) units.finished(finished(p, 10, 10, now_s)), now_s += 10;
     // No variance: the chunk is the share, 400 units of 800.
-    CHECK(units.next_block(0, NothingInFlight(800)) == 40);
+    CHECK(units.next_block(0, now_s, NothingInFlight(800)) == 40);
     units.finished(finished(0, 1, 6, now_s));  // five of these six seconds are fixed costs
     now_s += 6;
     for (int i = 0; i < 10; ++i) units.finished(finished(0, 10, 10, now_s)), now_s += 10;
-    CHECK(units.next_block(0, NothingInFlight(800)) == 100);
-    CHECK(units.next_block(0, NothingInFlight(100)) == 50);
-    CHECK(units.next_block(1, NothingInFlight(800)) == 40);
+    CHECK(units.next_block(0, now_s, NothingInFlight(800)) == 100);
+    CHECK(units.next_block(0, now_s, NothingInFlight(100)) == 50);
+    CHECK(units.next_block(1, now_s, NothingInFlight(800)) == 40);
+}
+
+TEST_CASE("nobody waits for one that takes much longer than its blocks before") {
+    struct OneRuns final : Progress {
+        std::vector<BlockInFlight> its = {{.id = 1, .units = 1, .given_s = 0, .begun_s = 0}};
+        Units remaining() const override { return 5; }
+        std::span<const BlockInFlight> in_flight(int processor) const override {
+            return processor == 1 ? std::span<const BlockInFlight>(its) : std::span<const BlockInFlight>();
+        }
+        Units room(int) const override { return kNoLimit; }
+    };
+    UnlikeUnits units;
+    units.begin(load_of_two());
+    for (int i = 0; i < 10; ++i) {
+        units.finished(finished(0, 1, 100, 0));
+        units.finished(finished(1, 10, 10, 0));
+    }
+    CHECK(units.next_block(0, 1.5, OneRuns()) == 0);
+    CHECK(units.next_block(0, 2.5, OneRuns()) > 0);
 }
 
 TEST_CASE("who needs longer for a unit than the others for all that is left gets none") {
@@ -130,9 +156,9 @@ TEST_CASE("who needs longer for a unit than the others for all that is left gets
         units.finished(finished(1, 10, 10, now_s));
         now_s += 100;
     }
-    CHECK(units.next_block(0, NothingInFlight(200)) > 0);
-    CHECK(units.next_block(0, NothingInFlight(50)) == 0);
-    CHECK(units.next_block(1, NothingInFlight(50)) > 0);
+    CHECK(units.next_block(0, now_s, NothingInFlight(200)) > 0);
+    CHECK(units.next_block(0, now_s, NothingInFlight(50)) == 0);
+    CHECK(units.next_block(1, now_s, NothingInFlight(50)) > 0);
     units.set_lost(1, true);
-    CHECK(units.next_block(0, NothingInFlight(50)) > 0);
+    CHECK(units.next_block(0, now_s, NothingInFlight(50)) > 0);
 }
