@@ -93,7 +93,6 @@ class PlbHecImproved final : public Policy {
     void block_finished(const FinishedBlock& block) override {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
-        if (!models_.measured(block.processor)) repetition_.taught();
         plan_.block_ended(block.processor, block.end_s);
         repetition_.finished(block);
         unlike_.finished(block);
@@ -103,9 +102,7 @@ class PlbHecImproved final : public Policy {
             decision_ = "rebalance";
             plan_.outdate();
         }
-        const bool size_taught = differed != models_.sizes_differ(block.processor);
-        if (size_taught) repetition_.taught();
-        if (!known || size_taught) plan_.outdate(block.processor);
+        if (!known || differed != models_.sizes_differ(block.processor)) plan_.outdate(block.processor);
     }
 
     void block_returned(int processor, Units units, double seconds) override {
@@ -280,10 +277,10 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     const PipelineTime::Blocks blocks = time.blocks(share);
     double block = share / blocks.count;
     const double error_s = plan_.error_s(processor, block);
-    if (blocks.count == 1) {
+    if (!blocks.overlapped && share <= blocks.largest) {
         const double parts = error_s / plan_.worthwhile_error_s();
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
-        if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, options_.most_parts);
+        if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, std::max(2.0, options_.most_parts / blocks.count));
     } else if (!blocks.overlapped) {
         // Large ones first: the last one corrects what the others were wrong by.
         block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);

@@ -170,6 +170,7 @@ void Simulation::start_what_can(int w) {
         for (auto [number, factor] : worker(w).spikes)
             if (number == l.started) seconds *= factor;
         if (worker(w).drift_at_s >= 0 && now_s_ >= worker(w).drift_at_s) seconds *= worker(w).drift_factor;
+        if (worker(w).takes) seconds = worker(w).takes(now_s_, seconds);
         ++l.started;
         running_end_s(w) = now_s_ + seconds;
         if (worker(w).silent_at_s >= 0 && running_end_s(w) > worker(w).silent_at_s) running_end_s(w) = kNever;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace apportion {
 
@@ -14,6 +15,7 @@ constexpr double kAgreement = 0.5;
 constexpr std::size_t kHistory = 64;  // samples kept per processor
 constexpr std::size_t kWindow = 8;    // of the latest blocks, by which noise is known
 constexpr std::size_t kFewest = 2;    // blocks of a processor, less than which cannot tell a spike
+constexpr double kSurely = 3;         // standard deviations
 
 double deviation(double measured_s, double expected_s) {
     return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
@@ -86,13 +88,31 @@ bool PlbHecModels::sizes_differ(int processor) const {
     return known && known->sizes_differ();
 }
 
+double PlbHecModels::shortest_s(int processor) const {
+    double shortest_s = std::numeric_limits<double>::infinity();
+    for (const BlockTime& sample : at(processor).samples) shortest_s = std::min(shortest_s, sample.seconds);
+    return shortest_s;
+}
+
 /// By how much a block may deviate that is no news: three standard deviations of the latest, which the median tells
 /// (times 1.4826), so that neither a spike nor a change moves it soon.
 double PlbHecModels::tolerance(const Entry& entry) const {
-    std::vector<double> sorted(entry.deviations.begin(), entry.deviations.end());
+    std::vector<double> sorted;
+    for (const double logarithm : entry.deviations) sorted.push_back(std::expm1(std::abs(logarithm)));
     sorted.resize(kWindow, 0);
     std::ranges::nth_element(sorted, sorted.begin() + kWindow / 2);
-    return std::max(kAgreement, 3 * 1.4826 * sorted[kWindow / 2]);
+    return std::max(kAgreement, kSurely * 1.4826 * sorted[kWindow / 2]);
+}
+
+/// Whether its latest blocks deviate to one side, by more than their scatter explains.
+bool PlbHecModels::differs_from_kind(const Entry& entry) const {
+    constexpr double kEnough = 4, kDifference = 0.1;
+    const auto count = static_cast<double>(entry.deviations.size());
+    if (!entry.pooled || count < kEnough) return false;
+    double mean = 0, squares = 0;
+    for (const double logarithm : entry.deviations) mean += logarithm / count;
+    for (const double logarithm : entry.deviations) squares += std::pow(logarithm - mean, 2);
+    return std::abs(mean) > kDifference && std::abs(mean) > kSurely * std::sqrt(squares) / count;
 }
 
 bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
@@ -144,8 +164,13 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
     const bool strange = current && is_strange(entry, *current, sample);
     if (current && within(*current, sample.units)) {
-        entry.deviations.push_back(deviation(sample.seconds, current->seconds(sample.units)));
+        entry.deviations.push_back(std::log(sample.seconds / current->seconds(sample.units)));
         if (entry.deviations.size() > kWindow) entry.deviations.pop_front();
+        if (differs_from_kind(entry) && of_kind_.at(entry.processor.kind).size() > 1) {
+            entry.pooled = false;
+            entry.own = {};
+            entry.deviations.clear();
+        }
     }
     if (strange) {
         const bool slower = sample.seconds > current->seconds(sample.units);
@@ -154,13 +179,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
             ++discarded_;
             return SampleVerdict::spike;
         }
-        // Two in a row: the processor has changed.
-        entry.samples.assign(1, *entry.suspect);
-        entry.told_fixed_s.reset();
-        entry.pooled = false;
-        entry.own = {};
-        entry.deviations.resize(std::max<std::size_t>(entry.deviations.size(), 2) - 2);  // they were no noise
-        if (discarded_ > 0) --discarded_;  // the run before may have counted it
+        change(entry, *current, sample);
         verdict = SampleVerdict::changed;
     } else if (entry.samples.empty()) {
         entry.pooled = true;
@@ -178,9 +197,33 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         entry.samples.push_back({sample.units / 2, block.half_busy_s});
     }
     entry.samples.push_back(sample);
-    if (entry.samples.size() > kHistory) entry.samples.pop_front();
+    forget_oldest(entry);
     refit(entry);
     return verdict;
+}
+
+/// Two blocks in a row took longer, or less: the processor is another one now, by that factor. Its fixed costs are not
+/// told by these two.
+void PlbHecModels::change(Entry& entry, const FittedCurve& curve, const BlockTime& sample) {
+    const BlockTime& first = *entry.suspect;
+    const double factor =
+        std::sqrt(first.seconds / curve.seconds(first.units) * sample.seconds / curve.seconds(sample.units));
+    for (BlockTime& before : entry.samples) before.seconds *= factor;
+    entry.samples.push_back(first);
+    entry.told_fixed_s.reset();
+    entry.pooled = false;
+    entry.own = {};
+    entry.deviations.resize(std::max<std::size_t>(entry.deviations.size(), 2) - 2);  // they were no noise
+    if (discarded_ > 0) --discarded_;  // the run before may have counted it
+}
+
+/// The oldest, but not the shortest, which tells what fixed costs are at most.
+void PlbHecModels::forget_oldest(Entry& entry) {
+    while (entry.samples.size() > kHistory) {
+        auto oldest = entry.samples.begin();
+        if (oldest == std::ranges::min_element(entry.samples, {}, &BlockTime::seconds)) ++oldest;
+        entry.samples.erase(oldest);
+    }
 }
 
 void PlbHecModels::add_return(int processor, Units units, double seconds) {

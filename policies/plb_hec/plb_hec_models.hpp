@@ -5,11 +5,13 @@
 //
 // Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
-//    would learn in nine; a first block that does not agree is believed when the second says the same;
+//    would learn in nine; a first block that does not agree is believed when the second says the same. Who takes longer
+//    than its kind, or less, by more than its latest blocks scatter, shares no more: what StarPU takes for one kind may
+//    be fast and slow cores;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
-//    when the next one of the processor says the same, it was a change: the older samples of the processor go, and it
-//    no longer shares those of its kind. How much is much, the processor's latest blocks tell: where times vary, all
-//    blocks count.
+//    when the next one of the processor says the same, it was a change: what its blocks took before, it takes that much
+//    longer for now, and it no longer shares those of its kind. How much is much, the processor's latest blocks tell:
+//    where times vary, all blocks count.
 #pragma once
 
 #include <deque>
@@ -50,6 +52,8 @@ class PlbHecModels {
     bool suspected(int processor) const { return at(processor).suspect.has_value(); }
     /// Whether its blocks tell what smaller ones take (FinishedBlock::half_busy_s), as those of nodes do.
     bool tells_fixed_costs(int processor) const { return told_fixed_s(processor).has_value(); }
+    /// Of its blocks that are remembered; fixed costs are no more.
+    double shortest_s(int processor) const;
     /// The least that these told: a node that becomes slower within a block looks as if it had much of them.
     std::optional<double> told_fixed_s(int processor) const { return at(processor).told_fixed_s; }
 
@@ -68,9 +72,9 @@ class PlbHecModels {
     struct Entry {
         Processor processor;
         std::deque<BlockTime> samples;
-        std::optional<BlockTime> suspect;      ///< a spike unless the next block confirms it
-        std::deque<double> deviations{};       ///< of the last blocks from what the curve said
-        bool unchecked = false;                ///< its curve rests on what earlier processes learnt alone
+        std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
+        std::deque<double> deviations{};   ///< of the last blocks: logarithms of their time over what the curve said
+        bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
         std::optional<double> told_fixed_s{};  ///< by a block of its samples (FinishedBlock::half_busy_s)
         bool pooled = false;                   ///< shares with others of its kind that are pooled
         double last_start_s = 0;
@@ -85,6 +89,9 @@ class PlbHecModels {
     std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;
+    bool differs_from_kind(const Entry& entry) const;
+    void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
+    void forget_oldest(Entry& entry);
     bool deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
     std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,

@@ -220,12 +220,6 @@ void PlbHecPlan::pose_for_all() {
     outdate();
 }
 
-void PlbHecPlan::make_for_all() {
-    pose_for_all();
-    plan_ = equal_finish(problem_);
-    round_shares();
-}
-
 void PlbHecPlan::refine() {
     for (std::size_t p = 0; p < times_.size(); ++p) times_[p].fix_blocks(plan_.shares_units[p]);
     plan_ = solver_.solve(problem_);
@@ -313,13 +307,16 @@ double PlbHecPlan::error_s(int processor, double block) const {
 }
 
 double PlbHecPlan::find_worthwhile_error_s() const {
+    const auto computes = [&](double share) { return share >= granule(); };
+    if (std::ranges::count_if(plan_.shares_units, computes) < 2) return std::numeric_limits<double>::infinity();
     double sum = 0;
     for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
         const double share = plan_.shares_units[index(p)];
-        if (share < granule() || !models_.curve(p)) continue;
+        if (!computes(share) || !models_.curve(p)) continue;
         const double block = share / time(p).blocks(share).count;
         const double of_curve_s = 2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block);
-        const double fixed_s = std::max(models_.told_fixed_s(p).value_or(of_curve_s), kBlockOverhead_s);
+        const double told_s = models_.told_fixed_s(p).value_or(std::min(of_curve_s, models_.shortest_s(p)));
+        const double fixed_s = std::max(told_s, kBlockOverhead_s);
         sum += fixed_s * share / units() * error_s(p, block);
     }
     return std::sqrt(sum);

@@ -50,9 +50,8 @@ class PlbHecPlan {
     void gave(int processor, Units units, double now_s);
     /// Whether there are units that are in nobody's share.
     bool some_unshared() const { return unshared_ > 0; }
-    /// That of the whole load, of which no data stay, before it begins.
-    void make_for_all();
-    /// Without a plan: time() of each processor for runs in which the data that stay are where they are needed.
+    /// Without a plan, before the load begins: time() of each processor for runs in which the data that stay are where
+    /// they are needed.
     void pose_for_all();
     /// The same plan, solved by IPOPT.
     void refine();
@@ -76,7 +75,8 @@ class PlbHecPlan {
     double error_s(int processor, double block) const;
     /// What a processor saves the run when its share becomes k blocks is that its last one is late by error / k; what
     /// it loses is k times its fixed costs, which are its part of the work for all. So k = error / E, and all together
-    /// lose the sum of fixed costs x part x error / E, and E: least when E is the root of that sum.
+    /// lose the sum of fixed costs x part x error / E, and E: least when E is the root of that sum. Nobody waits for
+    /// one that computes alone.
     double worthwhile_error_s() const { return worthwhile_error_s_; }
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest

@@ -10,34 +10,18 @@ namespace apportion {
 
 void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) {
     load_ = load;
-    replay_.conclude(load, taught_);
-    taught_ = data_move_ = false;
-    const bool known = replay_.best_s() > 0;
+    replay_.conclude(load);
+    data_move_ = false;
+    const bool known = load.staying > 0 && replay_.before_s() > 0;
     if (replay_.broken_s() > 0)
         rebalancer_.shares_not_kept(replay_.broken_s());
     else if (!known)
         rebalancer_.forget();
-    if (known && load.staying > 0 && redistribute(report)) return;
-    replay_.begin(load, known && (load.staying > 0 || worth_repeating()));
+    if (known && redistribute(report)) return;
+    replay_.begin(load, known);
     if (!active()) return;
-    report.note = load.staying > 0 ? "blocks of the run before repeated" : "blocks of the best run repeated";
-    report.distributions.push_back({0, "distribution kept", replay_.best_units(), replay_.best_s()});
-}
-
-/// Whether its share is at least twice the only size that it ran.
-bool PlbHecRepetition::fixed_costs_would_show(int processor) const {
-    const FittedCurve* curve = models_.curve(processor);
-    return curve && !curve->sizes_differ() && plan_.share(processor) >= kTwice * curve->largest_measured();
-}
-
-/// Whether no other plan promises clearly more than the best run, or the last one did not keep its promise. Where a
-/// processor ran blocks of one size alone, no plan knows enough.
-bool PlbHecRepetition::worth_repeating() {
-    if (replay_.settled()) return true;
-    plan_.make_for_all();
-    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
-        if (fixed_costs_would_show(p)) return false;
-    return plan_.finish_s() >= (1 - kLeastGain) * replay_.best_s();
+    report.note = "blocks of the run before repeated";
+    report.distributions.push_back({0, "distribution kept", replay_.units_before(), replay_.before_s()});
 }
 
 /// Whether the data move, for the runs to come.
@@ -49,9 +33,9 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
             load.links[p] = seen_link(load.links[p], models_.in(static_cast<int>(p)), models_.out(static_cast<int>(p)));
     std::vector<double> now_s;
     for (int p = 0; p < static_cast<int>(load.processors.size()); ++p)
-        now_s.push_back(plan_.time(p).seconds_of(replay_.best_blocks(p)));
+        now_s.push_back(plan_.time(p).seconds_of(replay_.blocks_before(p)));
     const auto decision = rebalancer_.decide(
-        load, {replay_.best_units(), replay_.ends_s(), replay_.repeated_to_the_end()},
+        load, {replay_.units_before(), replay_.ends_s(), replay_.repeated_to_the_end()},
         [this](std::size_t p, double units) { return plan_.time(static_cast<int>(p)).seconds(units); }, now_s);
     if (!decision.worthwhile) return false;
     const std::vector<Units> shares = whole_shares(decision.shares, load_.granularity);
@@ -73,7 +57,7 @@ std::optional<Units> PlbHecRepetition::next(int processor, double now_s, const P
     return replay_.next(processor, progress);
 }
 
-/// Whether a block runs much longer than the models say, and than in the best run: what was kept for its processor is
+/// Whether a block runs much longer than the models say, and than in the run before: what was kept for its processor is
 /// for others then.
 bool PlbHecRepetition::somebody_overdue(double now_s, const Progress& progress) const {
     for (std::size_t p = 0; p < load_.processors.size(); ++p) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What plb-hec computes of a load that runs again as in a run before: the blocks of its best run, once no other plan
-// promises clearly more or the last one did not keep its promise. Where data stay (APPORTION_KEEP), the blocks of the
-// run before, whose data are in place; and once, where that pays for moving the data, other shares, for the runs to
-// come in which they are there.
+// What plb-hec computes of a load that runs again and whose data stay (APPORTION_KEEP): the blocks of the run before,
+// whose data are in place; and once, where that pays for moving the data, other shares, for the runs to come in which
+// they are there.
 #pragma once
 
 #include <optional>
@@ -27,15 +26,13 @@ class PlbHecRepetition {
     std::vector<OwnedUnits> repeated() const { return replay_.repeated(); }
 
     /// Units of the processor's next block (0: nothing now), or nothing when the run repeats nothing, or no more
-    /// because a block runs much longer than the models say, and than in the best run.
+    /// because a block runs much longer than the models say, and than in the run before.
     std::optional<Units> next(int processor, double now_s, const Progress& progress);
     void finished(const FinishedBlock& block) { replay_.finished(block); }
     void returned(int processor, double seconds) { replay_.returned(processor, seconds); }
     void lost(int processor) { replay_.lost(processor); }
     /// A processor has changed.
     void stop() { replay_.stop(); }
-    /// A processor ran a first block, or a first one of another size: the next plan will know more.
-    void taught() { taught_ = true; }
 
     /// Whether the block took less than twice as long as one of its size in the run that is repeated.
     bool as_before(const FinishedBlock& block) const {
@@ -45,9 +42,7 @@ class PlbHecRepetition {
     bool data_travel() const { return load_.staying <= 0 || data_move_ || !active(); }
 
   private:
-    bool worth_repeating();
     bool redistribute(PolicyReport& report);
-    bool fixed_costs_would_show(int processor) const;
     bool somebody_overdue(double now_s, const Progress& progress) const;
 
     const PlbHecModels& models_;
@@ -55,7 +50,6 @@ class PlbHecRepetition {
     LoadDescription load_;
     BlockReplay replay_;
     Rebalancer rebalancer_;
-    bool taught_ = false;
     bool data_move_ = false;  ///< all blocks are fixed, but some have their data elsewhere
 };
 

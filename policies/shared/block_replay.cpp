@@ -9,13 +9,11 @@
 namespace apportion {
 
 void BlockReplay::forget() {
-    for (Lane& lane : lanes_) lane.best.clear();
-    best_s_ = 0;
-    settled_ = false;
-    reproducible_ = true;
+    for (Lane& lane : lanes_) lane.before.clear();
+    before_s_ = 0;
 }
 
-void BlockReplay::conclude(const LoadDescription& load, bool taught) {
+void BlockReplay::conclude(const LoadDescription& load) {
     double units = 0;  // blocks that were lost count, too: together they may be more than a number of units can be
     for (const Lane& lane : lanes_) units += static_cast<double>(lane.computed);
     // When an open load ends depends on when its units came.
@@ -23,23 +21,15 @@ void BlockReplay::conclude(const LoadDescription& load, bool taught) {
         !load.open && units > 0 && units == static_cast<double>(load.units) && lanes_.size() == load.processors.size();
     broken_s_ = whole && repeated_ && !active_ ? end_s_ : 0;
     if (!whole || broken_s_ > 0) return forget();
-    if (repeated_ && load.staying <= 0) {
-        reproducible_ = end_s_ <= (1 + kLeastGain) * best_s_;
-        return;
-    }
-    const bool better = best_s_ <= 0 || end_s_ <= (1 - kLeastGain) * best_s_;
-    settled_ = !better && !taught;
-    if (!better && end_s_ >= best_s_ && load.staying <= 0) return;
-    for (Lane& lane : lanes_) lane.best = lane.ran;
-    best_s_ = end_s_;
-    reproducible_ = reproducible_ || better;
+    for (Lane& lane : lanes_) lane.before = lane.ran;
+    before_s_ = end_s_;
 }
 
-std::vector<double> BlockReplay::best_units() const {
+std::vector<double> BlockReplay::units_before() const {
     std::vector<double> units;
     for (const Lane& lane : lanes_) {
         units.push_back(0);
-        for (const auto& [first, block] : lane.best) units.back() += static_cast<double>(block.units);
+        for (const auto& [first, block] : lane.before) units.back() += static_cast<double>(block.units);
     }
     return units;
 }
@@ -50,21 +40,20 @@ std::vector<double> BlockReplay::ends_s() const {
     return ends_s;
 }
 
-std::vector<Units> BlockReplay::best_blocks(int processor) const {
+std::vector<Units> BlockReplay::blocks_before(int processor) const {
     std::vector<Units> blocks;
-    for (const auto& [first, block] : lanes_[static_cast<std::size_t>(processor)].best) blocks.push_back(block.units);
+    for (const auto& [first, block] : lanes_[static_cast<std::size_t>(processor)].before) blocks.push_back(block.units);
     return blocks;
 }
 
 void BlockReplay::begin(const LoadDescription& load, bool repeat) {
     active_ = repeated_ = repeat;
-    settled_ = settled_ || repeat;
     end_s_ = 0;
     lanes_.resize(load.processors.size());
     for (Lane& lane : lanes_) {
         lane.planned.clear();
         if (repeat)
-            for (const auto& [first, block] : lane.best) lane.planned.push_back(block.units);
+            for (const auto& [first, block] : lane.before) lane.planned.push_back(block.units);
         lane.ran.clear();
         lane.asked = lane.computed = 0;
         lane.end_s = 0;
@@ -75,7 +64,7 @@ void BlockReplay::begin(const LoadDescription& load, bool repeat) {
 void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shares, std::span<const Units> largest,
                         const std::vector<bool>& anew) {
     std::deque<OwnedUnits> free;
-    for (const OwnedUnits& block : blocks_of_best()) {
+    for (const OwnedUnits& block : all_blocks_before()) {
         if (!anew[static_cast<std::size_t>(block.processor)]) continue;
         if (!free.empty() && free.back().first + free.back().units == block.first)
             free.back().units += block.units;
@@ -85,29 +74,31 @@ void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shar
     for (const bool devices : {true, false})
         for (std::size_t p = 0; p < lanes_.size(); ++p) {
             if (!anew[p] || load.processors[p].own_memory != devices) continue;
-            lanes_[p].best.clear();
+            lanes_[p].before.clear();
             for (Units left = shares[p]; left > 0 && !free.empty();) {
                 const Units units = std::min({left, largest[p], free.front().units});
-                lanes_[p].best[free.front().first] = {units, 0};
+                lanes_[p].before[free.front().first] = {units, 0};
                 left -= units;
                 free.front().first += units;
                 free.front().units -= units;
                 if (free.front().units == 0) free.pop_front();
             }
         }
-    best_s_ = 0;
+    before_s_ = 0;
     begin(load, true);
 }
 
-std::vector<OwnedUnits> BlockReplay::blocks_of_best() const {
+std::vector<OwnedUnits> BlockReplay::all_blocks_before() const {
     std::vector<OwnedUnits> blocks;
     for (std::size_t p = 0; p < lanes_.size(); ++p)
-        for (const auto& [first, block] : lanes_[p].best) blocks.push_back({static_cast<int>(p), first, block.units});
+        for (const auto& [first, block] : lanes_[p].before) blocks.push_back({static_cast<int>(p), first, block.units});
     std::ranges::sort(blocks, {}, &OwnedUnits::first);
     return blocks;
 }
 
-std::vector<OwnedUnits> BlockReplay::repeated() const { return active_ ? blocks_of_best() : std::vector<OwnedUnits>(); }
+std::vector<OwnedUnits> BlockReplay::repeated() const {
+    return active_ ? all_blocks_before() : std::vector<OwnedUnits>();
+}
 
 /// Blocks may have become smaller than was asked for; what is missing comes next.
 void BlockReplay::plan_missing(const Progress& progress) {
@@ -156,7 +147,7 @@ void BlockReplay::returned(int processor, double seconds) {
 
 double BlockReplay::longest_s(int processor, Units units) const {
     double longest_s = 0;
-    for (const auto& [first, block] : lanes_[static_cast<std::size_t>(processor)].best)
+    for (const auto& [first, block] : lanes_[static_cast<std::size_t>(processor)].before)
         if (block.units == units) longest_s = std::max(longest_s, block.busy_s);
     return longest_s;
 }

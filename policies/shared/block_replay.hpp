@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Repeats the blocks of the best run that a load has had. A load that runs again is planned anew while that makes it
-// clearly faster; from then on it computes the same blocks on the same processors as in its best run, while that takes
-// as long as it did: else times vary, and a plan that sees how they do is the better one, until one is clearly
-// shorter. Where data stay on the devices, the run before is repeated, whose data are in place. Of an open load no run
-// is the best.
+// Repeats the blocks of the run before of a load whose data stay on the devices: they are in place. Of an open load no
+// run is repeated.
 #pragma once
 
 #include <deque>
@@ -19,17 +16,14 @@ namespace apportion {
 
 class BlockReplay {
   public:
-    /// The run that ended: is it the best one? `taught`: a processor computed for the first time in it, so that its
-    /// plan could not know better, and the next one may.
-    void conclude(const LoadDescription& load, bool taught);
+    /// The run that ended, which may be repeated if it computed the whole load.
+    void conclude(const LoadDescription& load);
 
-    /// Seconds of the best run; 0: none is known, or it cannot be repeated.
-    double best_s() const { return reproducible_ ? best_s_ : 0; }
-    /// Units per processor in the best run, and those of its blocks.
-    std::vector<double> best_units() const;
-    std::vector<Units> best_blocks(int processor) const;
-    /// Whether the last plan made the load no faster, or promised too little to be tried: another one hardly will.
-    bool settled() const { return settled_; }
+    /// Seconds of the run before; 0: it cannot be repeated.
+    double before_s() const { return before_s_; }
+    /// Units per processor in it, and those of its blocks.
+    std::vector<double> units_before() const;
+    std::vector<Units> blocks_before(int processor) const;
 
     /// When each processor was done in the run that ended, and whether that run had no blocks but those it repeated.
     std::vector<double> ends_s() const;
@@ -37,7 +31,7 @@ class BlockReplay {
     /// Seconds of the run that ended, if it began as a repetition and did not end as one; else 0.
     double broken_s() const { return broken_s_; }
 
-    /// A run begins; `repeat`: with the blocks of the best one.
+    /// A run begins; `repeat`: with the blocks of the one before.
     void begin(const LoadDescription& load, bool repeat);
     /// A run begins with other shares, and so do all that repeat it. Who gets nothing `anew` keeps its blocks; what
     /// others get is in as few pieces as may be, devices' first, each of at most `largest` units.
@@ -55,7 +49,7 @@ class BlockReplay {
     /// The results of the processor's next finished block are home, so many seconds after its end.
     void returned(int processor, double seconds);
 
-    /// The longest that a block of that size took on the processor in the best run; 0: there was none.
+    /// The longest that a block of that size took on the processor in the run before; 0: there was none.
     double longest_s(int processor, Units units) const;
 
     /// A processor has changed.
@@ -73,9 +67,9 @@ class BlockReplay {
         double busy_s = 0;
     };
     struct Lane {
-        std::map<Units, Block> ran;   ///< blocks of this run by their first unit
-        std::map<Units, Block> best;  ///< of the best run
-        std::deque<Units> planned;    ///< blocks to repeat
+        std::map<Units, Block> ran;     ///< blocks of this run by their first unit
+        std::map<Units, Block> before;  ///< of the run before
+        std::deque<Units> planned;      ///< blocks to repeat
         Units computed = 0;
         Units asked = 0;              ///< units of the blocks repeated so far
         double end_s = 0;             ///< the last results are home
@@ -83,14 +77,12 @@ class BlockReplay {
     };
     void plan_missing(const Progress& progress);
     void forget();
-    std::vector<OwnedUnits> blocks_of_best() const;
+    std::vector<OwnedUnits> all_blocks_before() const;
 
     std::vector<Lane> lanes_;
     double end_s_ = 0;     ///< of this run
     double broken_s_ = 0;  ///< of the last one
-    double best_s_ = 0;
-    bool reproducible_ = true;  ///< no repetition took longer
-    bool settled_ = false;
+    double before_s_ = 0;
     bool repeated_ = false;  ///< this run began as a repetition
     bool active_ = false;
 };

@@ -6,26 +6,22 @@
 // the worst.
 //
 // noise_benchmark [MACHINES]
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <vector>
 
-#include "test/fake_platform.hpp"
+#include "test/benchmarks/six_runs.hpp"
 
 using namespace apportion;
 
 namespace {
 
-constexpr int kRuns = 6;
-using Ratios = std::array<double, kRuns>;
-
 /// With that noise: the standard deviation of the factor's logarithm.
-Ratios measure(const char* policy_name, unsigned machine, double noise) {
+test::Ratios measure(const std::string& pattern, const char* policy, unsigned machine) {
+    const double noise = std::stod(pattern);
     std::mt19937 random(machine);
     std::uniform_real_distribution<> doublings(-1, 4);
     std::vector<double> speeds(2 + random() % 7);
@@ -37,35 +33,16 @@ Ratios measure(const char* policy_name, unsigned machine, double noise) {
         platform.workers[p].kind = static_cast<int>(p);
     }
     const auto units = static_cast<Units>(all * (random() % 2 ? 10 : 1));
-    const double mean_s = static_cast<double>(units) / all * std::exp(noise * noise / 2);
-    const auto policy = find_policy(policy_name)->make();
-    Ratios ratios{};
-    for (int k = 0; k < kRuns; ++k) {
-        platform.seed = kRuns * machine + static_cast<unsigned>(k);
-        LoadDescription load = platform.load(units);
-        load.run = k + 1;
-        ratios[static_cast<std::size_t>(k)] = run(platform, *policy, load).makespan_s / mean_s;
-    }
-    return ratios;
+    return test::six_runs(policy, platform, units, [&](int run) {
+        platform.seed = test::kRuns * machine + static_cast<unsigned>(run);
+        return static_cast<double>(units) / all * std::exp(noise * noise / 2);
+    });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const unsigned machines = argc > 1 ? static_cast<unsigned>(std::max(1, std::atoi(argv[1]))) : 40;
-    fmt::print("{:>6}  {:<12}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}\n", "noise", "policy", "run 1", "2", "3", "4", "5",
-               "6", "worst");
-    for (const double noise : {0.0, 0.03, 0.1, 0.2, 0.4, 0.8})
-        for (const char* policy : {"plb-hec", "greedy", "fac2", "awf-c", "af"}) {
-            Ratios logs{};
-            double worst = 0;
-            for (unsigned machine = 0; machine < machines; ++machine) {
-                const Ratios ratios = measure(policy, machine, noise);
-                for (std::size_t k = 0; k < kRuns; ++k) logs[k] += std::log(ratios[k]) / machines;
-                worst = std::max(worst, *std::ranges::max_element(ratios));
-            }
-            std::string line = fmt::format("{:>6}  {:<12}", noise, policy);
-            for (const double log : logs) line += fmt::format("{:>8.3f}", std::exp(log));
-            fmt::print("{}{:>9.2f}\n", line, worst);
-        }
+    test::print_table("noise", {"0", "0.03", "0.1", "0.2", "0.4", "0.8"}, {"plb-hec", "greedy", "fac2", "awf-c", "af"},
+                      0, machines, measure);
 }
