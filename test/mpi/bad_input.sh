@@ -27,8 +27,8 @@ said=$(nodes -np 2 env STARPU_SCHED=help "$matmul" --size 100 2>&1) || fail "STA
 # Files that only rank 0 sees are enough.
 mkdir "$folder/here" "$folder/elsewhere"
 (cd "$folder/here" && nodes -np 1 "$matmul" --size 64 --out c.npy >"$folder/out")
-(cd "$folder/here" && nodes -np 1 --wdir "$folder/here" "$matmul" --a c.npy --b c.npy --out d.npy : \
-    -np 2 --wdir "$folder/elsewhere" "$matmul" --a c.npy --b c.npy --out d.npy >"$folder/out" 2>&1) || fail "files of rank 0: $(cat "$folder/out")"
+(cd "$folder/here" && nodes -np 1 "$matmul" --a c.npy --b c.npy --out d.npy : \
+    -np 2 env -C "$folder/elsewhere" "$matmul" --a c.npy --b c.npy --out d.npy >"$folder/out" 2>&1) || fail "files of rank 0: $(cat "$folder/out")"
 [ -s "$folder/here/d.npy" ] && [ -z "$(ls "$folder/elsewhere")" ] || fail "the result is not with rank 0"
 
 # One report of the whole run, and none of the parts, where APPORTION_REPORT names a file. Without recovery: the parts of
@@ -68,7 +68,7 @@ dies() { # which of the processes that match, as pgrep says it; the rank
     [ -n "$victim" ] && kill -9 "$victim" || fail "no process to end"
     wait $job || status=$?
     [ $status != 0 ] && [ $((SECONDS - began)) -lt $((limit_s / 2)) ] || fail "rank $2 dies: status $status after $((SECONDS - began)) s"
-    [ "$(grep -c "process rank $2 .*exited on signal 9" "$folder/out")" = 1 ] || fail "rank $2 dies, and nothing names it: $(cat "$folder/out")"
+    [ "$(tr '\n' ' ' <"$folder/out" | grep -o "process rank $2 with PID [0-9]* on node [^ ]* exited on signal 9" | wc -l)" = 1 ] || fail "rank $2 dies, and nothing names it: $(cat "$folder/out")"
 }
 dies n 2
 dies o 0

@@ -17,7 +17,7 @@ for check in sys.argv[2:]:
     if not eval(check): sys.exit("does not hold: %s in %.2000s" % (check, json.dumps(run)))
 END_OF_PYTHON
 }
-over_nodes() { # arguments of mpirun, with a program that prints JSON
+over_nodes() { # arguments of nodes, with a program that prints JSON
     nodes "$@" >"$folder/out" 2>"$folder/err" || { fail "$*: $(tail -3 "$folder/err")"; return 1; }
 }
 

@@ -5,7 +5,7 @@
 # slow, late, fail or differ.
 . "$(dirname "$0")/run_nodes.sh"
 axpy=$1
-# lost nodes, at least (on a busy machine healthy ones may be late), then arguments of mpirun
+# lost nodes, at least (on a busy machine healthy ones may be late), then arguments of nodes
 right() {
     local lost=$1 said
     shift

@@ -13,9 +13,24 @@ fail() {
     echo "FAILED: $*" >&2
     failed=$((failed + 1))
 }
-# arguments of mpirun
-nodes() { timeout -k 5 "$limit_s" mpirun --oversubscribe --bind-to none "$@"; }
-# words of the sentence, which is said once, then the arguments of mpirun
+# -np N PROGRAM... [: -np N PROGRAM...]..., as mpirun has it. mpirun starts one script on all ranks, which becomes the rank's
+# program: that of Debian 13, Open MPI 5.0.7, crashes where it shall start several programs, be it `hostname : hostname`.
+nodes() {
+    local script ranks=0 words
+    script=$(mktemp -p "$folder")
+    while [ $# -gt 0 ]; do
+        ranks=$((ranks + $2)) words=()
+        shift 2
+        while [ $# -gt 0 ] && [ "$1" != : ]; do
+            words+=("$1")
+            shift
+        done
+        shift || true
+        echo "[ \${PMIX_RANK:-\$PMI_RANK} -ge $ranks ] || exec ${words[*]@Q}" >>"$script"
+    done
+    timeout -k 5 "$limit_s" mpirun --oversubscribe --bind-to none -np $ranks bash "$script"
+}
+# words of the sentence, which is said once, then what nodes starts
 refused() {
     local words=$1 status=0 said
     shift

@@ -24,7 +24,8 @@ if [ "$build" = --as-user ]; then
     [ -z "$(ls "$source" 2>/dev/null)" ] || fail "$source is not hidden"
     for policy in plb-hec eager; do
         STARPU_SCHED=$policy "$prefix/bin/matmul" --size 64 >output 2>&1 || fail "matmul under $policy: $(cat output)"
-        ! grep 'does not exist' output || fail "StarPU misses a folder of where it was built"
+        # Debian's StarPU always misses one, which its package lacks.
+        ! grep 'does not exist' output | grep -v '</usr/share/starpu/perfmodels/sampling>' || fail "StarPU misses a folder of where it was built"
     done
     STARPU_SCHED=plb-hec-published APPORTION_REPORT=report "$prefix/bin/matmul" --size 64 >output 2>&1 ||
         fail "matmul under plb-hec-published: $(cat output)"
