@@ -314,8 +314,10 @@ double PlbHecPlan::find_worthwhile_error_s() const {
         const double share = plan_.shares_units[index(p)];
         if (!computes(share) || !models_.curve(p)) continue;
         const double block = share / time(p).blocks(share).count;
-        const double known_s = std::min(models_.curve(p)->seconds(0), models_.shortest_s(p));
-        const double fixed_s = std::max(models_.told_fixed_s(p).value_or(known_s), kBlockOverhead_s);
+        const double in_halves_s = 2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block);
+        const double of_curve_s = std::max(in_halves_s, models_.curve(p)->seconds(0));
+        const double known_s = models_.told_fixed_s(p).value_or(std::min(of_curve_s, models_.shortest_s(p)));
+        const double fixed_s = std::max(known_s, kBlockOverhead_s);
         sum += fixed_s * share / units() * error_s(p, block);
     }
     return std::sqrt(sum);
