@@ -177,7 +177,7 @@ class PlbHecImproved final : public Policy {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
-        if (models_.to_be_checked(processor) || (models_.suspected(processor) && models_.tells_fixed_costs(processor)))
+        if (models_.to_be_checked(processor) || models_.suspected(processor))
             block = part_to_check(processor, share, block);
         return block;
     }
@@ -277,10 +277,11 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     const PipelineTime::Blocks blocks = time.blocks(share);
     double block = share / blocks.count;
     const double error_s = plan_.error_s(processor, block);
-    if (!blocks.overlapped && share <= blocks.largest) {
+    if (blocks.count == 1 || (!blocks.overlapped && share <= blocks.largest)) {
         const double parts = error_s / plan_.worthwhile_error_s();
+        const double most = options_.most_parts / blocks.count;
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
-        if (parts > kWorthwhile) block /= std::clamp(parts, 2.0, std::max(2.0, options_.most_parts / blocks.count));
+        if (parts > kWorthwhile && most >= 2) block /= std::clamp(parts, 2.0, most);
     } else if (!blocks.overlapped) {
         // Large ones first: the last one corrects what the others were wrong by.
         block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);

@@ -182,8 +182,7 @@ class Policy {
     }
 
     /// After begin: whose units are whose in this run, by ascending units, all of the load; or nothing, for those of
-    /// the run before where data stay. A run that is repeated has the same blocks, as units may differ in what they
-    /// cost.
+    /// the run before where data stay.
     virtual std::vector<OwnedUnits> owned() const { return {}; }
 
     /// A block of an earlier run that others had computed in the meantime has ended after all: `busy_s` of kernel time.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace apportion {
 
@@ -15,10 +16,13 @@ constexpr double kAgreement = 0.5;
 constexpr std::size_t kHistory = 64;  // samples kept per processor
 constexpr std::size_t kWindow = 8;    // of the latest blocks, by which noise is known
 constexpr std::size_t kFewest = 2;    // blocks of a processor, less than which cannot tell a spike
-constexpr double kSurely = 3;         // standard deviations
 
 double deviation(double measured_s, double expected_s) {
     return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
+}
+
+double mean_of(const std::deque<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 bool within(const FittedCurve& curve, double units) {
@@ -101,18 +105,27 @@ double PlbHecModels::tolerance(const Entry& entry) const {
     for (const double logarithm : entry.deviations) sorted.push_back(std::expm1(std::abs(logarithm)));
     sorted.resize(kWindow, 0);
     std::ranges::nth_element(sorted, sorted.begin() + kWindow / 2);
-    return std::max(kAgreement, kSurely * 1.4826 * sorted[kWindow / 2]);
+    return std::max(kAgreement, 3 * 1.4826 * sorted[kWindow / 2]);
 }
 
-/// Whether its latest blocks deviate to one side, by more than their scatter explains.
+/// Whether its latest blocks deviate to one side, by more than their scatter explains: by five standard errors, as this
+/// is asked after every block.
 bool PlbHecModels::differs_from_kind(const Entry& entry) const {
-    constexpr double kEnough = 4, kDifference = 0.1;
+    constexpr double kEnough = 4, kDifference = 0.1, kSurely = 5;
     const auto count = static_cast<double>(entry.deviations.size());
-    if (!entry.pooled || count < kEnough) return false;
-    double mean = 0, squares = 0;
-    for (const double logarithm : entry.deviations) mean += logarithm / count;
+    if (!entry.pooled || entry.samples.empty() || count < kEnough) return false;
+    const double mean = mean_of(entry.deviations);
+    double squares = 0;
     for (const double logarithm : entry.deviations) squares += std::pow(logarithm - mean, 2);
-    return std::abs(mean) > kDifference && std::abs(mean) > kSurely * std::sqrt(squares) / count;
+    const double error = std::sqrt(squares / (count * (count - 1)));
+    return std::abs(mean) > std::max(kDifference, kSurely * error);
+}
+
+/// Its samples are its own from now on.
+void PlbHecModels::leave_kind(Entry& entry) {
+    if (entry.pooled) kinds_[entry.processor.kind].fitted_with = 0;  // of others alone
+    entry.pooled = false;
+    entry.own = {};
 }
 
 bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
@@ -162,14 +175,17 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
     const FittedCurve* current = curve(block.processor);
     if (current && entry.pooled && entry.samples.size() < kFewest && deviates(entry, *current, sample))
         entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
-    const bool strange = current && is_strange(entry, *current, sample);
+    bool strange = current && is_strange(entry, *current, sample);
     if (current && within(*current, sample.units)) {
         entry.deviations.push_back(std::log(sample.seconds / current->seconds(sample.units)));
         if (entry.deviations.size() > kWindow) entry.deviations.pop_front();
         if (differs_from_kind(entry) && of_kind_.at(entry.processor.kind).size() > 1) {
-            entry.pooled = false;
-            entry.own = {};
-            entry.deviations.clear();
+            leave_kind(entry);
+            refit(entry);
+            current = curve(block.processor);
+            strange = is_strange(entry, *current, sample);
+            const double mean = mean_of(entry.deviations);
+            for (double& logarithm : entry.deviations) logarithm -= mean;
         }
     }
     if (strange) {
@@ -208,11 +224,11 @@ void PlbHecModels::change(Entry& entry, const FittedCurve& curve, const BlockTim
     const BlockTime& first = *entry.suspect;
     const double factor =
         std::sqrt(first.seconds / curve.seconds(first.units) * sample.seconds / curve.seconds(sample.units));
+    if (entry.unchecked) entry.samples.clear();  // what earlier processes learnt may be of something else
     for (BlockTime& before : entry.samples) before.seconds *= factor;
     entry.samples.push_back(first);
     entry.told_fixed_s.reset();
-    entry.pooled = false;
-    entry.own = {};
+    leave_kind(entry);
     entry.deviations.resize(std::max<std::size_t>(entry.deviations.size(), 2) - 2);  // they were no noise
     if (discarded_ > 0) --discarded_;  // the run before may have counted it
 }

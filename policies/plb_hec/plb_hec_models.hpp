@@ -90,6 +90,7 @@ class PlbHecModels {
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;
     bool differs_from_kind(const Entry& entry) const;
+    void leave_kind(Entry& entry);
     void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
     void forget_oldest(Entry& entry);
     bool deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;

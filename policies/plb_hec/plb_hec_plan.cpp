@@ -307,12 +307,12 @@ double PlbHecPlan::error_s(int processor, double block) const {
 }
 
 double PlbHecPlan::find_worthwhile_error_s() const {
-    const auto computes = [&](double share) { return share >= granule(); };
-    if (std::ranges::count_if(plan_.shares_units, computes) < 2) return std::numeric_limits<double>::infinity();
+    int compute = 0;
     double sum = 0;
     for (int p = 0; p < static_cast<int>(times_.size()); ++p) {
         const double share = plan_.shares_units[index(p)];
-        if (!computes(share) || !models_.curve(p)) continue;
+        compute += share >= granule() || !planned_end_s_[index(p)].empty();
+        if (share < granule() || !models_.curve(p)) continue;
         const double block = share / time(p).blocks(share).count;
         const double in_halves_s = 2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block);
         const double of_curve_s = std::max(in_halves_s, models_.curve(p)->seconds(0));
@@ -320,7 +320,7 @@ double PlbHecPlan::find_worthwhile_error_s() const {
         const double fixed_s = std::max(known_s, kBlockOverhead_s);
         sum += fixed_s * share / units() * error_s(p, block);
     }
-    return std::sqrt(sum);
+    return compute > 1 ? std::sqrt(sum) : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace apportion

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "policies/shared/redistribution.hpp"
 
 namespace apportion {
 

@@ -19,6 +19,7 @@ nodes() {
     local script ranks=0 words
     script=$(mktemp -p "$folder")
     while [ $# -gt 0 ]; do
+        [ "$1" = -np ] || fail "nodes takes -np N PROGRAM, not $1"
         ranks=$((ranks + $2)) words=()
         shift 2
         while [ $# -gt 0 ] && [ "$1" != : ]; do
@@ -26,7 +27,7 @@ nodes() {
             shift
         done
         shift || true
-        echo "[ \${PMIX_RANK:-\$PMI_RANK} -ge $ranks ] || exec ${words[*]@Q}" >>"$script"
+        echo "[ \${PMIX_RANK:-\${PMI_RANK:?}} -ge $ranks ] || exec ${words[*]@Q}" >>"$script"
     done
     timeout -k 5 "$limit_s" mpirun --oversubscribe --bind-to none -np $ranks bash "$script"
 }

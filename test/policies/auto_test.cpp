@@ -137,8 +137,7 @@ TEST_CASE("a load that runs again goes by its plan or without it, whichever took
         CHECK(result.makespan_s <= 1.02 * first_s);
     }
     CHECK(misled.fell_back());
-    // Nor does a run in between that was disturbed make those after it longer: what takes over in the middle of a run
-    // repeats no run of its own.
+    // Nor does a run in between that was disturbed make those after it longer.
     GuardedPolicy both = guarded();
     const double before_s = run(wrong, both, load).makespan_s;
     run(slowed(wrong, 1, 3), both, load);

@@ -37,10 +37,13 @@ TEST_CASE("where data stay the run before is repeated block by block, and else p
 TEST_CASE("a run of another size is planned afresh") {
     const FakePlatform platform = plain_platform({1000, 3000}, 1e-4);
     const auto policy = find_policy("plb-hec")->make();
-    for (int i = 0; i < 3; ++i) run(platform, *policy, platform.load(20'000));
-    const FakeRun other = run(platform, *policy, platform.load(10'000));
-    CHECK(other.done);
-    CHECK(other.makespan_s < 1.05 * 10'000 / 4000);
+    for (const Units units : {20'000, 20'000, 20'000, 10'000, 20'000}) {
+        LoadDescription load = platform.load(units);
+        load.staying = 1;
+        const FakeRun result = run(platform, *policy, load);
+        CHECK(result.done);
+        CHECK(result.makespan_s < 1.05 * static_cast<double>(units) / 4000);
+    }
 }
 
 TEST_CASE("a repetition ends when a processor becomes slower") {

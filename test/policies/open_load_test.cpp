@@ -173,8 +173,7 @@ TEST_CASE(
 TEST_CASE("plb-hec plans again for units that arrive at the same moment as others") {
     const FakePlatform platform = plain_platform({1000, 3000, 10000}, 1e-4);
     const auto policy = find_policy("plb-hec")->make();
-    run_open(platform, *policy, platform.load(20000),
-             {{0, {0, 20000}}});  // another load, whose blocks are not repeated
+    run_open(platform, *policy, platform.load(20000), {{0, {0, 20000}}});  // so that the processors are known
     const OpenRun result = run_open(platform, *policy, platform.load(14000), {{0, {0, 1}}, {0, {1, 13999}}});
     REQUIRE(result.done);
     // The others need not wait until the one to which the first unit was given is done with it.
@@ -187,6 +186,7 @@ TEST_CASE("plb-hec does not repeat the blocks of an open load's first run becaus
     const FakePlatform platform = plain_platform({1000, 3000, 10000}, 1e-3);
     const auto policy = find_policy("plb-hec")->make();
     LoadDescription load = platform.load(14000);
+    load.staying = 1;
     const OpenRun first = run_open(platform, *policy, load, {{0, {0, 14000}}});
     for (load.run = 2; load.run <= 4; ++load.run) {
         const OpenRun later = run_open(platform, *policy, load, {{5, {0, 14000}}});

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/plb_hec/plb_hec_models.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -85,6 +89,61 @@ TEST_CASE("one slow block is a spike, two in a row are a change") {
     CHECK(models.add(finished(0, 50, 10.0)) == SampleVerdict::changed);
     CHECK(models.curve(0)->seconds(40) == Approx(8));
     CHECK(models.discarded() == 1);
+}
+
+TEST_CASE("a processor that becomes slower has the fixed costs of before, as much slower") {
+    PlbHecModels models;
+    models.begin(load_of({{"core", 0}}));
+    const auto seconds = [](Units units) { return 1e-3 + 1e-3 * static_cast<double>(units); };
+    for (const Units units : {1, 10, 100, 1000}) models.add(finished(0, units, seconds(units)));
+    // The first of the two is slow for its half only: a line through both would begin at a second.
+    CHECK(models.add(finished(0, 800, 1.7 * seconds(800))) == SampleVerdict::spike);
+    CHECK(models.add(finished(0, 900, 1.6 * seconds(900))) == SampleVerdict::changed);
+    CHECK(models.curve(0)->seconds(0) < 0.01);
+    CHECK(models.curve(0)->seconds(1000) == Approx(1.65 * seconds(1000)).epsilon(0.1));
+    // What an earlier process learnt may be of something else: it is forgotten.
+    LoadDescription load = load_of({{"core", 0}});
+    load.learnt.resize(1);
+    load.learnt[0].points = {{.units = 10, .seconds = 1}, {.units = 1000, .seconds = 10}};
+    PlbHecModels later;
+    CHECK(later.begin(load));
+    CHECK(later.add(finished(0, 10, seconds(10))) == SampleVerdict::spike);
+    CHECK(later.add(finished(0, 1000, seconds(1000))) == SampleVerdict::changed);
+    CHECK(later.curve(0)->seconds(100) == Approx(seconds(100)).epsilon(0.1));
+}
+
+TEST_CASE("a core that always takes longer than its kind leaves it, but not by noise") {
+    std::mt19937 random(3);
+    const double noise = GENERATE(0.0, 0.05, 0.2);
+    INFO("noise " << noise);
+    const auto noisy = [&](double seconds) {
+        return seconds * std::exp(std::normal_distribution<>(0, std::max(noise, 1e-9))(random));
+    };
+    std::vector<Processor> cores(16);
+    for (std::size_t p = 0; p < cores.size(); ++p) cores[p].name = "core " + std::to_string(p);
+    PlbHecModels models;
+    models.begin(load_of(cores));
+    for (int k = 0; k < 40; ++k)
+        for (int p = 0; p < 16; ++p) {
+            const Units units = 10 + random() % 90;
+            models.add(finished(p, units, noisy(0.01 * static_cast<double>(units) * (p == 5 ? 1.4 : 1))));
+            REQUIRE(models.curve(p));
+        }
+    int together = 0;
+    for (int p = 0; p < 16; ++p) together += models.curve(p) == models.curve(0);
+    CHECK(together >= 12);
+    if (noise < 0.1) CHECK(together == 15);
+    if (noise < 0.1) CHECK(models.curve(5)->seconds(50) == Approx(0.7).epsilon(0.1));
+    CHECK(models.curve(0)->seconds(50) == Approx(0.5).epsilon(0.1));
+}
+
+TEST_CASE("the shortest block is remembered however many follow") {
+    PlbHecModels models;
+    models.begin(load_of({{"core", 0}}));
+    models.add(finished(0, 1, 0.002));
+    for (int k = 0; k < 200; ++k) models.add(finished(0, 100 + k, 0.001 * (101 + k)));
+    CHECK(models.shortest_s(0) == 0.002);
+    CHECK(models.curve(0)->smallest_measured() == 1);
 }
 
 TEST_CASE("a processor that changes again and again is believed each time") {
