@@ -307,7 +307,7 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     return block;
 }
 
-/// What earlier processes learnt may be wrong by now, and a node whose last block took much longer or shorter than it
+/// What earlier processes learnt may be wrong by now, and who took much longer or shorter for its last block than it
 /// should may have changed: a part of the share tells, where it costs little, before more is handed out (as in
 /// guarded_policy.cpp). What it costs its processor, all make up for.
 double PlbHecImproved::part_to_check(int processor, double share, double block) const {
