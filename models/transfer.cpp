@@ -31,13 +31,20 @@ void TransferLine::add(double units, double seconds) {
 void TransferLine::solve() {
     const double determinant = w_ * wxx_ - wx_ * wx_;
     constexpr double kSameSizes = 1e-9;  // relative: the sizes do not differ enough for two unknowns
-    if (determinant > kSameSizes * w_ * wxx_) {
+    const bool sizes_differ = determinant > kSameSizes * w_ * wxx_;
+    if (sizes_differ) {
         slope_s_ = (w_ * wxt_ - wx_ * wt_) / determinant;
         latency_s_ = (wt_ - slope_s_ * wx_) / w_;
         if (slope_s_ >= 0 && latency_s_ >= 0) return;
     }
+    // One size: as slow as the line that was believed, times a factor.
+    if (const double believed = believed_latency_s_ * w_ + believed_slope_s_ * wx_; !sizes_differ && believed > 0) {
+        slope_s_ = believed_slope_s_ * wt_ / believed;
+        latency_s_ = believed_latency_s_ * wt_ / believed;
+        return;
+    }
     // One of the two is at its bound. Proportional fits at least as well as constant unless times fall with size.
-    const bool falls = determinant > kSameSizes * w_ * wxx_ && slope_s_ < 0;
+    const bool falls = sizes_differ && slope_s_ < 0;
     slope_s_ = falls ? 0 : wxt_ / wxx_;
     latency_s_ = falls ? wt_ / w_ : 0;
 }

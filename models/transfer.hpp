@@ -18,8 +18,13 @@ std::optional<double> transfer_seen_s(double given_s, double link_free_s, double
 class TransferLine {
   public:
     TransferLine() = default;
-    /// What is believed before anything is measured; counts as nothing once a sample exists.
-    TransferLine(double latency_s, double seconds_per_unit) : latency_s_(latency_s), slope_s_(seconds_per_unit) {}
+    /// What is believed before anything is measured. Samples of one size tell by what factor it is wrong; of two it
+    /// counts as nothing.
+    TransferLine(double latency_s, double seconds_per_unit)
+        : latency_s_(latency_s),
+          slope_s_(seconds_per_unit),
+          believed_latency_s_(latency_s),
+          believed_slope_s_(seconds_per_unit) {}
 
     /// Samples with units <= 0, or times that are negative or not finite, are skipped.
     void add(double units, double seconds);
@@ -35,6 +40,7 @@ class TransferLine {
 
     double latency_s_ = 0;
     double slope_s_ = 0;
+    double believed_latency_s_ = 0, believed_slope_s_ = 0;
     int samples_ = 0;
     double w_ = 0, wx_ = 0, wxx_ = 0, wt_ = 0, wxt_ = 0;  ///< weighted moments
 };

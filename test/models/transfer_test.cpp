@@ -48,6 +48,16 @@ TEST_CASE("what was believed about a link holds until the first sample") {
     CHECK(line.seconds(1000) == Approx(5e-3));
 }
 
+TEST_CASE("samples of one size say by what factor a believed line is wrong") {
+    TransferLine line(1e-5, 1e-8);
+    line.add(1, 4e-5);
+    line.add(1, 4e-5);
+    CHECK(line.seconds(1) == Approx(4e-5));
+    CHECK(line.seconds(60) == Approx(4e-5).epsilon(0.1));  // a latency, and not sixty times that
+    line.add(1000, 6e-5);
+    CHECK(line.seconds(500) == Approx(5e-5).epsilon(0.01));
+}
+
 TEST_CASE("unusable transfer samples are skipped") {
     TransferLine line;
     line.add(0, 1);
