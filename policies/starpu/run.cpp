@@ -239,13 +239,15 @@ void Run::check_complete(Locked& on) {
     end(on);
 }
 
-/// Nothing of the load is touched any more but what it left behind, so that another run may begin.
+/// Nothing of the load is touched any more but what it left behind, so that another run may begin. Is called again
+/// where it found no memory.
 void Run::end(Locked& on) {
     record_.makespan_s = now_s();
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
         for (int p = 0; p < static_cast<int>(setup_.workers.size()) && !record_.blocks.empty(); ++p)
-            if (flow_->occupied(p) && std::ranges::count(record_.blocks, p, &BlockRecord::processor) == 0)
+            if (flow_->occupied(p) && std::ranges::count(record_.blocks, p, &BlockRecord::processor) == 0 &&
+                std::ranges::count(record_.lost, p, &LostProcessor::processor) == 0)
                 record_.lost.push_back(
                     {p, 0, "it still computed units that were given up, of this load or another one"});
         std::vector<OwnedUnits>& previous = state_.previous_blocks;
@@ -255,10 +257,10 @@ void Run::end(Locked& on) {
                 if (!b.given_back) previous.push_back({b.processor, b.first, b.units});
         std::ranges::sort(previous, {}, &OwnedUnits::first);
     }
-    if (watch_failed_) {
-        if (!record_.note.empty()) record_.note += "; ";
-        record_.note += "no thread could be had for the watch: late blocks were seen late or not at all";
-    }
+    if (watch_failed_)
+        record_.note = fmt::format("{}{}no thread could be had for the watch: late blocks were seen late or not at all",
+                                   record_.note, record_.note.empty() ? "" : "; ");
+    watch_failed_ = false;
     state_.earlier.clear();
     on_ = false;
     on.over = true;

@@ -212,6 +212,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void give_up(RunningBlock& running, bool lost, Locked& on);
     void cancel(RunningBlock& running, Locked& on);
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
+    void leave(RunningBlock& running);
     const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }
     /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there.
     static bool is_waited_for(const RunningBlock& running) {
@@ -257,7 +258,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
-    std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;   ///< cancelled ones, until the load looks at them
+    std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;  ///< later than the run, until the load looks at them
     std::atomic<bool> any_cancelled_ = false;
     RunRecord record_;
 };

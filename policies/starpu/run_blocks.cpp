@@ -223,10 +223,8 @@ void Run::returned(const Return& what, Locked& on) {
             if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
         changed_.notify_all();
     } else if (RunningBlock* running = find(what.number, on); running && --running->returns_left == 0) {
-        if (!on_) {  // it was left behind
-            state_.kept.keep(std::move(running->data));
-            blocks_.erase(what.number);
-            changed_.notify_all();
+        if (!on_) {  // it was left behind; there may be no memory to keep its data here
+            leave(*running);
             return;
         }
         if (!running->failed.empty()) {

@@ -119,9 +119,14 @@ void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked&) {
     if (--running.tasks_left > 0) return;
     const bool measures = running.occupies && setup_.options.parts == 1 && running.lanes.size() == 1 &&
                           !running.data.again && running.failed.empty();
-    running.lanes.front().busy_s = measures ? busy_s : 0;
+    running.taught_s = measures ? busy_s : 0;
     running.occupies.reset();
     running.data.forget_results();
+    leave(running);
+}
+
+/// Needs no memory.
+void Run::leave(RunningBlock& running) {
     ended_.insert(blocks_.extract(running.block.id));
     changed_.notify_all();
 }
@@ -160,8 +165,11 @@ void Run::leave_cancelled_to(const State& load) {
     const Lock lock(mutex_);
     for (; !ended_.empty(); ended_.erase(ended_.begin())) {
         RunningBlock& its = *ended_.begin()->second;
-        load.kept.keep_earlier(std::move(its.data));
-        const double busy_s = std::exchange(its.lanes.front().busy_s, 0);
+        if (its.cancelled())
+            load.kept.keep_earlier(std::move(its.data));
+        else
+            load.kept.keep(std::move(its.data));
+        const double busy_s = std::exchange(its.taught_s, 0);
         if (busy_s <= 0) continue;
         if (load.recovery) load.recovery->finished(its.block.processor, its.block.units, busy_s, busy_s);
         if (load.policy) load.policy->late_block_ended(its.block.processor, its.block.units, busy_s);

@@ -52,6 +52,7 @@ struct RunningBlock {
     std::string failure;                     ///< why
     bool yields = false;                     ///< its results can be dropped although its tasks run on
     std::optional<OccupiedWorkers> occupies;  ///< when it was cancelled, a task had begun
+    double taught_s = 0;                      ///< what it took, where that is to be learnt later
 
     std::vector<Lane> lanes;                      ///< per StarPU worker of the processor
     std::atomic<Phase> phase = Phase::not_begun;  ///< without the run's lock

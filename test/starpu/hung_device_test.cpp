@@ -7,9 +7,11 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -20,6 +22,16 @@
 
 using namespace apportion::test;
 using Json = nlohmann::json;
+
+static std::atomic<bool> workers_have_no_memory = false;
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    void* const memory = workers_have_no_memory && starpu_worker_get_id() >= 0 ? nullptr : std::malloc(bytes);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -116,6 +128,26 @@ TEST_CASE("a hung block that reads kept results ends the load, and the next subm
     work.stalls = Sabotage{.worker = worker};
     REQUIRE(run(work, load.get()) == -ETIMEDOUT);
     check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
+}
+
+TEST_CASE("results that come home when the run has ended, and nobody has memory, are waited for no longer than that") {
+    const int worker = device();
+    Work work;
+    work.keep = APPORTION_KEEP;
+    const Load load = create(work, 70);
+    keep_all_on_device(work, load.get());
+    work.computes_z = true;
+    work.stalls = Sabotage{.worker = worker, .block = 1};
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    workers_have_no_memory = true;
+    work.release();
+    work.wait_for_the_stalled();
+    starpu_sleep(0.2F);  // for what comes then
+    workers_have_no_memory = false;
+    REQUIRE(apportion_load_release(load.get()) == 0);
+    CHECK(run(work, load.get()) == 0);
+    REQUIRE(apportion_load_release(load.get()) == 0);
+    CHECK(work.wrong() == 0);
 }
 
 TEST_CASE("a hung block is given up although all others had nothing to do from the beginning on") {
