@@ -50,7 +50,7 @@ bool PlbHecModels::begin(const LoadDescription& load) {
         if (load.learnt.size() == entries_.size()) restore(load.learnt);
     }
     discarded_ = 0;
-    for (Entry& entry : entries_) entry.last_start_s = 0;
+    for (Entry& entry : entries_) entry.last_start_s = 0, entry.suspected_in_run = false;
     return complete();
 }
 
@@ -90,6 +90,11 @@ bool PlbHecModels::complete() const {
 bool PlbHecModels::sizes_differ(int processor) const {
     const FittedCurve* known = curve(processor);
     return known && known->sizes_differ();
+}
+
+double PlbHecModels::suspected_s(int processor, double units) const {
+    const Entry& its = at(processor);
+    return its.suspect && its.suspected_in_run ? its.suspect->seconds * std::max(1.0, units / its.suspect->units) : 0;
 }
 
 double PlbHecModels::shortest_s(int processor) const {
@@ -133,20 +138,24 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
                                               std::max(tolerance(entry), 3 * curve.relative_error());
 }
 
-/// Whether one of the kind needed about as long for about as many units; nothing: none had about as many.
+/// Whether one of the kind needed about as long for about as many units; nothing: none had about as many. Neither times
+/// nor speeds fall with size: so blocks of other sizes tell bounds, which most of them can contradict.
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
     constexpr double kSimilarSize = 1.25;
-    bool comparable = false;
+    int similar = 0, contradict = 0, others = 0;
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
         const Entry& other = entries_[p];
         if (&other == &entry || !other.pooled) continue;
         for (const BlockTime& theirs : other.samples) {
-            if (std::max(theirs.units, sample.units) > kSimilarSize * std::min(theirs.units, sample.units)) continue;
-            comparable = true;
-            if (deviation(sample.seconds / sample.units, theirs.seconds / theirs.units) <= kAgreement) return true;
+            const double ratio = sample.units / theirs.units;
+            const bool slower = sample.seconds > (1 + kAgreement) * theirs.seconds * std::max(1.0, ratio);
+            const bool faster = (1 + kAgreement) * sample.seconds < theirs.seconds * std::min(1.0, ratio);
+            const bool is_similar = std::max(ratio, 1 / ratio) <= kSimilarSize;
+            if (is_similar && !slower && !faster) return true;
+            ++others, similar += is_similar, contradict += slower || faster;
         }
     }
-    return comparable ? std::optional(false) : std::nullopt;
+    return similar > 0 || 2 * contradict > others ? std::optional(false) : std::nullopt;
 }
 
 /// Whether a block says something else than those before it, or a first block than those of its kind. Where the kind
@@ -192,6 +201,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool travelled) {
         const bool slower = sample.seconds > current->seconds(sample.units);
         if (!entry.suspect || slower != (entry.suspect->seconds > current->seconds(entry.suspect->units))) {
             entry.suspect = sample;
+            entry.suspected_in_run = true;
             ++discarded_;
             return SampleVerdict::spike;
         }

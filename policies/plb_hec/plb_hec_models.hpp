@@ -50,6 +50,9 @@ class PlbHecModels {
     /// Whether what earlier processes learnt of it has not been seen to be right yet: by the first blocks, that is.
     bool to_be_checked(int processor) const { return at(processor).unchecked; }
     bool suspected(int processor) const { return at(processor).suspect.has_value(); }
+    /// Seconds that so many units would take at most if its latest block in this run were no spike; 0: it is not
+    /// suspected. In the next run it is worth another try.
+    double suspected_s(int processor, double units) const;
     /// Whether its blocks tell what smaller ones take (FinishedBlock::half_busy_s), as those of nodes do.
     bool tells_fixed_costs(int processor) const { return told_fixed_s(processor).has_value(); }
     /// Of its blocks that are remembered; fixed costs are no more.
@@ -73,6 +76,7 @@ class PlbHecModels {
         Processor processor;
         std::deque<BlockTime> samples;
         std::optional<BlockTime> suspect;  ///< a spike unless the next block confirms it
+        bool suspected_in_run = false;     ///< since a block of this run
         std::deque<double> deviations{};   ///< of the last blocks: logarithms of their time over what the curve said
         bool unchecked = false;            ///< its curve rests on what earlier processes learnt alone
         std::optional<double> told_fixed_s{};  ///< by a block of its samples (FinishedBlock::half_busy_s)

@@ -246,7 +246,8 @@ void PlbHecPlan::leave_out_untried(double now_s) {
     bool some = false;
     const double gain_s = plan_.finish_s - with_all.finish_s;
     for (const int p : untried) {
-        const double block_s = models_.curve(p)->seconds(static_cast<double>(first_units(p)));
+        const auto first = static_cast<double>(first_units(p));
+        const double block_s = std::max(models_.curve(p)->seconds(first), models_.suspected_s(p, first));
         if (now_s + kTwice * block_s > plan_.finish_s + gain_s) continue;
         problem_.processors[index(p)].maximum_units = all[index(p)].maximum_units;
         some = true;

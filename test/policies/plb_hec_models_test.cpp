@@ -67,6 +67,27 @@ TEST_CASE("a first block that was slow by chance does not part a core from its k
     CHECK(later.curve_of_kind(1) == later.curve(0));
 }
 
+TEST_CASE(
+    "a first block that took longer than others' larger ones is not believed at once, and waits for the next run") {
+    const LoadDescription load = load_of({{"core 0", 0}, {"core 1", 0}});
+    PlbHecModels models;
+    models.begin(load);
+    models.add(finished(0, 1, 0.005));  // a spike, which the next block tells: no block of that size is left
+    models.add(finished(0, 12, 0.002));
+    models.add(finished(0, 144, 0.012));
+    CHECK(models.add(finished(1, 1, 0.15)) == SampleVerdict::spike);
+    CHECK(models.curve(1) == models.curve(0));
+    CHECK(models.curve(1)->seconds(1) < 0.003);
+    CHECK(models.suspected_s(1, 1) == Approx(0.15));
+    CHECK(models.suspected_s(0, 1) == 0);
+    models.begin(load);
+    CHECK(models.suspected_s(1, 1) == 0);
+    CHECK(models.add(finished(1, 1, 0.15)) == SampleVerdict::changed);
+    CHECK(models.curve(1) != models.curve(0));
+
+    CHECK(models.add(finished(0, 300, 0.025)) == SampleVerdict::used);
+}
+
 TEST_CASE("a transfer behind a kernel tells nothing of the link, though the runtime takes a moment between two tasks") {
     PlbHecModels models;
     models.begin(load_of({{.name = "card", .kind = 0, .own_memory = true}}));
