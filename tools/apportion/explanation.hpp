@@ -80,9 +80,6 @@ std::string why_nothing(const RunReport& report, std::size_t p);
 /// Sentences and a table, for a terminal.
 std::string explanation_text(const RunReport& report);
 
-/// The sentences alone.
-std::vector<std::string> explanation_sentences(const RunReport& report);
-
 /// An object: load, policy, run, makespan_seconds, bound_by, processors: [{name, units, blocks, seconds: {compute,
 /// copies, transfer, models, policy, home, end}, why_nothing}], facts: [{sentence, seconds}], predicted_seconds:
 /// {policy: seconds}. Seconds of a fact are what it costs at most; null: not known.
