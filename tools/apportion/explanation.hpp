@@ -25,8 +25,6 @@ struct ProcessorAccount {
     double home_s = 0;      ///< from its last kernel's end until its results were in main memory
     double end_s = 0;       ///< it was done
     double last_s = 0;      ///< when its last result was in main memory; 0: it got nothing
-
-    double waiting_s() const { return transfer_s + models_s + policy_s; }
 };
 
 struct RunAccount {
