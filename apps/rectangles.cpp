@@ -110,12 +110,6 @@ MatrixPart scaled(const MatrixPart& part, std::size_t side, std::size_t rows, st
 
 }  // namespace
 
-std::string worker_name(std::size_t worker) {
-    char name[128] = "";
-    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
-    return name;
-}
-
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns) {
     const std::string advice = "; make it by apportion plan --profiles FILE.csv --matrix N --json";
     Rectangles found{0, PartsOfWorkers(starpu_worker_get_count())};

@@ -20,8 +20,6 @@ struct Rectangles {
     PartsOfWorkers of_workers;
 };
 
-std::string worker_name(std::size_t worker);
-
 /// The rectangles of the file in a matrix of that size; StarPU must run. Throws UsageError.
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
 

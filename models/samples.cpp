@@ -14,13 +14,6 @@ constexpr double kConfidence = 0.95;
 constexpr double kSpikeFactor = 5;   // robust standard deviations (scaled median absolute deviation) above the median
 constexpr double kSpikeShare = 0.2;  // largest part of the samples that may be left out
 
-double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 /// Half width of the Student-t confidence interval of the mean of `count` samples, at least 2, whose standard deviation
 /// is `deviation`.
 double confidence_half_width(double deviation, std::size_t count) {
@@ -30,6 +23,11 @@ double confidence_half_width(double deviation, std::size_t count) {
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
 
 std::string SampleOptions::invalid() const {
     if (!(precision > 0)) return "the precision must be greater than 0";
@@ -48,13 +46,13 @@ void Samples::add(double seconds) {
 }
 
 void Samples::update() {
-    const double median = median_s();
+    const double usual = median_s();
     std::vector<double> deviations;
-    for (double t : used_) deviations.push_back(std::abs(t - median));
+    for (double t : used_) deviations.push_back(std::abs(t - usual));
     // 1.4826: the median absolute deviation of a normal distribution is its standard deviation / 1.4826. What is within
     // the precision is no spike, however alike the others are.
-    const double spread = std::max(1.4826 * median_of(std::move(deviations)), options_.precision * median);
-    const auto first_spike = std::upper_bound(used_.begin(), used_.end(), median + kSpikeFactor * spread);
+    const double spread = std::max(1.4826 * median(std::move(deviations)), options_.precision * usual);
+    const auto first_spike = std::upper_bound(used_.begin(), used_.end(), usual + kSpikeFactor * spread);
     spikes_ = static_cast<int>(used_.end() - first_spike);
     if (spikes_ > kSpikeShare * static_cast<double>(used_.size())) spikes_ = 0;
 
@@ -66,7 +64,7 @@ void Samples::update() {
     interval_s_ = count < 2 ? 0 : confidence_half_width(std::sqrt(squares / static_cast<double>(count - 1)), count);
 }
 
-double Samples::median_s() const { return used_.empty() ? 0 : median_of(used_); }
+double Samples::median_s() const { return used_.empty() ? 0 : median(used_); }
 
 bool Samples::precise() const { return repetitions() >= options_.least && interval_s_ <= options_.precision * mean_s_; }
 

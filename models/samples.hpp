@@ -25,6 +25,9 @@ struct SampleOptions {
     std::string invalid() const;
 };
 
+/// Of at least one.
+double median(std::vector<double> values);
+
 class Samples {
   public:
     explicit Samples(const SampleOptions& options = {}) : options_(options) {}

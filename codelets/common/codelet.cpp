@@ -195,4 +195,10 @@ std::vector<double> run_on_workers(std::span<const WorkersUnits> all) {
     return seconds;
 }
 
+std::string worker_name(std::size_t worker) {
+    char name[128] = "";
+    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+    return name;
+}
+
 }  // namespace apportion

@@ -150,6 +150,8 @@ struct WorkersUnits {
 };
 std::vector<double> run_on_workers(std::span<const WorkersUnits> all);
 
+std::string worker_name(std::size_t worker);
+
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
 /// measured_cost() learns what the workers cost. Results are overwritten by the load itself. No worker computes for
 /// more than `limit_s` beside what its first block sets up, unless one smallest block takes longer. Without effect in

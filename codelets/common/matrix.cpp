@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "codelets/common/pinned_memory.hpp"
+#include "codelets/common/random.hpp"
 
 namespace apportion {
 
@@ -36,17 +37,9 @@ template <class T>
 void fill(Matrix& matrix, T (*value)(std::uint64_t key), std::uint64_t seed) {
     const std::size_t rows = matrix.rows() * (is_complex(matrix.type()) ? 2 : 1);
     matrix.for_each_column<T>([&](T* column, std::size_t j) {
-        const std::uint64_t base = seed * 0x9e3779b97f4a7c15u + j * std::uint64_t{rows};
+        const std::uint64_t base = seed * kSplitMixStep + j * std::uint64_t{rows};
         for (std::size_t i = 0; i < rows; ++i) column[i] = value(base + i);
     });
-}
-
-/// SplitMix64's output function: consecutive keys give independent numbers.
-std::uint64_t mix(std::uint64_t key) {
-    key = (key + 1) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-    return key ^ (key >> 31);
 }
 
 template <class T>

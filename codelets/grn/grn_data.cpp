@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "codelets/common/matrix.hpp"
+#include "codelets/common/random.hpp"
 #include "codelets/grn/grn.hpp"
 
 namespace apportion {
@@ -82,13 +83,6 @@ void check(const Expression& expression, const GrnOptions& options) {
 void pack(const std::uint8_t* levels, const GrnParameters& parameters, std::uint64_t* bits) {
     for (std::size_t s = 0; s < parameters.samples; ++s)
         if (levels[s] > 0) bits[(levels[s] - 1) * parameters.words() + s / 64] |= std::uint64_t{1} << (s % 64);
-}
-
-std::uint64_t mix(std::uint64_t key) {  // SplitMix64
-    key = (key + 1) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-    return key ^ (key >> 31);
 }
 
 /// Uniform in [0, 1), a function of its arguments only.

@@ -41,13 +41,6 @@ struct StarpuSession {
     StarpuSession& operator=(const StarpuSession&) = delete;
 };
 
-std::string worker_name(unsigned worker) {
-    constexpr std::size_t kLongest = 128;
-    char name[kLongest] = "";
-    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
-    return name;
-}
-
 /// As a load groups them.
 std::vector<std::vector<unsigned>> grouped(const std::vector<unsigned>& workers) {
     std::vector<int> nodes;
