@@ -160,7 +160,7 @@ std::vector<std::uint64_t> parse_size_list(const std::string& option, const std:
     for (const std::string_view part : split(text, ',')) {
         sizes.push_back(parse_number<std::uint64_t>(part).value_or(0));
         if (sizes.back() < 1 || sizes.back() > most)
-            throw UsageError(
+            throw UserError(
                 fmt::format("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most));
     }
     return sizes;
@@ -170,10 +170,10 @@ void check_output(const std::string& option, const std::string& file) {
     namespace fs = std::filesystem;
     if (file.empty()) return;
     if (fs::exists(file) && !fs::is_regular_file(file))
-        throw UsageError(fmt::format("{} {}: exists and is not a regular file", option, file));
+        throw UserError(fmt::format("{} {}: exists and is not a regular file", option, file));
     const fs::path folder = fs::absolute(file).parent_path();
     if (!fs::is_directory(folder))
-        throw UsageError(fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
+        throw UserError(fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
 }
 
 StarpuSession::StarpuSession() {
@@ -182,9 +182,9 @@ StarpuSession::StarpuSession() {
         Nodes::here().agreed([] { apply_handicaps(); });
     } catch (const Error& error) {
         if (error.error_number() == ECANCELED) throw NothingToRun{};
-        throw UsageError(error.what());
+        throw UserError(error.what());
     } catch (const std::exception& error) {
-        throw UsageError(error.what());
+        throw UserError(error.what());
     }
 }
 
@@ -343,13 +343,13 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
             wrong = sentence_of(error, cli, argc, argv);
         }
         nodes->agreed([&] {
-            if (!wrong.empty()) throw UsageError(wrong);
+            if (!wrong.empty()) throw UserError(wrong);
         });
         status = body();
         if (nodes->home()) flush_standard_output();
     } catch (const CLI::Success& success) {
         if (nodes->home()) status = cli.exit(success);
-    } catch (const UsageError& error) {
+    } catch (const UserError& error) {
         complain(error.what(), 2);
     } catch (const std::bad_alloc&) {
         complain("the memory does not suffice; choose a smaller problem", 1);

@@ -13,11 +13,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "codelets/common/codelet.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -27,11 +27,6 @@ inline constexpr bool kSimulated = true;
 #else
 inline constexpr bool kSimulated = false;
 #endif
-
-/// Something the user has to change: exit code 2.
-class UsageError : public std::runtime_error {
-    using runtime_error::runtime_error;
-};
 
 struct AppOptions {
     bool json = false;
@@ -46,14 +41,14 @@ void add_app_options(CLI::App& cli, AppOptions& options);
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
                         const std::vector<std::string>& choices);
 
-/// Whole numbers from 1 to `most` with commas between them. Throws UsageError, naming the option.
+/// Whole numbers from 1 to `most` with commas between them. Throws UserError, naming the option.
 std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text,
                                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// Throws UsageError when a regular file of that name cannot be made: to be called before long work. No name is fine.
+/// Throws UserError when a regular file of that name cannot be made: to be called before long work. No name is fine.
 void check_output(const std::string& option, const std::string& file);
 
-/// StarPU, running while this lives, with the handicaps of APPORTION_HANDICAP. Throws UsageError.
+/// StarPU, running while this lives, with the handicaps of APPORTION_HANDICAP. Throws UserError.
 class StarpuSession {
   public:
     StarpuSession();

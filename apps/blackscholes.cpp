@@ -32,11 +32,11 @@ struct PriceOptions {
 };
 
 void check(const PriceOptions& options) {
-    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size N, or --in");
+    if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
     if (kSimulated && (!options.in_file.empty() || !options.out_file.empty() || !options.peer.empty()))
-        throw UsageError("a simulation computes nothing: --in, --out and --peer need the real flavour");
+        throw UserError("a simulation computes nothing: --in, --out and --peer need the real flavour");
     if (kSimulated && (!options.monte_carlo() || options.paths != kDefaultPaths || options.type != "double"))
-        throw UsageError(fmt::format(
+        throw UserError(fmt::format(
             "the simulated machines' times are for Monte Carlo in double with {} paths; leave these options out",
             kDefaultPaths));
     check_output("--out", options.out_file);
@@ -44,19 +44,15 @@ void check(const PriceOptions& options) {
 
 BlackScholesProblem make_problem(const PriceOptions& options) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max() - 64;
-    try {
-        const BlackScholesParameters parameters = options.parameters();
-        if (options.in_file.empty()) {
-            const auto sizes = parse_size_list("--size", options.size, kMost);
-            if (sizes.size() != 1) throw UsageError(fmt::format("--size {}: give one number of options", options.size));
-            return random_blackscholes(options.element(), sizes.front(), parameters);
-        }
-        Matrix read = read_options(options.in_file, options.element());
-        const std::size_t n = read.rows();
-        return {std::move(read), blackscholes_results(options.element(), n, parameters), parameters};
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
+    const BlackScholesParameters parameters = options.parameters();
+    if (options.in_file.empty()) {
+        const auto sizes = parse_size_list("--size", options.size, kMost);
+        if (sizes.size() != 1) throw UserError(fmt::format("--size {}: give one number of options", options.size));
+        return random_blackscholes(options.element(), sizes.front(), parameters);
     }
+    Matrix read = read_options(options.in_file, options.element());
+    const std::size_t n = read.rows();
+    return {std::move(read), blackscholes_results(options.element(), n, parameters), parameters};
 }
 
 void write(const std::string& file, const BlackScholesProblem& problem) {

@@ -28,7 +28,7 @@ struct Fft2dOptions {
 Fft2dProblem read_problem(const std::string& path, bool inverse) {
     const NpyHeader header = read_npy_rows_header(path, NpyElements::complex);
     if (header.shape.size() != 2)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: a matrix with 2 dimensions is needed, and it has {}", path, header.shape.size()));
     require_free_memory(matrix_bytes(header.type, header.columns, header.rows), "the transform's matrices");
     if (kSimulated) return fft2d_problem(Matrix(header.type, header.columns, header.rows), inverse);
@@ -38,31 +38,23 @@ Fft2dProblem read_problem(const std::string& path, bool inverse) {
 }
 
 Fft2dProblem make_problem(const Fft2dOptions& options) {
-    try {
-        if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
-        const auto size = parse_size_list("--size", options.size);
-        if (size.size() > 2) throw UsageError(fmt::format("--size {}: give one size or M,N", options.size));
-        Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
-                                            size.front(), size.back(), options.common.seed);
-        problem.inverse = options.inverse;
-        return problem;
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
+    const auto size = parse_size_list("--size", options.size);
+    if (size.size() > 2) throw UserError(fmt::format("--size {}: give one size or M,N", options.size));
+    Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
+                                        size.front(), size.back(), options.common.seed);
+    problem.inverse = options.inverse;
+    return problem;
 }
 
 FftPlanningChoice planning_of(const Fft2dOptions& options) {
-    try {
-        return options.planning.empty() ? fft_planning_variable() : parse_fft_planning(options.planning, "--planning");
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    return options.planning.empty() ? fft_planning_variable() : parse_fft_planning(options.planning, "--planning");
 }
 
 void check(const Fft2dOptions& options) {
-    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size M[,N], or --in");
+    if (options.size.empty() && options.in_file.empty()) throw UserError("give --size M[,N], or --in");
     if (kSimulated && (options.fftw_peer || !options.out_file.empty()))
-        throw UsageError("a simulation computes nothing: --out and --fftw-peer need the real flavour");
+        throw UserError("a simulation computes nothing: --out and --fftw-peer need the real flavour");
     check_output("--out", options.out_file);
 }
 

@@ -43,9 +43,9 @@ Matrix read_vector(const std::string& path, ElementType type) {
     if (is_matrix_market(path)) return read_matrix_market_vector(path);
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() > 2 || (header.shape.size() == 2 && header.columns != 1 && header.rows != 1))
-        throw std::runtime_error(fmt::format("{}: is no vector, but {} x {}", path, header.rows, header.columns));
+        throw UserError(fmt::format("{}: is no vector, but {} x {}", path, header.rows, header.columns));
     if (header.type != type)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: has another element type than the matrix; use float32 or float64 for both", path));
     const Matrix read = read_npy_rows(path, NpyElements::real);
     require_finite(path, read, NpyRead::by_rows);
@@ -66,7 +66,7 @@ LinearSystem read_matrix(const std::string& path) {
     }
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() != 2 || header.rows != header.columns)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: the matrix must be square, and is {} x {}", path, header.rows, header.columns));
     require_free_memory(matrix_bytes(header.type, header.rows, header.columns), "the matrix and the vectors");
     return {path, read_npy_rows(path, NpyElements::real), {}, Matrix(header.type, header.rows, 1)};
@@ -80,25 +80,21 @@ LinearSystem read_system(const JacobiOptions& options) {
     }
     Matrix b = read_vector(options.b_file, system.type());
     if (b.rows() != system.n())
-        throw std::runtime_error(fmt::format("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(),
-                                             options.a_file, system.n()));
+        throw UserError(fmt::format("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(), options.a_file,
+                                    system.n()));
     return {system.name, std::move(system.dense), std::move(system.sparse), std::move(b)};
 }
 
 LinearSystem make_system(const JacobiOptions& options) {
-    try {
-        if (!options.a_file.empty()) {
-            LinearSystem system = read_system(options);
-            check_solvable(system);
-            return system;
-        }
-        const auto size = parse_size_list("--size", options.size);
-        if (size.size() > 1) throw UsageError(fmt::format("--size {}: give one number of unknowns", options.size));
-        return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
-                             options.common.seed);
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
+    if (!options.a_file.empty()) {
+        LinearSystem system = read_system(options);
+        check_solvable(system);
+        return system;
     }
+    const auto size = parse_size_list("--size", options.size);
+    if (size.size() > 1) throw UserError(fmt::format("--size {}: give one number of unknowns", options.size));
+    return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
+                         options.common.seed);
 }
 
 struct SystemShape {
@@ -247,11 +243,11 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
 }
 
 void check(const JacobiOptions& options) {
-    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size N, or --a");
+    if (options.size.empty() && options.a_file.empty()) throw UserError("give --size N, or --a");
     if (kSimulated && (options.library_peer || !options.out_file.empty() || !options.a_file.empty()))
-        throw UsageError("a simulation computes nothing: --a, --out and --library-peer need the real flavour");
+        throw UserError("a simulation computes nothing: --a, --out and --library-peer need the real flavour");
     if (options.tolerance && !(*options.tolerance >= 1e-15 && *options.tolerance <= 1))
-        throw UsageError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
+        throw UserError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
     check_output("--out", options.out_file);
 }
 

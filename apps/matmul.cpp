@@ -31,9 +31,9 @@ struct Sizes {
 
 Sizes parse_sizes(const std::string& text) {
     const std::vector<std::uint64_t> sizes = parse_size_list("--size", text);
-    if (sizes.size() > 3) throw UsageError(fmt::format("--size {}: give one size or M,N,K", text));
+    if (sizes.size() > 3) throw UserError(fmt::format("--size {}: give one size or M,N,K", text));
     if (sizes.size() == 2)
-        throw UsageError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
+        throw UserError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
     if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};
     return {sizes[0], sizes[1], sizes[2]};
 }
@@ -42,10 +42,10 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
     const NpyHeader a = read_npy_header(a_file);
     const NpyHeader b = read_npy_header(b_file);
     if (a.type != b.type)
-        throw UsageError(
+        throw UserError(
             fmt::format("{} and {} have different element types; use float32 or float64 for both", a_file, b_file));
     if (a.columns != b.rows)
-        throw UsageError(
+        throw UserError(
             fmt::format("{} is {} x {} and {} is {} x {}: the columns of A must be as many as the rows of B", a_file,
                         a.rows, a.columns, b_file, b.rows, b.columns));
     require_free_memory(matrix_bytes(a.type, a.rows, a.columns) + matrix_bytes(b.type, b.rows, b.columns) +
@@ -61,22 +61,18 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
 }
 
 MatmulProblem make_problem(const MatmulOptions& options) {
-    try {
-        if (!options.a_file.empty()) return read_problem(options.a_file, options.b_file);
-        const Sizes sizes = parse_sizes(options.size);
-        const ElementType type = options.type == "double" ? ElementType::float64 : ElementType::float32;
-        return random_matmul(type, sizes.m, sizes.n, sizes.k, options.common.seed);
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    if (!options.a_file.empty()) return read_problem(options.a_file, options.b_file);
+    const Sizes sizes = parse_sizes(options.size);
+    const ElementType type = options.type == "double" ? ElementType::float64 : ElementType::float32;
+    return random_matmul(type, sizes.m, sizes.n, sizes.k, options.common.seed);
 }
 
 void check(const MatmulOptions& options) {
-    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size M[,N,K], or --a and --b");
+    if (options.size.empty() && options.a_file.empty()) throw UserError("give --size M[,N,K], or --a and --b");
     if (kSimulated && (options.blas_peer || !options.out_file.empty()))
-        throw UsageError("a simulation computes nothing: --out and --blas-peer need the real flavour");
+        throw UserError("a simulation computes nothing: --out and --blas-peer need the real flavour");
     if (!options.rectangles.empty() && (kSimulated || Nodes::here().over_nodes()))
-        throw UsageError("--rectangles: rectangles run on one real machine; leave it out here");
+        throw UserError("--rectangles: rectangles run on one real machine; leave it out here");
     check_output("--out", options.out_file);
 }
 

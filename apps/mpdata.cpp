@@ -39,25 +39,25 @@ Sizes parse_sizes(const std::string& text) {
     constexpr std::uint64_t kMost = 1U << 20;
     const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
     if (sizes.size() != 1 && sizes.size() != 3)
-        throw UsageError(fmt::format("--size {}: give one size or NX,NY,NZ", text));
+        throw UserError(fmt::format("--size {}: give one size or NX,NY,NZ", text));
     const auto at = [&](std::size_t i) { return static_cast<int>(sizes[sizes.size() == 1 ? 0 : i]); };
     return {at(0), at(1), at(2)};
 }
 
 void check(const MpdataOptions& options) {
-    if (options.common.repeat > 0) throw UsageError("--repeat: time steps are repeated already; give --steps");
+    if (options.common.repeat > 0) throw UserError("--repeat: time steps are repeated already; give --steps");
     if (!(options.courant > 0 && options.courant <= 1))
-        throw UsageError(
+        throw UserError(
             fmt::format("--courant {}: the scheme is unstable above 1, and nothing moves at 0; give a number between",
                         options.courant));
     if (options.steps % options.at_once != 0)
-        throw UsageError(
+        throw UserError(
             fmt::format("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once));
     if (!options.rectangles.empty() && Nodes::here().over_nodes())
-        throw UsageError("--rectangles: rectangles run on one machine; leave it out here");
+        throw UserError("--rectangles: rectangles run on one machine; leave it out here");
     if (!kSimulated) return;
     if (options.loop_peer || !options.picture.empty())
-        throw UsageError("a simulation computes nothing: --loop-peer and --plot need the real flavour");
+        throw UserError("a simulation computes nothing: --loop-peer and --plot need the real flavour");
 }
 
 /// What must hold for any flow without divergence.
@@ -88,12 +88,8 @@ int advect(MpdataOptions options) {
     nodes.agreed([&] {
         check(options);
         sizes = parse_sizes(options.size);
-        try {
-            field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
-            if (!options.picture.empty()) check_plot(options.picture);
-        } catch (const std::runtime_error& error) {
-            throw UsageError(error.what());
-        }
+        field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
+        if (!options.picture.empty()) check_plot(options.picture);
         if (has_content)
             rotating_body(*field, options.body == "cone" ? MpdataBody::cone : MpdataBody::sphere, options.courant);
     });

@@ -44,7 +44,7 @@ class NodesIteration : public NodesLoad {
 class Nodes {
   public:
     virtual ~Nodes() = default;
-    /// This program's; found out at the first call. Throws UsageError.
+    /// This program's; found out at the first call. Throws UserError.
     static Nodes& here();
 
     virtual int size() const { return 1; }
@@ -55,7 +55,7 @@ class Nodes {
     /// Whether every rank makes the problem: simulated data have no content, and files are there for all.
     virtual bool alike() const { return false; }
 
-    /// Runs `body` on all ranks. When it throws on some, all throw UsageError or std::runtime_error with the sentence
+    /// Runs `body` on all ranks. When it throws on some, all throw UserError or std::runtime_error with the sentence
     /// of the lowest of them.
     virtual void agreed(const std::function<void()>& body) { body(); }
 
@@ -67,7 +67,7 @@ class Nodes {
         share(static_cast<void*>(&value), sizeof value);
     }
 
-    /// Throws UsageError, on all ranks, when the text is not the same on all.
+    /// Throws UserError, on all ranks, when the text is not the same on all.
     virtual void require_same(const std::string& what, const std::string& text) { (void)what, (void)text; }
 
     /// StarPU, until stop(). Throws apportion::Error, as all ranks do.

@@ -17,7 +17,7 @@ class Alone final : public Nodes {
         const MpirunProcess here = mpirun_process();
         if (here.count < 2) return;
         if (here.rank > 0) std::exit(2);  // one of them says it
-        throw UsageError(
+        throw UserError(
             "this program runs on one node, and mpirun started several processes of it, each of which would compute "
             "everything; take the program of the flavour mpi (tools/build mpi, build/mpi/apps)");
     }

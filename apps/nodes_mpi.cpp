@@ -127,7 +127,7 @@ class Together final : public Nodes {
         std::string usage, other;
         try {
             body();
-        } catch (const UsageError& error) {
+        } catch (const UserError& error) {
             usage = error.what();
         } catch (const std::bad_alloc&) {
             other = "the memory does not suffice; choose a smaller problem";
@@ -135,7 +135,7 @@ class Together final : public Nodes {
             other = error.what();
         }
         const auto pointer = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
-        if (apportion_mpi_agree(pointer(usage)) != 0) throw UsageError(agreed_on());
+        if (apportion_mpi_agree(pointer(usage)) != 0) throw UserError(agreed_on());
         if (apportion_mpi_agree(pointer(other)) != 0) throw std::runtime_error(agreed_on());
     }
 
@@ -148,7 +148,7 @@ class Together final : public Nodes {
         share(first.data(), first.size());
         agreed([&] {
             if (first != text)
-                throw UsageError(
+                throw UserError(
                     fmt::format("the {} is '{}', and '{}' on rank 0; start all ranks alike", what, text, first));
         });
     }

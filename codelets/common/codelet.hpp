@@ -169,7 +169,7 @@ struct WorkloadOptions {
     std::vector<std::uint64_t> size;  ///< the numbers of the application's own `--size`
     std::uint64_t seed = 1;
 
-    /// `count` numbers, where one that is given stands for all. Throws std::runtime_error when there are others.
+    /// `count` numbers, where one that is given stands for all. Throws UserError when there are others.
     std::vector<std::uint64_t> sizes(std::size_t count) const;
 };
 

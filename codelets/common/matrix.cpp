@@ -13,6 +13,7 @@
 
 #include "codelets/common/pinned_memory.hpp"
 #include "codelets/common/random.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -65,13 +66,13 @@ std::size_t element_size(ElementType type) { return real_size(type) * (is_comple
 
 std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns) {
     if (rows > kMaxDimension || columns > kMaxDimension)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("a matrix of {} x {} is too large: StarPU and BLAS count rows and columns "
                         "in 31 bits; use at most {}",
                         rows, columns, kMaxDimension));
     std::size_t bytes = leading_dimension(type, rows) * element_size(type);
     if (__builtin_mul_overflow(bytes, columns, &bytes) || bytes > std::numeric_limits<std::ptrdiff_t>::max() / 8)
-        throw std::runtime_error(fmt::format("a matrix of {} x {} does not fit any address space", rows, columns));
+        throw UserError(fmt::format("a matrix of {} x {} does not fit any address space", rows, columns));
     return bytes;
 }
 
@@ -81,7 +82,7 @@ Matrix::Matrix(ElementType type, std::size_t rows, std::size_t columns)
       columns_(columns),
       ld_(leading_dimension(type, rows)),
       bytes_(matrix_bytes(type, rows, columns)) {
-    if (bytes_ == 0) throw std::runtime_error(fmt::format("a matrix of {} x {} has no elements", rows, columns));
+    if (bytes_ == 0) throw UserError(fmt::format("a matrix of {} x {} has no elements", rows, columns));
 #ifdef STARPU_SIMGRID
     const int protection = PROT_NONE;
 #else
@@ -89,8 +90,7 @@ Matrix::Matrix(ElementType type, std::size_t rows, std::size_t columns)
 #endif
     data_ = mmap(nullptr, bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data_ == MAP_FAILED)
-        throw std::runtime_error(
-            fmt::format("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_)));
+        throw UserError(fmt::format("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_)));
     madvise(data_, bytes_, MADV_HUGEPAGE);  // fewer page faults and TLB misses; without effect where not available
 }
 
@@ -141,7 +141,7 @@ void require_free_memory(std::size_t bytes, const std::string& what) {
     while (file >> key && key != "MemAvailable:") file.ignore(256, '\n');
     if (!(file >> kib)) return;  // an old kernel: mmap or the OOM killer will tell
     if (bytes > kib * 1024)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a "
                         "smaller size",
                         what, gib(bytes), gib(kib * 1024)));

@@ -21,7 +21,7 @@ std::size_t real_size(ElementType type);
 
 class Matrix {
   public:
-    /// Zeroed. Throws std::runtime_error when memory does not suffice.
+    /// Zeroed. Throws UserError when memory does not suffice.
     Matrix(ElementType type, std::size_t rows, std::size_t columns);
     ~Matrix();
     Matrix(Matrix&& other) noexcept;
@@ -80,10 +80,10 @@ void fill_random(Matrix& matrix, std::uint64_t seed);
 /// Every element not-a-number, so that a result that is never written is seen.
 void fill_nan(Matrix& matrix);
 
-/// Bytes that a matrix of these sizes takes; throws std::runtime_error when no memory could hold it.
+/// Bytes that a matrix of these sizes takes; throws UserError when no memory could hold it.
 std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns);
 
-/// Throws std::runtime_error when this machine has less free memory. The simulated flavour has room for everything.
+/// Throws UserError when this machine has less free memory. The simulated flavour has room for everything.
 void require_free_memory(std::size_t bytes, const std::string& what);
 
 }  // namespace apportion

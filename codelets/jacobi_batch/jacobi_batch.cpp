@@ -14,6 +14,7 @@
 #include "codelets/common/device_worker.hpp"
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/jacobi/jacobi_kernels.hpp"
+#include "models/io/user_error.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -155,12 +156,12 @@ void check_solvable(const JacobiBatch& batch) {
             const T* const row = elements<T>(batch.a, column);
             const bool finite = std::all_of(row, row + batch.n(), [](T value) { return std::isfinite(value); });
             if (!finite || !std::isfinite(elements<T>(batch.b, system)[i]))
-                throw std::runtime_error(
+                throw UserError(
                     fmt::format("{}: system {}, row {} (both from 1) has an element that is not "
                                 "finite",
                                 batch.name, system + 1, i + 1));
             if (row[i] == 0)
-                throw std::runtime_error(
+                throw UserError(
                     fmt::format("{}: there is a zero on the diagonal of system {}, row {} (both from 1), by which the "
                                 "Jacobi method would divide; put the equations into another order",
                                 batch.name, system + 1, i + 1));

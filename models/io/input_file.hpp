@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "models/io/file_error.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 

@@ -11,7 +11,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "models/io/file_error.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "models/io/file_error.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 

@@ -6,21 +6,16 @@
 
 #include <functional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "models/io/user_error.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace apportion {
-
-/// Something the user has to change, in one sentence.
-class UserError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
 
 /// Adds the subcommand to the command line; when the user chose it, `run` becomes its action. The action returns the
 /// exit status and throws std::exceptions whose text is one sentence for the user.

@@ -83,20 +83,10 @@ std::vector<std::vector<unsigned>> chosen_workers(Workload& workload, const std:
 /// An application on the workers that are to be measured.
 class OnWorkers : public ProfileSubject {
   protected:
-    OnWorkers() {
-        try {
-            apply_handicaps();
-        } catch (const std::runtime_error& error) {
-            throw UserError(error.what());
-        }
-    }
+    OnWorkers() { apply_handicaps(); }
     /// Throws UserError.
     static std::unique_ptr<Workload> make(const WorkloadEntry& entry, const WorkloadOptions& options) {
-        try {
-            return entry.make(options);
-        } catch (const std::runtime_error& error) {
-            throw UserError(error.what());
-        }
+        return entry.make(options);
     }
     void choose_workers(Workload& workload, const std::vector<unsigned>& wanted);
     /// So many units on each of the processor's workers, added to those of all.
@@ -123,11 +113,7 @@ void OnWorkers::choose_workers(Workload& workload, const std::vector<unsigned>& 
 
 std::vector<double> OnWorkers::seconds_of(std::span<const WorkersUnits> all) const {
     std::vector<double> of_workers;
-    try {
-        of_workers = run_on_workers(all);
-    } catch (const std::runtime_error& error) {
-        throw UserError(error.what());
-    }
+    of_workers = run_on_workers(all);
     std::vector<double> seconds;
     for (const std::vector<unsigned>& group : workers_) {
         seconds.push_back(0);

@@ -76,7 +76,7 @@ struct RunResult {
 class ProgramRunner {
   public:
     /// Finds the program. `platform` nothing: on this machine. A run that takes longer than `limit_s` is an error.
-    /// Throws UserError, PlatformError.
+    /// Throws UserError.
     ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace,
                   std::optional<double> limit_s = {});
 
