@@ -21,8 +21,8 @@
 #include "codelets/common/handicap.hpp"
 #include "codelets/io/progress.hpp"
 #include "models/io/nearest_name.hpp"
-#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion {

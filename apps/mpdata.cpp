@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
 
 #include "apps/app.hpp"
-#include "apps/field_picture.hpp"
 #include "apps/mpdata_rectangles.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/gnuplot.hpp"
@@ -78,6 +78,31 @@ std::string broken(const Invariants& before, const Invariants& now, const Mpdata
     if (now.largest > before.largest * (1 + rounding))
         return fmt::format("the field's largest value grew from {:.17g} to {:.17g}", before.largest, now.largest);
     return "";
+}
+
+/// Viridis (van der Walt and Smith): as much lighter as larger, also in grey and for the colour-blind.
+constexpr const char* kPalette =
+    "0 '#440154', 1 '#472c7a', 2 '#3b518b', 3 '#2c718e', 4 '#21908d', 5 '#27ad81', 6 '#5cc863', 7 '#aadc32', 8 "
+    "'#fde725'";
+
+/// Draws the largest value along x over y and z, after so many steps, as a file that appears only when it is whole.
+void draw_field(const std::string& file, const MpdataField& field, int steps) {
+    std::string script = "$field << EOD\n";
+    for (int y = 0; y < field.grid().ny; ++y) {
+        for (int z = 0; z < field.grid().nz; ++z) {
+            double most = 0;
+            for (int x = 0; x < field.nx(); ++x) most = std::max(most, field.psi(x, y, z));
+            script += fmt::format("{:g} ", most);
+        }
+        script += '\n';
+    }
+    script += fmt::format(
+        "EOD\nset title 'largest psi along x after {} step{}'\nset xlabel 'z'\nset ylabel 'y'\nset cblabel 'psi'\n"
+        "set size ratio {}\nset xrange [-0.5:{}]\nset yrange [-0.5:{}]\nset cbrange [0:*]\n"
+        "set palette defined ({})\nplot $field matrix with image notitle\n",
+        steps, steps == 1 ? "" : "s", static_cast<double>(field.grid().ny) / field.grid().nz, field.grid().nz - 0.5,
+        field.grid().ny - 0.5, kPalette);
+    draw(file, 800, 700, script);
 }
 
 int advect(MpdataOptions options) {

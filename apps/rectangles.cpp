@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "apps/app.hpp"
-#include "models/io/input_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {

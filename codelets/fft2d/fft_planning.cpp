@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {

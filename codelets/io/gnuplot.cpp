@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "codelets/common/child_process.hpp"
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 
 namespace apportion {

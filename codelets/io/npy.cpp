@@ -21,8 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/io/input_file.hpp"
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/user_error.hpp"
 

@@ -12,8 +12,7 @@
 
 #include "codelets/simulated/machine_xml.hpp"
 #include "codelets/simulated/platform_file.hpp"
-#include "models/io/new_file.hpp"
-#include "models/io/user_folders.hpp"
+#include "models/io/files.hpp"
 
 namespace apportion::simulated {
 

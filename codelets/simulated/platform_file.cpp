@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "codelets/simulated/toml_table.hpp"
-#include "models/io/input_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion::simulated {

@@ -22,7 +22,10 @@ namespace apportion {
 using AddCommand = void (*)(CLI::App& app, std::function<int()>& run);
 
 /// What stands behind "--" on the command line: a program and its arguments, which are no business of the parser.
-std::vector<std::string>& program_arguments();
+inline std::vector<std::string>& program_arguments() {
+    static std::vector<std::string> arguments;
+    return arguments;
+}
 
 /// All of them, in the order of the list.
 std::span<const AddCommand> commands_of_apportion();

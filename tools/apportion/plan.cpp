@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "codelets/io/gnuplot.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"

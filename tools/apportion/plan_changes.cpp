@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "models/io/nearest_name.hpp"
-#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {

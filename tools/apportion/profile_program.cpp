@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/user_error.hpp"
 #include "policies/shared/learnt_profile.hpp"

@@ -12,7 +12,7 @@
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/simulated/machine_files.hpp"
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <memory>
 
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/run_report.hpp"
 #include "tools/apportion/text_table.hpp"
