@@ -10,7 +10,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <tuple>
 
 #include "codelets/io/gnuplot.hpp"
 #include "models/io/text.hpp"
@@ -34,7 +33,6 @@ struct PlanOptions {
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
     bool json = false, condition = false, curve = false;
-    MachineChanges changes;
     std::vector<std::string> policies;
 };
 
@@ -117,25 +115,8 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
     return problem;
 }
 
-/// The profile of the machine that is asked about.
-Profile asked_profile(const PlanOptions& options) {
-    return changed_profile(read_profile(options.profiles), options.changes);
-}
-
-/// What the changes of the machine make of the plan's time, a line; or nothing.
-std::string effect_of_changes(const PlanOptions& options, const PlannerEntry& planner, const PlanProblem& changed) {
-    if (options.changes.empty() || options.json) return "";
-    PlanOptions as_it_is = options;
-    as_it_is.maxima.clear();  // of processors that may not be there
-    const Plan before = run_planner(planner, profile_problem(as_it_is, read_profile(options.profiles)));
-    const Plan after = run_planner(planner, changed);
-    if (!before.failure.empty() || !after.failure.empty() || before.makespan_s <= 0) return "";
-    return fmt::format("as the machine is: {:.6g} s; with these changes it takes {:.3g} times as long\n",
-                       before.makespan_s, after.makespan_s / before.makespan_s);
-}
-
 int plan_profile(PlanOptions options) {
-    const Profile profile = asked_profile(options);
+    const Profile profile = read_profile(options.profiles);
     const PlanProblem problem = profile_problem(options, profile);
     PlanSubject subject;
     subject.units = options.units;
@@ -149,8 +130,6 @@ int plan_profile(PlanOptions options) {
     const std::vector<Plan> plans =
         plan_and_print(options, registered_planners(), subject,
                        [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
-    if (const PlannerEntry* planner = find_planner(options.algorithm == "all" ? "hpopta" : options.algorithm))
-        std::cout << effect_of_changes(options, *planner, problem);
     if (!options.plot.empty()) plot_models(profile, plans, options.work_power, options.plot);
     return 0;
 }
@@ -159,7 +138,7 @@ int show_condition(const PlanOptions& options) {
     const std::vector<Units> numbers =
         options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
     const ConditionReport report =
-        check_condition(profile_problem(options, asked_profile(options)), numbers, options.references);
+        check_condition(profile_problem(options, read_profile(options.profiles)), numbers, options.references);
     std::cout << (options.json ? condition_json(report) : condition_table(report));
     return 0;
 }
@@ -171,14 +150,14 @@ int show_curve(PlanOptions options) {
         throw UserError(fmt::format("--algorithm: '{}' is not one planner; use one of {}", options.algorithm,
                                     names(registered_planners())));
     const std::vector<Units> numbers = parse_sizes(options.numbers, "--units");
-    const PlanProblem problem = profile_problem(options, asked_profile(options));
+    const PlanProblem problem = profile_problem(options, read_profile(options.profiles));
     const std::vector<Plan> plans = best_times(*planner, problem, numbers);
     std::cout << (options.json ? curve_json(problem, numbers, plans) : curve_table(problem, numbers, plans));
     return 0;
 }
 
 int show_policies(const PlanOptions& options) {
-    const Profile profile = asked_profile(options);
+    const Profile profile = read_profile(options.profiles);
     const LoadDescription load =
         load_of_profile(profile, options.units, options.granularity, profile_problem(options, profile).maximum_units);
     std::cout << (options.json ? policies_json(load, options.policies) : policies_table(load, options.policies));
@@ -186,7 +165,8 @@ int show_policies(const PlanOptions& options) {
 }
 
 int show_variation(const PlanOptions& options) {
-    const std::vector<SpeedVariation> found = speed_variations(profile_problem(options, asked_profile(options)));
+    const std::vector<SpeedVariation> found =
+        speed_variations(profile_problem(options, read_profile(options.profiles)));
     std::cout << (options.json ? variation_json(found) : variation_table(found));
     return 0;
 }
@@ -294,15 +274,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->excludes(condition)
             ->excludes(variation)
             ->excludes(curve);
-    for (const auto& [name, values, what] :
-         {std::tuple("--without", &options->changes.without, "What if this processor were not there"),
-          std::tuple("--add", &options->changes.add, "What if there were one more like this processor"),
-          std::tuple("--scale", &options->changes.scale, "What if this processor's kernels were F times as fast")})
-        plan->add_option(name, *values, what)
-            ->type_name(std::string(name) == "--scale" ? "PROCESSOR=F" : "PROCESSOR")
-            ->expected(1)
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-            ->needs(profiles);
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(CLI::PositiveNumber)

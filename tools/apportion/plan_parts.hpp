@@ -59,21 +59,6 @@ Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares);
 /// Memory limits are the caller's: a given distribution is judged also where it exceeds them.
 Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares);
 
-// What if the machine were another one: a profile without some of its processors, with more of them, or with faster or
-// slower ones.
-
-struct MachineChanges {
-    std::vector<std::string> without;  ///< processors that are not there
-    std::vector<std::string> add;      ///< processors that there is one more of, each time they are named
-    std::vector<std::string> scale;    ///< "PROCESSOR=F": its kernels are F times as fast; transfers stay
-
-    bool empty() const { return without.empty() && add.empty() && scale.empty(); }
-};
-
-/// Scaled first, so that what is added is as fast as what it is like. Throws UserError: there is no such processor, a
-/// factor is none, or no processor is left.
-Profile changed_profile(const Profile& profile, const MachineChanges& changes);
-
 // `apportion plan --curve`: the best time over the number of units, and which processor binds it.
 
 /// Plans each of the numbers of units; those that the measured sizes do not add up to are Plans with a failure.
