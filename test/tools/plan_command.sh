@@ -130,7 +130,7 @@ expect 2 '--units' --profiles holes.csv --units 2:8:2
 expect 2 '--algorithm' --profiles holes.csv --condition --algorithm fpm
 expect 2 '--profiles' --instance instance.json --condition
 
-# What binds, the curve over n, and policies.
+# What binds, and policies.
 rm -f profile.csv
 cat >profile.csv <<END
 processor,units,seconds,ci,repetitions,in,out
@@ -144,9 +144,6 @@ END
 grep -v ^slow profile.csv >fast.csv
 grep -v ^fast profile.csv >slow.csv
 expect 0 '(?s)slow binds: its share takes longest; fast is done first, 50 % earlier\n$' --profiles profile.csv --units 20 --algorithm equal
-expect 0 '(?s)units +seconds +a unit more +binds\n +10 +5 +- +fast\n +15 +- +- +no solution\n +20 +10 +0.5 +fast\n' \
-    --profiles profile.csv --units 10:20:5 --curve
-expect 0 '(?s)"units": 20,\s*"seconds": 10.0,\s*"seconds_per_further_unit": 0.5,\s*"bound_by": "fast"' --profiles profile.csv --units 10:20:5 --curve --json
 # The same blocks as in a run: two of 10 units, the first of which travels for 1 s, and the last one for 1 s home.
 expect 0 '(?s)fpm +12.0001 +1.000\n20 units, in the blocks that the policies give, with the transfers of the profile' \
     --profiles fast.csv --units 20 --policies fpm
@@ -155,10 +152,8 @@ expect 0 'without transfers, of which the profile has none' --profiles slow.csv 
 expect 0 '"policy": "fpm",' --profiles profile.csv --units 20 --policies fpm,cpm --json
 expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --profiles profile.csv --units 20 --policies plbhec
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
-expect 2 'give from:to:step' --profiles profile.csv --units 20 --curve
-expect 2 "'all' is not one planner" --profiles profile.csv --units 10:20:10 --curve --algorithm all
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
-for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" "--curve --units 10:30:10" \
+for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" \
     "--shares 10,20" --condition --variation; do
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
     [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"

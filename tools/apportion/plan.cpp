@@ -32,7 +32,7 @@ struct PlanOptions {
     std::string numbers;    ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
-    bool json = false, condition = false, curve = false;
+    bool json = false, condition = false;
     std::vector<std::string> policies;
 };
 
@@ -143,19 +143,6 @@ int show_condition(const PlanOptions& options) {
     return 0;
 }
 
-int show_curve(PlanOptions options) {
-    if (options.algorithm.empty()) options.algorithm = "hpopta";
-    const PlannerEntry* planner = find_planner(options.algorithm);
-    if (!planner)
-        throw UserError(fmt::format("--algorithm: '{}' is not one planner; use one of {}", options.algorithm,
-                                    names(registered_planners())));
-    const std::vector<Units> numbers = parse_sizes(options.numbers, "--units");
-    const PlanProblem problem = profile_problem(options, read_profile(options.profiles));
-    const std::vector<Plan> plans = best_times(*planner, problem, numbers);
-    std::cout << (options.json ? curve_json(problem, numbers, plans) : curve_table(problem, numbers, plans));
-    return 0;
-}
-
 int show_policies(const PlanOptions& options) {
     const Profile profile = read_profile(options.profiles);
     const LoadDescription load =
@@ -201,9 +188,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                                              "CSV file: processor,units,seconds[,ci,repetitions[,in,out]]");
     CLI::Option* instance =
         plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
-    CLI::Option* units =
-        plan->add_option("--units", options->numbers,
-                         "Number of units (packets) to distribute; with --condition and --curve from:to:step");
+    CLI::Option* units = plan->add_option("--units", options->numbers,
+                                          "Number of units (packets) to distribute; with --condition from:to:step");
     CLI::Option* algorithm =
         plan->add_option("--algorithm", options->algorithm,
                          fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
@@ -249,16 +235,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                                  ->excludes(shares)
                                  ->excludes(plot);
     CLI::Option* condition = plan->get_option("--condition")->excludes(variation);
-    CLI::Option* curve = plan->add_flag("--curve", options->curve,
-                                        "Tell the best time for each number of units, what a unit more costs, and "
-                                        "which processor binds")
-                             ->needs(profiles)
-                             ->needs(units)
-                             ->excludes(shares)
-                             ->excludes(matrix)
-                             ->excludes(plot)
-                             ->excludes(condition)
-                             ->excludes(variation);
     CLI::Option* policies =
         plan->add_option("--policies", options->policies,
                          "Tell how long the load takes under these policies, with their blocks and the profile's "
@@ -272,8 +248,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->excludes(matrix)
             ->excludes(plot)
             ->excludes(condition)
-            ->excludes(variation)
-            ->excludes(curve);
+            ->excludes(variation);
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
@@ -294,10 +269,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         }
         if (options->condition) {
             run = [options] { return show_condition(*options); };
-            return;
-        }
-        if (options->curve) {
-            run = [options] { return show_curve(*options); };
             return;
         }
         if (!(options->time_limit_s > 0))
