@@ -27,12 +27,11 @@ struct PlanOptions {
     std::string profiles, instance, algorithm, maxima, network = "serial", plot, shares;
     std::vector<Units> references;
     double work_power = 1;
-    bool variation = false;
     Units matrix_side = 0;  ///< 0: not given
     std::string numbers;    ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
-    bool json = false, condition = false;
+    bool json = false;
     std::vector<std::string> policies;
 };
 
@@ -71,19 +70,19 @@ std::string names(std::span<const Entry> entries) {
     return out + "all";
 }
 
-/// Runs the planners that the option names and prints their plans, which it returns.
+/// Runs the planners that the option names, or the default one, and prints their plans, which it returns.
 template <typename Entry, typename Run>
-std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject,
-                                 Run run) {
+std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const char* usual,
+                                 const PlanSubject& subject, Run run) {
+    const std::string algorithm = options.algorithm.empty() ? usual : options.algorithm;
     std::vector<Plan> plans;
     for (const Entry& entry : entries)
-        if (options.algorithm == "all" || options.algorithm == entry.name) plans.push_back(run(entry));
+        if (algorithm == "all" || algorithm == entry.name) plans.push_back(run(entry));
     if (plans.empty())
-        throw UserError(
-            fmt::format("--algorithm: '{}' is no planner here; use one of {}", options.algorithm, names(entries)));
+        throw UserError(fmt::format("--algorithm: '{}' is no planner here; use one of {}", algorithm, names(entries)));
     if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
         throw std::runtime_error(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
-    if (options.algorithm == "all")
+    if (algorithm == "all")
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
     else
         std::cout << (options.json ? plan_json(subject, plans[0]) : plan_table(subject, plans[0]));
@@ -115,7 +114,7 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
     return problem;
 }
 
-int plan_profile(PlanOptions options) {
+int plan_profile(const PlanOptions& options) {
     const Profile profile = read_profile(options.profiles);
     const PlanProblem problem = profile_problem(options, profile);
     PlanSubject subject;
@@ -126,9 +125,8 @@ int plan_profile(PlanOptions options) {
     if (!options.plot.empty()) check_plot(options.plot);
     if (!options.shares.empty())
         return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
-    if (options.algorithm.empty()) options.algorithm = "hpopta";
     const std::vector<Plan> plans =
-        plan_and_print(options, registered_planners(), subject,
+        plan_and_print(options, registered_planners(), "hpopta", subject,
                        [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
     if (!options.plot.empty()) plot_models(profile, plans, options.work_power, options.plot);
     return 0;
@@ -158,7 +156,7 @@ int show_variation(const PlanOptions& options) {
     return 0;
 }
 
-int plan_instance(PlanOptions options) {
+int plan_instance(const PlanOptions& options) {
     DataAssignment problem = read_instance(options.instance);
     PlanSubject subject;
     subject.units = problem.packets = options.units;
@@ -171,10 +169,9 @@ int plan_instance(PlanOptions options) {
         const std::vector<Units> maxima = parse_maxima(options.maxima, subject.processors);
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
     }
-    if (options.algorithm.empty()) options.algorithm = "ilp";
-    plan_and_print(options, registered_assignment_planners(), subject, [&](const AssignmentPlannerEntry& planner) {
-        return run_planner(planner, problem, options.time_limit_s);
-    });
+    plan_and_print(
+        options, registered_assignment_planners(), "ilp", subject,
+        [&](const AssignmentPlannerEntry& planner) { return run_planner(planner, problem, options.time_limit_s); });
     return 0;
 }
 
@@ -196,17 +193,13 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                                      names(registered_planners()), names(registered_assignment_planners())));
     CLI::Option* shares = plan->add_option("--shares", options->shares,
                                            "Plan nothing: tell how long these shares take, one per processor")
-                              ->type_name("UNITS,UNITS,...")
-                              ->excludes(algorithm)
-                              ->excludes(units);
+                              ->type_name("UNITS,UNITS,...");
     CLI::Option* matrix =
         plan->add_option("--matrix", options->matrix_side,
                          "Distribute the blocks of a matrix of N x N blocks, in the shape that communicates least")
             ->check(CLI::Range(Units{1}, Units{1} << 25))
             ->type_name("N")
-            ->needs(profiles)
-            ->excludes(units)
-            ->excludes(shares);
+            ->needs(profiles);
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
@@ -222,19 +215,14 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_option("--plot", options->plot,
                          "Draw the models over the measured speeds, with the shares, into this PNG, SVG or PDF file")
             ->needs(profiles);
-    plan->add_flag("--condition", options->condition,
-                   "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
-        ->needs(profiles)
-        ->excludes(algorithm)
-        ->excludes(shares)
-        ->excludes(plot);
-    CLI::Option* variation = plan->add_flag("--variation", options->variation,
-                                            "Tell how much the speeds vary between neighbouring minima and maxima")
-                                 ->needs(profiles)
-                                 ->excludes(algorithm)
-                                 ->excludes(shares)
-                                 ->excludes(plot);
-    CLI::Option* condition = plan->get_option("--condition")->excludes(variation);
+    CLI::Option* condition =
+        plan->add_flag("--condition")
+            ->description(
+                "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
+            ->needs(profiles);
+    CLI::Option* variation = plan->add_flag("--variation")
+                                 ->description("Tell how much the speeds vary between neighbouring minima and maxima")
+                                 ->needs(profiles);
     CLI::Option* policies =
         plan->add_option("--policies", options->policies,
                          "Tell how long the load takes under these policies, with their blocks and the profile's "
@@ -242,13 +230,16 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->delimiter(',')
             ->type_name("P,P...|all")
             ->needs(profiles)
-            ->needs(units)
-            ->excludes(algorithm)
-            ->excludes(shares)
-            ->excludes(matrix)
-            ->excludes(plot)
-            ->excludes(condition)
-            ->excludes(variation);
+            ->needs(units);
+    // Each is another question than what the plan of a number of units is.
+    CLI::Option* const questions[] = {shares, matrix, condition, variation, policies};
+    for (CLI::Option* question : questions) {
+        for (CLI::Option* other : questions)
+            if (other != question) question->excludes(other);
+        if (question != matrix) question->excludes(algorithm);
+        if (question != shares && question != matrix) question->excludes(plot);
+        if (question == shares || question == matrix) question->excludes(units);
+    }
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
@@ -261,34 +252,23 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::Range(1.0, 4.0))
         ->needs(profiles)
         ->capture_default_str();
-    plan->callback([options, &run, profiles, instance, units, shares, matrix, policies] {
+    plan->callback([=, &run] {
         if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
-        if (options->variation) {
-            run = [options] { return show_variation(*options); };
-            return;
-        }
-        if (options->condition) {
-            run = [options] { return show_condition(*options); };
-            return;
-        }
         if (!(options->time_limit_s > 0))
             throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0");
+        int (*answer)(const PlanOptions&) = profiles->empty() ? plan_instance : plan_profile;
+        if (!condition->empty()) answer = show_condition;
+        if (!variation->empty()) answer = show_variation;
+        if (!policies->empty()) answer = show_policies;
+        run = [options, answer] { return answer(*options); };
         if (!matrix->empty()) options->units = options->matrix_side * options->matrix_side;
-        if (!shares->empty() || !matrix->empty()) {
-            run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
-            return;
-        }
+        if (!shares->empty() || !matrix->empty() || !condition->empty() || !variation->empty()) return;
         if (units->empty()) throw CLI::RequiredError("--units or --shares");
         const std::optional<Units> number = parse_number<Units>(options->numbers);
         if (!number)
             throw CLI::ValidationError("--units",
                                        fmt::format("'{}' is not usable; give a whole number", options->numbers));
         options->units = *number;
-        if (!policies->empty()) {
-            run = [options] { return show_policies(*options); };
-            return;
-        }
-        run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
     });
 }
 
