@@ -21,11 +21,6 @@ cp kernel.csv before.csv
     fail "measured finished points again"
 cmp kernel.csv before.csv
 
-# Shares of a distribution instead of sizes; any difference of their times will do.
-"$apportion" profile --kernel "$kernel" --size 4000 --processors 0,2 --balance 1 "${quick[@]}" --out balance.csv >balance.txt
-grep -q '^balanced: .* 2000, .* 2000; times differ by .* %, after 1 distribution$' balance.txt || fail "not balanced: $(cat balance.txt)"
-[ "$(points balance.csv)" = 2 ] || fail "balance.csv has not one point for each processor"
-
 # Problems of x by x, each processor with its own; the planner adds up sizes, and a load of another kind is not run by them.
 for app in matmul fft2d; do
     "$apportion" profile --square --app $app --sizes 64:128:64 "${quick[@]}" --out square.csv >square.txt
@@ -84,8 +79,6 @@ refused "a kernel's size is one number" "$apportion" profile --kernel "$kernel" 
 refused "--size 0: give whole numbers from 1 on" "$apportion" profile --app matmul --size 0 --out new.csv
 refused "cannot open shared object" "$apportion" profile --kernel ./nothing.so --out new.csv
 refused "give from:to:step" "$apportion" profile --kernel "$kernel" --sizes 1:2 --out new.csv
-refused "measure sizes that fit by --sizes first" "$apportion" profile --kernel "$kernel" --size 4000 --balance 0.1 --out new.csv
-refused "excludes" "$apportion" profile --kernel "$kernel" --balance 0.1 --sizes 1:2:1 --out new.csv
 refused "begins behind its end" "$apportion" profile --kernel "$kernel" --sizes 2:1:1 --out new.csv
 refused "cannot be written" "$apportion" profile --kernel "$kernel" --out missing/new.csv
 refused "give the application" "$apportion" profile --kernel "$kernel" --platform plbhec-a

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "codelets/common/child_process.hpp"
@@ -100,7 +99,6 @@ class Here {
     std::string instance(std::size_t processors);
 
   private:
-    int balance();
     MeasurementCourse course(std::size_t points) const { return {*subject_, *record_, points, is_interrupted}; }
 
     const ProfileOptions& options_;
@@ -136,7 +134,6 @@ Here::Here(const ProfileOptions& options, const Machines& machines) : options_(o
 }
 
 int Here::run() {
-    if (options_.balance > 0) return balance();
     std::size_t points = 0;
     for (const std::string& processor : subject_->processors())
         points += std::ranges::count_if(sizes_, [&](Units units) { return !record_->has(processor, units); });
@@ -144,24 +141,6 @@ int Here::run() {
     const bool complete = measure_profile(*subject_, sizes_, options_.measure, course.watcher());
     course.finish(out_, options_.measure.samples, complete);
     return complete ? 0 : Interrupted(interrupted).status();
-}
-
-/// Points of some distributions, the last of which is balanced.
-int Here::balance() {
-    std::vector<PartialTimes> known;
-    for (const std::string& processor : subject_->processors()) known.push_back(record_->times(processor));
-    MeasurementCourse course = this->course(processors());
-    const Balance found =
-        balance_profile(*subject_, units_, options_.balance, options_.measure, course.watcher(), std::move(known));
-    course.finish(out_, options_.measure.samples, found.complete);
-    if (found.shares.empty()) return Interrupted(interrupted).status();
-    std::vector<std::string> shares;
-    for (std::size_t p = 0; p < found.shares.size(); ++p)
-        shares.push_back(fmt::format("{} {}", shown(subject_->processors()[p]), found.shares[p]));
-    fmt::print("{}: {}; times differ by {:.1f} %, after {} distribution{}\n",
-               found.difference <= options_.balance ? "balanced" : "not balanced", fmt::join(shares, ", "),
-               100 * found.difference, found.distributions, found.distributions == 1 ? "" : "s");
-    return found.complete ? 0 : Interrupted(interrupted).status();
 }
 
 std::string Here::instance(std::size_t processors) {

@@ -114,7 +114,6 @@ struct ProfileOptions {
     std::string size = "1024";
     bool size_given = false;
     int repetitions = 2;
-    double balance = 0;  ///< how close times have to be; 0: sizes are given
     bool subject_given = false;
     std::vector<unsigned> processors;
     MeasureOptions measure;
