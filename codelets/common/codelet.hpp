@@ -143,13 +143,6 @@ apportion_load_options load_options(Workload& workload);
 /// a codelet could not compute one.
 std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units);
 
-/// The same of several workloads of one codelet, all at the same time. A worker has units of one of them at most.
-struct WorkersUnits {
-    Workload* workload;
-    std::vector<std::uint64_t> units;  ///< of each worker
-};
-std::vector<double> run_on_workers(std::span<const WorkersUnits> all);
-
 std::string worker_name(std::size_t worker);
 
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and

@@ -21,22 +21,12 @@ cp kernel.csv before.csv
     fail "measured finished points again"
 cmp kernel.csv before.csv
 
-# Problems of x by x, each processor with its own; the planner adds up sizes, and a load of another kind is not run by them.
-for app in matmul fft2d; do
-    "$apportion" profile --square --app $app --sizes 64:128:64 "${quick[@]}" --out square.csv >square.txt
-    [ "$(points square.csv)" = 4 ] || fail "$app: square.csv has not 2 x 2 points: $(cat square.txt)"
-    "$apportion" plan --profiles square.csv --units 192 --algorithm hpopta >square.txt || fail "$app: plan does not read squares"
-    grep -q '^hpopta: 192 units in ' square.txt || fail "$app: hpopta does not plan squares: $(cat square.txt)"
-    [ $app = fft2d ] || APPORTION_GROUPS=all "$apportion" profile --square --app $app --sizes 64:64:1 "${quick[@]}" --out group.csv >square.txt
-    rm -f square.csv
-done
-grep -q '^CPU 0-1,64,' group.csv || fail "a group has no square of its own: $(cat group.csv)"
-refused "give the application" "$apportion" profile --square --kernel "$kernel" --sizes 64:64:1 --out new.csv
-refused "requires" "$apportion" profile --square --app matmul --out new.csv
-refused "excludes" "$apportion" profile --square --app matmul --size 64 --sizes 64:64:1 --out new.csv
-refused "is no problem of 128 by 128" "$apportion" profile --square --app jacobi_batch --sizes 128:128:1 --out new.csv
-refused "is no problem of 128 by 128" "$apportion" profile --square --app grn --sizes 128:128:1 --out new.csv
-refused "choose a smaller size" "$apportion" profile --square --app matmul --sizes 10000000:10000000:1 --out new.csv
+# A group of cores is one processor.
+APPORTION_GROUPS=all "$apportion" profile --app matmul --size 64 --sizes 64:64:1 "${quick[@]}" --out group.csv >group.txt
+grep -q '^CPU 0-1,64,' group.csv || fail "a group is no processor: $(cat group.csv)"
+refused "requires" "$apportion" profile --square --app matmul --sizes 64:64:1 --out new.csv
+refused "requires" "$apportion" profile --square --app matmul --platform hclserver --out new.csv
+refused "excludes" "$apportion" profile --square --app matmul --platform hclserver --size 64 --sizes 64:64:1 --out new.csv
 
 # The machine as an instance of the data assignment problem, which plan reads.
 "$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt

@@ -156,7 +156,7 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
     profile
         ->add_flag("--square", options->square,
                    "Of problems of x by x, x from --sizes, instead of x units of one problem")
-        ->needs("--sizes", "--out")
+        ->needs(platform, "--sizes", "--out")
         ->excludes("--size", "--instance");
     profile
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")

@@ -55,7 +55,7 @@ Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
     return {{"kernel", subject.kernel()},
             {kLoadNote, subject.load()},
             {kMachineNote, this_machine().description},
-            {"size", options.square ? "x by x" : options.size},
+            {"size", options.size},
             {"unit", subject.unit()},
             {"mode", options.measure.alone ? "one processor at a time" : together},
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
@@ -112,12 +112,9 @@ class Here {
 Here::Here(const ProfileOptions& options, const Machines& machines) : options_(options), out_(options.out) {
     check(options);
     const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
-    if (options.square && options.app.empty()) throw UserError("--square: give the application by --app NAME");
     if (options.app.empty() && size.size() > 1)
         throw UserError(fmt::format("--size {}: a kernel's size is one number", options.size));
-    if (options.square)
-        subject_ = square_subject(options.app, parse_sizes(options.sizes).front(), options.processors);
-    else if (!options.app.empty())
+    if (!options.app.empty())
         subject_ = workload_subject(options.app, size, options.processors);
     else
         subject_ = library_subject(options.kernel, static_cast<std::uint64_t>(size.front()), options.processors);

@@ -30,11 +30,6 @@ namespace apportion {
 std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
                                                  const std::vector<unsigned>& processors);
 
-/// The same of problems of x by x, as HPOPTA's paper profiles its processors: a share of x units is all of a problem of
-/// size x, of which each processor has its own. `size`: the first that will be run.
-std::unique_ptr<ProfileSubject> square_subject(const std::string& app, Units size,
-                                               const std::vector<unsigned>& processors);
-
 /// "matmul, ...": the bundled applications.
 std::string workload_names();
 
