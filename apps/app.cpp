@@ -15,7 +15,6 @@
 #include <numeric>
 #include <thread>
 
-#include "apps/any_load.hpp"
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
@@ -235,11 +234,10 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
     constexpr double kWarmUp_s = 2;  // of a process
     const int runs = options.repeat > 0 ? options.repeat : peer ? kPeerRuns : 1;
     const bool home = Nodes::here().home();
-    std::vector<AnyLoad> loads;
+    std::vector<std::unique_ptr<NodesLoad>> loads;
     loads.reserve(workloads.size());
     for (Workload* workload : workloads) {
-        loads.emplace_back(*workload, static_cast<unsigned>(runs),
-                           advance ? AnyLoad::Runs::iterated : AnyLoad::Runs::independent);
+        loads.push_back(Nodes::here().make_load(*workload, static_cast<unsigned>(runs), advance != nullptr));
         warm_up(*workload, kWarmUp_s / static_cast<double>(workloads.size()));
     }
     Outcome outcome;
@@ -250,16 +248,16 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         progress.begin(fmt::format("run {}", run + 1));
         if (peer && home) outcome.peer_seconds.push_back(time_peer(*peer));
         const bool last = run == runs - 1, verified = options.verify && !kSimulated && (!advance || last);
-        AnyLoad& result = loads.back();
+        NodesLoad& result = *loads.back();
         if (verified) result.collect();  // what the run reads
         if (home)
             for (Workload* workload : workloads) workload->spoil_result();
         double seconds = 0;
         std::vector<nlohmann::ordered_json> parts;
-        for (AnyLoad& load : loads) {
-            load.run();
-            seconds += load.seconds();
-            if (home) parts.push_back(load.report());
+        for (const auto& load : loads) {
+            load->run();
+            seconds += load->seconds();
+            if (home) parts.push_back(load->report());
         }
         if (verified) result.collect_results();
         if (verified && home) keep_worst(outcome.verification, workloads.back()->verify());
@@ -271,10 +269,10 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         progress.done();
     }
     if (!home) return outcome;
-    outcome.policy = loads.front().policy();
+    outcome.policy = loads.front()->policy();
     if (peer) outcome.peer_name = peer->name;
     // Of data that stay distributed, nodes' own reports come with the last one.
-    outcome.report = loads.back().distributed() ? reports.back() : reports[median_index(outcome.seconds)];
+    outcome.report = loads.back()->distributed() ? reports.back() : reports[median_index(outcome.seconds)];
     return outcome;
 }
 

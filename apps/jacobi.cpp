@@ -14,7 +14,6 @@
 #include <numeric>
 #include <string>
 
-#include "apps/any_load.hpp"
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/matrix_market.hpp"
@@ -159,7 +158,7 @@ double imbalance_percent(const nlohmann::ordered_json& report) {
 }
 
 /// x of the next iteration where it is needed, and how much it has changed in all rows.
-JacobiProgress advance(JacobiSolver& solver, AnyLoad& load) {
+JacobiProgress advance(JacobiSolver& solver, NodesLoad& load) {
     const JacobiProgress here = solver.advance();
     load.exchange();
     if (kSimulated) return here;
@@ -168,8 +167,8 @@ JacobiProgress advance(JacobiSolver& solver, AnyLoad& load) {
     return {largest[0], largest[1]};
 }
 
-Solution solve(JacobiSolver& solver, AnyLoad& load, const LinearSystem& system, const JacobiOptions& options, int limit,
-               double tolerance) {
+Solution solve(JacobiSolver& solver, NodesLoad& load, const LinearSystem& system, const JacobiOptions& options,
+               int limit, double tolerance) {
     Solution solution;
     double smallest_step = std::numeric_limits<double>::infinity();
     int smallest_at = 0;
@@ -215,7 +214,8 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
     const int repeat = options.common.repeat > 0 ? options.common.repeat : options.library_peer ? kPeerRuns : 1;
     const StarpuSession session;
     const auto solver = make_jacobi_solver(system);
-    AnyLoad load(*solver, static_cast<unsigned>(limit), AnyLoad::Runs::iterated);
+    const auto own = Nodes::here().make_load(*solver, static_cast<unsigned>(limit), true);
+    NodesLoad& load = *own;
     warm_up(*solver);
     Solved all;
     Outcome& outcome = all.outcome;

@@ -30,8 +30,4 @@ Nodes& Nodes::here() {
     return alone;
 }
 
-void Nodes::start() { Error::check(apportion_init(nullptr)); }
-
-void Nodes::stop() { apportion_shutdown(); }
-
 }  // namespace apportion
