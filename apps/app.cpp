@@ -136,7 +136,8 @@ void print_table(const Outcome& outcome, const Work& work, const std::string& ti
 void add_app_options(CLI::App& cli, AppOptions& options) {
     cli.set_version_flag("--version", cli.get_name() + " " APPORTION_VERSION);
     cli.add_flag("--json", options.json, "print one JSON object on standard output and nothing else there");
-    cli.add_option("--repeat", options.repeat, "submit the load R times and report the median")
+    cli.add_option("--repeat", options.repeat,
+                   fmt::format("submit the load R times and report the median (default: 1, with --peer {})", kPeerRuns))
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("R");
     cli.add_option("--seed", options.seed, "of generated data")
@@ -144,6 +145,28 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
         ->capture_default_str()
         ->type_name("SEED");
     cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
+}
+
+void add_peer(CLI::App& cli, AppOptions& options, const std::string& what, const std::vector<std::string>& choices) {
+    const std::string text = fmt::format("time {} in turn with the load", what);
+    if (choices.empty())
+        cli.add_flag("--peer", options.peer, text)->disable_flag_override();
+    else
+        cli.add_option("--peer", options.peer, text)
+            ->check(CLI::IsMember(choices))
+            ->type_name(fmt::format("{}", fmt::join(choices, "|")));
+}
+
+void refuse_in_simulation(const AppOptions& options, std::initializer_list<std::pair<const char*, std::string>> files) {
+    bool asked = !options.peer.empty();
+    std::vector<const char*> names;
+    for (const auto& [name, file] : files) {
+        asked = asked || !file.empty();
+        names.push_back(name);
+    }
+    if (kSimulated && asked)
+        throw UserError(
+            fmt::format("a simulation computes nothing: {} and --peer need the real flavour", fmt::join(names, ", ")));
 }
 
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,

@@ -8,12 +8,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codelets/common/codelet.hpp"
@@ -33,9 +35,17 @@ struct AppOptions {
     int repeat = 0;  ///< 0: not given
     std::uint64_t seed = 1;
     bool verify = true;
+    std::string peer{};  ///< what is timed in turn; empty: nothing
 };
 
 void add_app_options(CLI::App& cli, AppOptions& options);
+
+/// `--peer`: `what` is timed in turn with the load; of several, one of `choices`.
+void add_peer(CLI::App& cli, AppOptions& options, const std::string& what,
+              const std::vector<std::string>& choices = {});
+
+/// Throws UserError where a simulation is to time a peer, or to read or write one of these files.
+void refuse_in_simulation(const AppOptions& options, std::initializer_list<std::pair<const char*, std::string>> files);
 
 /// An option that has one of these values; `value` has its default.
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,

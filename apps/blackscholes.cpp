@@ -21,7 +21,7 @@ using namespace apportion;
 
 struct PriceOptions {
     AppOptions common;
-    std::string size, in_file, out_file, peer;
+    std::string size, in_file, out_file;
     std::string type = "double";
     std::string method = "monte-carlo";
     std::uint64_t paths = kDefaultPaths;
@@ -33,8 +33,7 @@ struct PriceOptions {
 
 void check(const PriceOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
-    if (kSimulated && (!options.in_file.empty() || !options.out_file.empty() || !options.peer.empty()))
-        throw UserError("a simulation computes nothing: --in, --out and --peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--in", options.in_file}, {"--out", options.out_file}});
     if (kSimulated && (!options.monte_carlo() || options.paths != kDefaultPaths || options.type != "double"))
         throw UserError(fmt::format(
             "the simulated machines' times are for Monte Carlo in double with {} paths; leave these options out",
@@ -91,7 +90,7 @@ int price(const PriceOptions& options) {
     {
         const StarpuSession session;
         const auto workload = make_blackscholes(problem);
-        outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
+        outcome = run_load(*workload, options.common, peer_of(options.common.peer, problem));
     }
     if (is_to_be_written(outcome, options.out_file)) write(options.out_file, *problem);
 
@@ -129,12 +128,8 @@ int main(int argc, char** argv) {
         ->capture_default_str()
         ->type_name("N");
     add_choice(cli, "--type", options.type, "arithmetic", {"float", "double"});
-    cli.add_option(
-           "--peer", options.peer,
-           "time in turn with the load (5 times unless --repeat says otherwise) the same kernel in a plain loop "
-           "on one thread, or the sequential reference")
-        ->check(CLI::IsMember({"loop", "reference"}))
-        ->type_name("loop|reference");
+    add_peer(cli, options.common, "the same kernel in a plain loop on one thread, or the sequential reference,",
+             {"loop", "reference"});
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return price(options); });
 }

@@ -22,7 +22,6 @@ struct Fft2dOptions {
     std::string size, in_file, out_file, planning;
     std::string type = "double";
     bool inverse = false;
-    bool fftw_peer = false;
 };
 
 Fft2dProblem read_problem(const std::string& path, bool inverse) {
@@ -53,8 +52,7 @@ FftPlanningChoice planning_of(const Fft2dOptions& options) {
 
 void check(const Fft2dOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size M[,N], or --in");
-    if (kSimulated && (options.fftw_peer || !options.out_file.empty()))
-        throw UserError("a simulation computes nothing: --out and --fftw-peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--out", options.out_file}});
     check_output("--out", options.out_file);
 }
 
@@ -62,7 +60,7 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& op
             const FftPlanningChoice& planning) {
     const StarpuSession session;
     std::optional<Peer> peer;
-    if (options.fftw_peer) {
+    if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
         peer = Peer{fmt::format("FFTW, one plan, {} thread{}", threads, threads == 1 ? "" : "s"),
                     fft2d_by_one_call(problem, threads, planning.general)};
@@ -114,9 +112,7 @@ int main(int argc, char** argv) {
                    "FFTW's effort: estimate, measure (default), patient or unaligned, with exceptions for CPU workers, "
                    "as in measure,1=unaligned (default: APPORTION_FFT_PLANNING)")
         ->type_name("MODE[,W=MODE...]");
-    cli.add_flag("--fftw-peer", options.fftw_peer,
-                 "time one multi-threaded FFTW plan for the whole matrix in turn with the load (5 times unless "
-                 "--repeat says otherwise)");
+    add_peer(cli, options.common, "one multi-threaded FFTW plan for the whole matrix");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return transform(options); });
 }

@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostGenes = 10'000'000;
 
 struct SearchOptions {
     AppOptions common;
-    std::string size, in_file, out_file, peer;
+    std::string size, in_file, out_file;
     std::string discretisation = "quantile";
     std::string criterion = "entropy";
     GrnOptions search;
@@ -31,8 +31,7 @@ struct SearchOptions {
 void check(SearchOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
     GrnOptions& search = options.search;
-    if (kSimulated && (!options.in_file.empty() || !options.out_file.empty() || !options.peer.empty()))
-        throw UserError("a simulation computes nothing: --in, --out and --peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--in", options.in_file}, {"--out", options.out_file}});
     if (kSimulated && (search.candidates > 0 || search.cardinality != 2))
         throw UserError(
             "the simulated machines' times are for all pairs of all genes; leave --candidates and --cardinality out");
@@ -103,7 +102,7 @@ int search(SearchOptions options) {
     {
         const StarpuSession session;
         const auto workload = make_grn(problem);
-        outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
+        outcome = run_load(*workload, options.common, peer_of(options.common.peer, problem));
     }
     if (is_to_be_written(outcome, options.out_file)) write_network(options.out_file, *problem);
 
@@ -177,12 +176,10 @@ int main(int argc, char** argv) {
     cli.add_option("--out", options.out_file, "write targets, predictors, entropy and determination as TSV")
         ->type_name("FILE.tsv");
     add_search_options(cli, options);
-    cli.add_option(
-           "--peer", options.peer,
-           "time in turn with the load (5 times unless --repeat says otherwise) the same kernel in a plain loop "
-           "on one thread, or the sequential reference, which counts sample by sample")
-        ->check(CLI::IsMember({"loop", "reference"}))
-        ->type_name("loop|reference");
+    add_peer(
+        cli, options.common,
+        "the same kernel in a plain loop on one thread, or the sequential reference, which counts sample by sample,",
+        {"loop", "reference"});
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return search(options); });
 }

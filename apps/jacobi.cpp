@@ -35,7 +35,6 @@ struct JacobiOptions {
     int iterations = 0;               ///< 0: until convergence
     int limit = 10'000;               ///< of iterations until convergence
     std::optional<double> tolerance;  ///< otherwise by the type
-    bool library_peer = false;
 };
 
 Matrix read_vector(const std::string& path, ElementType type) {
@@ -211,7 +210,7 @@ struct Solved {
 Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& options, double tolerance,
            Matrix& result) {
     const int limit = options.iterations > 0 ? options.iterations : kSimulated ? kSimulatedIterations : options.limit;
-    const int repeat = options.common.repeat > 0 ? options.common.repeat : options.library_peer ? kPeerRuns : 1;
+    const int repeat = options.common.repeat > 0 ? options.common.repeat : !options.common.peer.empty() ? kPeerRuns : 1;
     const StarpuSession session;
     const auto solver = make_jacobi_solver(system);
     const auto own = Nodes::here().make_load(*solver, static_cast<unsigned>(limit), true);
@@ -225,7 +224,7 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
         outcome.seconds.push_back(std::accumulate(all.last.seconds.begin(), all.last.seconds.end(), 0.0) / iterations);
         if (r == 0)
             for (const auto& report : all.last.reports) all.imbalance.push_back(imbalance_percent(report));
-        if (!options.library_peer || !Nodes::here().home()) continue;
+        if (options.common.peer.empty() || !Nodes::here().home()) continue;
         LibraryJacobi library(*system, std::max(1, static_cast<int>(starpu_cpu_worker_get_count())));
         outcome.peer_seconds.push_back(time_peer({library.name(), [&] { library.run(iterations); }}) / iterations);
         outcome.peer_name = library.name();
@@ -244,8 +243,7 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
 
 void check(const JacobiOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UserError("give --size N, or --a");
-    if (kSimulated && (options.library_peer || !options.out_file.empty() || !options.a_file.empty()))
-        throw UserError("a simulation computes nothing: --a, --out and --library-peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
     if (options.tolerance && !(*options.tolerance >= 1e-15 && *options.tolerance <= 1))
         throw UserError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
     check_output("--out", options.out_file);
@@ -318,9 +316,7 @@ int main(int argc, char** argv) {
     cli.add_option("--tolerance", options.tolerance,
                    "converged when no element of x changes by more than E times the largest (1e-10; float: 1e-5)")
         ->type_name("E");
-    cli.add_flag("--library-peer", options.library_peer,
-                 "time the same iterations by OpenBLAS, or Eigen for sparse matrices, in turn with the load (5 times "
-                 "unless --repeat says otherwise)");
+    add_peer(cli, options.common, "the same iterations by OpenBLAS, or Eigen for sparse matrices,");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return solve_system(options); });
 }

@@ -21,7 +21,6 @@ struct BatchOptions {
     std::string size, a_file, b_file, out_file;
     std::string type = "double";
     std::uint64_t iterations = kPaperIterations;
-    bool blas_peer = false;
 };
 
 JacobiBatch read_batch(const BatchOptions& options) {
@@ -59,8 +58,7 @@ JacobiBatch make_batch(const BatchOptions& options) {
 
 void check(const BatchOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UserError("give --size [S,]N, or --a and --b");
-    if (kSimulated && (options.blas_peer || !options.out_file.empty() || !options.a_file.empty()))
-        throw UserError("a simulation computes nothing: --a, --out and --blas-peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
     check_output("--out", options.out_file);
 }
 
@@ -84,9 +82,8 @@ int solve(const BatchOptions& options) {
         const StarpuSession session;
         const auto workload = make_jacobi_batch(batch);
         std::optional<Peer> peer;
-        if (options.blas_peer) {
+        if (!options.common.peer.empty())
             peer = Peer{"OpenBLAS gemv and a loop, 1 thread", [&batch] { jacobi_batch_by_blas(*batch); }};
-        }
         outcome = run_load(*workload, options.common, peer);
     }
     const BatchProgress progress = kSimulated || !Nodes::here().home() ? BatchProgress{} : batch_progress(*batch);
@@ -129,8 +126,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 100'000'000))
         ->capture_default_str()
         ->type_name("K");
-    cli.add_flag("--blas-peer", options.blas_peer,
-                 "time OpenBLAS on one thread in turn with the load (5 times unless --repeat says otherwise)");
+    add_peer(cli, options.common, "OpenBLAS on one thread");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return solve(options); });
 }

@@ -22,7 +22,6 @@ struct MatmulOptions {
     AppOptions common;
     std::string size, a_file, b_file, out_file, rectangles;
     std::string type = "float";
-    bool blas_peer = false;
 };
 
 struct Sizes {
@@ -69,8 +68,7 @@ MatmulProblem make_problem(const MatmulOptions& options) {
 
 void check(const MatmulOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UserError("give --size M[,N,K], or --a and --b");
-    if (kSimulated && (options.blas_peer || !options.out_file.empty()))
-        throw UserError("a simulation computes nothing: --out and --blas-peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--out", options.out_file}});
     if (!options.rectangles.empty() && (kSimulated || Nodes::here().over_nodes()))
         throw UserError("--rectangles: rectangles run on one real machine; leave it out here");
     check_output("--out", options.out_file);
@@ -84,7 +82,7 @@ Outcome run(const MatmulOptions& options, const std::shared_ptr<MatmulProblem>& 
     }
     const auto workload = make_matmul(problem);
     std::optional<Peer> peer;
-    if (options.blas_peer) {
+    if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
         peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
                     [&problem, threads] { matmul_by_one_call(*problem, threads); }};
@@ -136,13 +134,11 @@ int main(int argc, char** argv) {
     auto* b = cli.add_option("--b", options.b_file, "read B from a .npy file")->type_name("FILE")->needs(a);
     a->needs(b);
     cli.add_option("--out", options.out_file, "write C into a .npy file")->type_name("FILE");
-    cli.add_flag(
-        "--blas-peer", options.blas_peer,
-        "time one multi-threaded OpenBLAS call in turn with the load (5 times unless --repeat says otherwise)");
+    add_peer(cli, options.common, "one multi-threaded OpenBLAS call");
     cli.add_option("--rectangles", options.rectangles,
                    "instead of blocks: rectangles for each processor, from apportion plan --matrix N --json")
         ->type_name("FILE")
-        ->excludes("--blas-peer");
+        ->excludes("--peer");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return multiply(options); });
 }

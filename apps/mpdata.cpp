@@ -28,7 +28,6 @@ struct MpdataOptions {
     double courant = 0.9;
     int steps = 10;
     int at_once = 1;
-    bool loop_peer = false;
 };
 
 struct Sizes {
@@ -55,9 +54,7 @@ void check(const MpdataOptions& options) {
             fmt::format("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once));
     if (!options.rectangles.empty() && Nodes::here().over_nodes())
         throw UserError("--rectangles: rectangles run on one machine; leave it out here");
-    if (!kSimulated) return;
-    if (options.loop_peer || !options.picture.empty())
-        throw UserError("a simulation computes nothing: --loop-peer and --plot need the real flavour");
+    refuse_in_simulation(options.common, {{"--plot", options.picture}});
 }
 
 /// What must hold for any flow without divergence.
@@ -128,7 +125,7 @@ int advect(MpdataOptions options) {
         operations = workload->shape().task_operations(workload->shape().units);
         options.common.repeat = options.steps / options.at_once;
         std::optional<Peer> peer;
-        if (options.loop_peer) {
+        if (!options.common.peer.empty()) {
             const MpdataGrid grid = field->grid();
             peer = Peer{"a loop without tasks, 1 thread", [field, grid] {
                             mpdata_advance(grid, field->plane(-grid.halo()), field->courant_planes(-grid.halo()),
@@ -187,11 +184,11 @@ int main(int argc, char** argv) {
     cli.add_option("--plot", options.picture,
                    "draw the field across the axis of rotation into this .png, .svg or .pdf file")
         ->type_name("FILE.png");
-    cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
+    add_peer(cli, options.common, "a plain loop over all planes");
     cli.add_option("--rectangles", options.rectangles,
                    "instead of blocks: rectangles of columns for each processor, from apportion plan --matrix N --json")
         ->type_name("FILE")
-        ->excludes("--loop-peer", "--steps-at-once");
+        ->excludes("--peer", "--steps-at-once");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return advect(options); });
 }
