@@ -117,8 +117,7 @@ void Matrix::unpin() {
 
 void fill_random(Matrix& matrix, std::uint64_t seed) {
 #ifndef STARPU_SIMGRID
-    if (real_size(matrix.type()) == sizeof(float)) return fill<float>(matrix, uniform<float>, mix(seed));
-    fill<double>(matrix, uniform<double>, mix(seed));
+    by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, uniform<T>, mix(seed)); });
 #else
     (void)matrix, (void)seed;
 #endif
@@ -126,8 +125,7 @@ void fill_random(Matrix& matrix, std::uint64_t seed) {
 
 void fill_nan(Matrix& matrix) {
 #ifndef STARPU_SIMGRID
-    if (real_size(matrix.type()) == sizeof(float)) return fill<float>(matrix, nan_value<float>, 0);
-    fill<double>(matrix, nan_value<double>, 0);
+    by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, nan_value<T>, 0); });
 #else
     (void)matrix;
 #endif

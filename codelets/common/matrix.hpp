@@ -38,6 +38,12 @@ class Matrix {
     }
     const void* at(std::size_t row, std::size_t column) const { return const_cast<Matrix*>(this)->at(row, column); }
 
+    /// The first element of a column.
+    template <class T>
+    const T* column(std::size_t j = 0) const {
+        return static_cast<const T*>(at(0, j));
+    }
+
     /// Makes the memory known to the devices, so that transfers are fast; StarPU must be running until unpin(). Says so
     /// when it cannot, see pin_memory().
     void pin();
@@ -57,10 +63,16 @@ class Matrix {
     bool pinned_ = false;
 };
 
-/// Calls body.operator()<T>() for a type of real elements.
+/// Calls body.operator()<T>() for a type of real numbers of so many bytes.
+template <class Body>
+auto by_real_size(std::size_t bytes, Body&& body) {
+    return bytes == sizeof(float) ? body.template operator()<float>() : body.template operator()<double>();
+}
+
+/// The same for those that elements are, or, where they are complex, consist of.
 template <class Body>
 auto by_real_type(ElementType type, Body&& body) {
-    return type == ElementType::float32 ? body.template operator()<float>() : body.template operator()<double>();
+    return by_real_size(real_size(type), body);
 }
 
 /// Of a real type: std::numeric_limits<T>::epsilon().

@@ -32,6 +32,10 @@ struct LinearSystem {
     double entries() const;  ///< of the matrix
 };
 
+/// Makes random rows, one for each column of the matrix and of as many unknowns as it has rows, those of systems whose
+/// elements are in (-1, 0] off the diagonal, which is 1.1 times as large as their sum.
+void make_dominant(Matrix& rows);
+
 /// A dense system with elements in (-1, 0] off the diagonal and a diagonal 1.1 times as large as their sum: the error
 /// shrinks by 1.1 in every iteration of the Jacobi method. Throws UserError when memory does not suffice.
 LinearSystem random_system(ElementType type, std::size_t n, std::uint64_t seed);
