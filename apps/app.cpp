@@ -15,14 +15,13 @@
 #include <numeric>
 #include <thread>
 
-#include "apps/any_load.hpp"
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
 #include "codelets/io/progress.hpp"
 #include "models/io/nearest_name.hpp"
-#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion {
@@ -137,7 +136,8 @@ void print_table(const Outcome& outcome, const Work& work, const std::string& ti
 void add_app_options(CLI::App& cli, AppOptions& options) {
     cli.set_version_flag("--version", cli.get_name() + " " APPORTION_VERSION);
     cli.add_flag("--json", options.json, "print one JSON object on standard output and nothing else there");
-    cli.add_option("--repeat", options.repeat, "submit the load R times and report the median")
+    cli.add_option("--repeat", options.repeat,
+                   fmt::format("submit the load R times and report the median (default: 1, with --peer {})", kPeerRuns))
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("R");
     cli.add_option("--seed", options.seed, "of generated data")
@@ -145,6 +145,28 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
         ->capture_default_str()
         ->type_name("SEED");
     cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
+}
+
+void add_peer(CLI::App& cli, AppOptions& options, const std::string& what, const std::vector<std::string>& choices) {
+    const std::string text = fmt::format("time {} in turn with the load", what);
+    if (choices.empty())
+        cli.add_flag("--peer", options.peer, text)->disable_flag_override();
+    else
+        cli.add_option("--peer", options.peer, text)
+            ->check(CLI::IsMember(choices))
+            ->type_name(fmt::format("{}", fmt::join(choices, "|")));
+}
+
+void refuse_in_simulation(const AppOptions& options, std::initializer_list<std::pair<const char*, std::string>> files) {
+    bool asked = !options.peer.empty();
+    std::vector<const char*> names;
+    for (const auto& [name, file] : files) {
+        asked = asked || !file.empty();
+        names.push_back(name);
+    }
+    if (kSimulated && asked)
+        throw UserError(
+            fmt::format("a simulation computes nothing: {} and --peer need the real flavour", fmt::join(names, ", ")));
 }
 
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
@@ -160,7 +182,7 @@ std::vector<std::uint64_t> parse_size_list(const std::string& option, const std:
     for (const std::string_view part : split(text, ',')) {
         sizes.push_back(parse_number<std::uint64_t>(part).value_or(0));
         if (sizes.back() < 1 || sizes.back() > most)
-            throw UsageError(
+            throw UserError(
                 fmt::format("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most));
     }
     return sizes;
@@ -170,10 +192,10 @@ void check_output(const std::string& option, const std::string& file) {
     namespace fs = std::filesystem;
     if (file.empty()) return;
     if (fs::exists(file) && !fs::is_regular_file(file))
-        throw UsageError(fmt::format("{} {}: exists and is not a regular file", option, file));
+        throw UserError(fmt::format("{} {}: exists and is not a regular file", option, file));
     const fs::path folder = fs::absolute(file).parent_path();
     if (!fs::is_directory(folder))
-        throw UsageError(fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
+        throw UserError(fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
 }
 
 StarpuSession::StarpuSession() {
@@ -182,9 +204,9 @@ StarpuSession::StarpuSession() {
         Nodes::here().agreed([] { apply_handicaps(); });
     } catch (const Error& error) {
         if (error.error_number() == ECANCELED) throw NothingToRun{};
-        throw UsageError(error.what());
+        throw UserError(error.what());
     } catch (const std::exception& error) {
-        throw UsageError(error.what());
+        throw UserError(error.what());
     }
 }
 
@@ -235,11 +257,10 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
     constexpr double kWarmUp_s = 2;  // of a process
     const int runs = options.repeat > 0 ? options.repeat : peer ? kPeerRuns : 1;
     const bool home = Nodes::here().home();
-    std::vector<AnyLoad> loads;
+    std::vector<std::unique_ptr<NodesLoad>> loads;
     loads.reserve(workloads.size());
     for (Workload* workload : workloads) {
-        loads.emplace_back(*workload, static_cast<unsigned>(runs),
-                           advance ? AnyLoad::Runs::iterated : AnyLoad::Runs::independent);
+        loads.push_back(Nodes::here().make_load(*workload, static_cast<unsigned>(runs), advance != nullptr));
         warm_up(*workload, kWarmUp_s / static_cast<double>(workloads.size()));
     }
     Outcome outcome;
@@ -250,16 +271,16 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         progress.begin(fmt::format("run {}", run + 1));
         if (peer && home) outcome.peer_seconds.push_back(time_peer(*peer));
         const bool last = run == runs - 1, verified = options.verify && !kSimulated && (!advance || last);
-        AnyLoad& result = loads.back();
+        NodesLoad& result = *loads.back();
         if (verified) result.collect();  // what the run reads
         if (home)
             for (Workload* workload : workloads) workload->spoil_result();
         double seconds = 0;
         std::vector<nlohmann::ordered_json> parts;
-        for (AnyLoad& load : loads) {
-            load.run();
-            seconds += load.seconds();
-            if (home) parts.push_back(load.report());
+        for (const auto& load : loads) {
+            load->run();
+            seconds += load->seconds();
+            if (home) parts.push_back(load->report());
         }
         if (verified) result.collect_results();
         if (verified && home) keep_worst(outcome.verification, workloads.back()->verify());
@@ -271,10 +292,10 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         progress.done();
     }
     if (!home) return outcome;
-    outcome.policy = loads.front().policy();
+    outcome.policy = loads.front()->policy();
     if (peer) outcome.peer_name = peer->name;
     // Of data that stay distributed, nodes' own reports come with the last one.
-    outcome.report = loads.back().distributed() ? reports.back() : reports[median_index(outcome.seconds)];
+    outcome.report = loads.back()->distributed() ? reports.back() : reports[median_index(outcome.seconds)];
     return outcome;
 }
 
@@ -343,13 +364,13 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
             wrong = sentence_of(error, cli, argc, argv);
         }
         nodes->agreed([&] {
-            if (!wrong.empty()) throw UsageError(wrong);
+            if (!wrong.empty()) throw UserError(wrong);
         });
         status = body();
         if (nodes->home()) flush_standard_output();
     } catch (const CLI::Success& success) {
         if (nodes->home()) status = cli.exit(success);
-    } catch (const UsageError& error) {
+    } catch (const UserError& error) {
         complain(error.what(), 2);
     } catch (const std::bad_alloc&) {
         complain("the memory does not suffice; choose a smaller problem", 1);

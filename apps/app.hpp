@@ -8,16 +8,18 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codelets/common/codelet.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -28,32 +30,35 @@ inline constexpr bool kSimulated = true;
 inline constexpr bool kSimulated = false;
 #endif
 
-/// Something the user has to change: exit code 2.
-class UsageError : public std::runtime_error {
-    using runtime_error::runtime_error;
-};
-
 struct AppOptions {
     bool json = false;
     int repeat = 0;  ///< 0: not given
     std::uint64_t seed = 1;
     bool verify = true;
+    std::string peer{};  ///< what is timed in turn; empty: nothing
 };
 
 void add_app_options(CLI::App& cli, AppOptions& options);
+
+/// `--peer`: `what` is timed in turn with the load; of several, one of `choices`.
+void add_peer(CLI::App& cli, AppOptions& options, const std::string& what,
+              const std::vector<std::string>& choices = {});
+
+/// Throws UserError where a simulation is to time a peer, or to read or write one of these files.
+void refuse_in_simulation(const AppOptions& options, std::initializer_list<std::pair<const char*, std::string>> files);
 
 /// An option that has one of these values; `value` has its default.
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
                         const std::vector<std::string>& choices);
 
-/// Whole numbers from 1 to `most` with commas between them. Throws UsageError, naming the option.
+/// Whole numbers from 1 to `most` with commas between them. Throws UserError, naming the option.
 std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text,
                                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// Throws UsageError when a regular file of that name cannot be made: to be called before long work. No name is fine.
+/// Throws UserError when a regular file of that name cannot be made: to be called before long work. No name is fine.
 void check_output(const std::string& option, const std::string& file);
 
-/// StarPU, running while this lives, with the handicaps of APPORTION_HANDICAP. Throws UsageError.
+/// StarPU, running while this lives, with the handicaps of APPORTION_HANDICAP. Throws UserError.
 class StarpuSession {
   public:
     StarpuSession();

@@ -21,7 +21,7 @@ using namespace apportion;
 
 struct PriceOptions {
     AppOptions common;
-    std::string size, in_file, out_file, peer;
+    std::string size, in_file, out_file;
     std::string type = "double";
     std::string method = "monte-carlo";
     std::uint64_t paths = kDefaultPaths;
@@ -32,11 +32,10 @@ struct PriceOptions {
 };
 
 void check(const PriceOptions& options) {
-    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size N, or --in");
-    if (kSimulated && (!options.in_file.empty() || !options.out_file.empty() || !options.peer.empty()))
-        throw UsageError("a simulation computes nothing: --in, --out and --peer need the real flavour");
+    if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
+    refuse_in_simulation(options.common, {{"--in", options.in_file}, {"--out", options.out_file}});
     if (kSimulated && (!options.monte_carlo() || options.paths != kDefaultPaths || options.type != "double"))
-        throw UsageError(fmt::format(
+        throw UserError(fmt::format(
             "the simulated machines' times are for Monte Carlo in double with {} paths; leave these options out",
             kDefaultPaths));
     check_output("--out", options.out_file);
@@ -44,19 +43,15 @@ void check(const PriceOptions& options) {
 
 BlackScholesProblem make_problem(const PriceOptions& options) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max() - 64;
-    try {
-        const BlackScholesParameters parameters = options.parameters();
-        if (options.in_file.empty()) {
-            const auto sizes = parse_size_list("--size", options.size, kMost);
-            if (sizes.size() != 1) throw UsageError(fmt::format("--size {}: give one number of options", options.size));
-            return random_blackscholes(options.element(), sizes.front(), parameters);
-        }
-        Matrix read = read_options(options.in_file, options.element());
-        const std::size_t n = read.rows();
-        return {std::move(read), blackscholes_results(options.element(), n, parameters), parameters};
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
+    const BlackScholesParameters parameters = options.parameters();
+    if (options.in_file.empty()) {
+        const auto sizes = parse_size_list("--size", options.size, kMost);
+        if (sizes.size() != 1) throw UserError(fmt::format("--size {}: give one number of options", options.size));
+        return random_blackscholes(options.element(), sizes.front(), parameters);
     }
+    Matrix read = read_options(options.in_file, options.element());
+    const std::size_t n = read.rows();
+    return {std::move(read), blackscholes_results(options.element(), n, parameters), parameters};
 }
 
 void write(const std::string& file, const BlackScholesProblem& problem) {
@@ -95,7 +90,7 @@ int price(const PriceOptions& options) {
     {
         const StarpuSession session;
         const auto workload = make_blackscholes(problem);
-        outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
+        outcome = run_load(*workload, options.common, peer_of(options.common.peer, problem));
     }
     if (is_to_be_written(outcome, options.out_file)) write(options.out_file, *problem);
 
@@ -133,12 +128,8 @@ int main(int argc, char** argv) {
         ->capture_default_str()
         ->type_name("N");
     add_choice(cli, "--type", options.type, "arithmetic", {"float", "double"});
-    cli.add_option(
-           "--peer", options.peer,
-           "time in turn with the load (5 times unless --repeat says otherwise) the same kernel in a plain loop "
-           "on one thread, or the sequential reference")
-        ->check(CLI::IsMember({"loop", "reference"}))
-        ->type_name("loop|reference");
+    add_peer(cli, options.common, "the same kernel in a plain loop on one thread, or the sequential reference,",
+             {"loop", "reference"});
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return price(options); });
 }

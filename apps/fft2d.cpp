@@ -22,13 +22,12 @@ struct Fft2dOptions {
     std::string size, in_file, out_file, planning;
     std::string type = "double";
     bool inverse = false;
-    bool fftw_peer = false;
 };
 
 Fft2dProblem read_problem(const std::string& path, bool inverse) {
     const NpyHeader header = read_npy_rows_header(path, NpyElements::complex);
     if (header.shape.size() != 2)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: a matrix with 2 dimensions is needed, and it has {}", path, header.shape.size()));
     require_free_memory(matrix_bytes(header.type, header.columns, header.rows), "the transform's matrices");
     if (kSimulated) return fft2d_problem(Matrix(header.type, header.columns, header.rows), inverse);
@@ -38,31 +37,22 @@ Fft2dProblem read_problem(const std::string& path, bool inverse) {
 }
 
 Fft2dProblem make_problem(const Fft2dOptions& options) {
-    try {
-        if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
-        const auto size = parse_size_list("--size", options.size);
-        if (size.size() > 2) throw UsageError(fmt::format("--size {}: give one size or M,N", options.size));
-        Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
-                                            size.front(), size.back(), options.common.seed);
-        problem.inverse = options.inverse;
-        return problem;
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
+    const auto size = parse_size_list("--size", options.size);
+    if (size.size() > 2) throw UserError(fmt::format("--size {}: give one size or M,N", options.size));
+    Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
+                                        size.front(), size.back(), options.common.seed);
+    problem.inverse = options.inverse;
+    return problem;
 }
 
 FftPlanningChoice planning_of(const Fft2dOptions& options) {
-    try {
-        return options.planning.empty() ? fft_planning_variable() : parse_fft_planning(options.planning, "--planning");
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    return options.planning.empty() ? fft_planning_variable() : parse_fft_planning(options.planning, "--planning");
 }
 
 void check(const Fft2dOptions& options) {
-    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size M[,N], or --in");
-    if (kSimulated && (options.fftw_peer || !options.out_file.empty()))
-        throw UsageError("a simulation computes nothing: --out and --fftw-peer need the real flavour");
+    if (options.size.empty() && options.in_file.empty()) throw UserError("give --size M[,N], or --in");
+    refuse_in_simulation(options.common, {{"--out", options.out_file}});
     check_output("--out", options.out_file);
 }
 
@@ -70,7 +60,7 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& op
             const FftPlanningChoice& planning) {
     const StarpuSession session;
     std::optional<Peer> peer;
-    if (options.fftw_peer) {
+    if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
         peer = Peer{fmt::format("FFTW, one plan, {} thread{}", threads, threads == 1 ? "" : "s"),
                     fft2d_by_one_call(problem, threads, planning.general)};
@@ -122,9 +112,7 @@ int main(int argc, char** argv) {
                    "FFTW's effort: estimate, measure (default), patient or unaligned, with exceptions for CPU workers, "
                    "as in measure,1=unaligned (default: APPORTION_FFT_PLANNING)")
         ->type_name("MODE[,W=MODE...]");
-    cli.add_flag("--fftw-peer", options.fftw_peer,
-                 "time one multi-threaded FFTW plan for the whole matrix in turn with the load (5 times unless "
-                 "--repeat says otherwise)");
+    add_peer(cli, options.common, "one multi-threaded FFTW plan for the whole matrix");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return transform(options); });
 }

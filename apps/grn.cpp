@@ -22,48 +22,44 @@ constexpr std::uint64_t kMostGenes = 10'000'000;
 
 struct SearchOptions {
     AppOptions common;
-    std::string size, in_file, out_file, peer;
+    std::string size, in_file, out_file;
     std::string discretisation = "quantile";
     std::string criterion = "entropy";
     GrnOptions search;
 };
 
 void check(SearchOptions& options) {
-    if (options.size.empty() && options.in_file.empty()) throw UsageError("give --size N, or --in");
+    if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
     GrnOptions& search = options.search;
-    if (kSimulated && (!options.in_file.empty() || !options.out_file.empty() || !options.peer.empty()))
-        throw UsageError("a simulation computes nothing: --in, --out and --peer need the real flavour");
+    refuse_in_simulation(options.common, {{"--in", options.in_file}, {"--out", options.out_file}});
     if (kSimulated && (search.candidates > 0 || search.cardinality != 2))
-        throw UsageError(
+        throw UserError(
             "the simulated machines' times are for all pairs of all genes; leave --candidates and --cardinality out");
     if (!std::isfinite(search.penalty) || search.penalty < 0)
-        throw UsageError(fmt::format("--penalty {}: give a number from 0 on", search.penalty));
+        throw UserError(fmt::format("--penalty {}: give a number from 0 on", search.penalty));
     if (search.penalty > 0 && options.criterion != "entropy")
-        throw UsageError("--penalty belongs to the criterion entropy; leave it out");
+        throw UserError("--penalty belongs to the criterion entropy; leave it out");
     search.discretisation = options.discretisation == "quantile" ? Discretisation::quantile : Discretisation::deviation;
     search.criterion = options.criterion == "entropy" ? GrnCriterion::entropy : GrnCriterion::determination;
     check_output("--out", options.out_file);
 }
 
 GrnProblem make_problem(const SearchOptions& options) {
-    try {
-        if (!options.in_file.empty()) {
-            const Expression expression = read_expression(options.in_file);
-            try {
-                return make_grn_problem(expression, options.search);
-            } catch (const std::runtime_error& error) {
-                throw UsageError(fmt::format("{} {}", options.in_file, error.what()));
-            }
+    const auto named = [](const std::string& what, auto make) {
+        try {
+            return make();
+        } catch (const UserError& error) {
+            throw UserError(fmt::format("{} {}", what, error.what()));
         }
-        const auto sizes = parse_size_list("--size", options.size, kMostGenes);
-        if (sizes.size() != 1) throw UsageError(fmt::format("--size {}: give one number of genes", options.size));
-        return generated_grn_problem(sizes.front(), options.search, options.common.seed);
-    } catch (const UsageError&) {
-        throw;
-    } catch (const std::runtime_error& error) {
-        throw UsageError(options.in_file.empty() ? fmt::format("--size {}: this {}", options.size, error.what())
-                                                 : error.what());
+    };
+    if (!options.in_file.empty()) {
+        const Expression expression = read_expression(options.in_file);
+        return named(options.in_file, [&] { return make_grn_problem(expression, options.search); });
     }
+    const auto sizes = parse_size_list("--size", options.size, kMostGenes);
+    if (sizes.size() != 1) throw UserError(fmt::format("--size {}: give one number of genes", options.size));
+    return named(fmt::format("--size {}: this", options.size),
+                 [&] { return generated_grn_problem(sizes.front(), options.search, options.common.seed); });
 }
 
 /// What another node needs to know of the problem to compute targets of it.
@@ -106,7 +102,7 @@ int search(SearchOptions options) {
     {
         const StarpuSession session;
         const auto workload = make_grn(problem);
-        outcome = run_load(*workload, options.common, peer_of(options.peer, problem));
+        outcome = run_load(*workload, options.common, peer_of(options.common.peer, problem));
     }
     if (is_to_be_written(outcome, options.out_file)) write_network(options.out_file, *problem);
 
@@ -180,12 +176,10 @@ int main(int argc, char** argv) {
     cli.add_option("--out", options.out_file, "write targets, predictors, entropy and determination as TSV")
         ->type_name("FILE.tsv");
     add_search_options(cli, options);
-    cli.add_option(
-           "--peer", options.peer,
-           "time in turn with the load (5 times unless --repeat says otherwise) the same kernel in a plain loop "
-           "on one thread, or the sequential reference, which counts sample by sample")
-        ->check(CLI::IsMember({"loop", "reference"}))
-        ->type_name("loop|reference");
+    add_peer(
+        cli, options.common,
+        "the same kernel in a plain loop on one thread, or the sequential reference, which counts sample by sample,",
+        {"loop", "reference"});
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return search(options); });
 }

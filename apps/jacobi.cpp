@@ -14,7 +14,6 @@
 #include <numeric>
 #include <string>
 
-#include "apps/any_load.hpp"
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/matrix_market.hpp"
@@ -36,16 +35,15 @@ struct JacobiOptions {
     int iterations = 0;               ///< 0: until convergence
     int limit = 10'000;               ///< of iterations until convergence
     std::optional<double> tolerance;  ///< otherwise by the type
-    bool library_peer = false;
 };
 
 Matrix read_vector(const std::string& path, ElementType type) {
     if (is_matrix_market(path)) return read_matrix_market_vector(path);
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() > 2 || (header.shape.size() == 2 && header.columns != 1 && header.rows != 1))
-        throw std::runtime_error(fmt::format("{}: is no vector, but {} x {}", path, header.rows, header.columns));
+        throw UserError(fmt::format("{}: is no vector, but {} x {}", path, header.rows, header.columns));
     if (header.type != type)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: has another element type than the matrix; use float32 or float64 for both", path));
     const Matrix read = read_npy_rows(path, NpyElements::real);
     require_finite(path, read, NpyRead::by_rows);
@@ -66,7 +64,7 @@ LinearSystem read_matrix(const std::string& path) {
     }
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() != 2 || header.rows != header.columns)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: the matrix must be square, and is {} x {}", path, header.rows, header.columns));
     require_free_memory(matrix_bytes(header.type, header.rows, header.columns), "the matrix and the vectors");
     return {path, read_npy_rows(path, NpyElements::real), {}, Matrix(header.type, header.rows, 1)};
@@ -80,25 +78,21 @@ LinearSystem read_system(const JacobiOptions& options) {
     }
     Matrix b = read_vector(options.b_file, system.type());
     if (b.rows() != system.n())
-        throw std::runtime_error(fmt::format("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(),
-                                             options.a_file, system.n()));
+        throw UserError(fmt::format("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(), options.a_file,
+                                    system.n()));
     return {system.name, std::move(system.dense), std::move(system.sparse), std::move(b)};
 }
 
 LinearSystem make_system(const JacobiOptions& options) {
-    try {
-        if (!options.a_file.empty()) {
-            LinearSystem system = read_system(options);
-            check_solvable(system);
-            return system;
-        }
-        const auto size = parse_size_list("--size", options.size);
-        if (size.size() > 1) throw UsageError(fmt::format("--size {}: give one number of unknowns", options.size));
-        return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
-                             options.common.seed);
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
+    if (!options.a_file.empty()) {
+        LinearSystem system = read_system(options);
+        check_solvable(system);
+        return system;
     }
+    const auto size = parse_size_list("--size", options.size);
+    if (size.size() > 1) throw UserError(fmt::format("--size {}: give one number of unknowns", options.size));
+    return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
+                         options.common.seed);
 }
 
 struct SystemShape {
@@ -163,7 +157,7 @@ double imbalance_percent(const nlohmann::ordered_json& report) {
 }
 
 /// x of the next iteration where it is needed, and how much it has changed in all rows.
-JacobiProgress advance(JacobiSolver& solver, AnyLoad& load) {
+JacobiProgress advance(JacobiSolver& solver, NodesLoad& load) {
     const JacobiProgress here = solver.advance();
     load.exchange();
     if (kSimulated) return here;
@@ -172,8 +166,8 @@ JacobiProgress advance(JacobiSolver& solver, AnyLoad& load) {
     return {largest[0], largest[1]};
 }
 
-Solution solve(JacobiSolver& solver, AnyLoad& load, const LinearSystem& system, const JacobiOptions& options, int limit,
-               double tolerance) {
+Solution solve(JacobiSolver& solver, NodesLoad& load, const LinearSystem& system, const JacobiOptions& options,
+               int limit, double tolerance) {
     Solution solution;
     double smallest_step = std::numeric_limits<double>::infinity();
     int smallest_at = 0;
@@ -216,10 +210,11 @@ struct Solved {
 Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& options, double tolerance,
            Matrix& result) {
     const int limit = options.iterations > 0 ? options.iterations : kSimulated ? kSimulatedIterations : options.limit;
-    const int repeat = options.common.repeat > 0 ? options.common.repeat : options.library_peer ? kPeerRuns : 1;
+    const int repeat = options.common.repeat > 0 ? options.common.repeat : !options.common.peer.empty() ? kPeerRuns : 1;
     const StarpuSession session;
     const auto solver = make_jacobi_solver(system);
-    AnyLoad load(*solver, static_cast<unsigned>(limit), AnyLoad::Runs::iterated);
+    const auto own = Nodes::here().make_load(*solver, static_cast<unsigned>(limit), true);
+    NodesLoad& load = *own;
     warm_up(*solver);
     Solved all;
     Outcome& outcome = all.outcome;
@@ -229,7 +224,7 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
         outcome.seconds.push_back(std::accumulate(all.last.seconds.begin(), all.last.seconds.end(), 0.0) / iterations);
         if (r == 0)
             for (const auto& report : all.last.reports) all.imbalance.push_back(imbalance_percent(report));
-        if (!options.library_peer || !Nodes::here().home()) continue;
+        if (options.common.peer.empty() || !Nodes::here().home()) continue;
         LibraryJacobi library(*system, std::max(1, static_cast<int>(starpu_cpu_worker_get_count())));
         outcome.peer_seconds.push_back(time_peer({library.name(), [&] { library.run(iterations); }}) / iterations);
         outcome.peer_name = library.name();
@@ -247,11 +242,10 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
 }
 
 void check(const JacobiOptions& options) {
-    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size N, or --a");
-    if (kSimulated && (options.library_peer || !options.out_file.empty() || !options.a_file.empty()))
-        throw UsageError("a simulation computes nothing: --a, --out and --library-peer need the real flavour");
+    if (options.size.empty() && options.a_file.empty()) throw UserError("give --size N, or --a");
+    refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
     if (options.tolerance && !(*options.tolerance >= 1e-15 && *options.tolerance <= 1))
-        throw UsageError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
+        throw UserError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
     check_output("--out", options.out_file);
 }
 
@@ -322,9 +316,7 @@ int main(int argc, char** argv) {
     cli.add_option("--tolerance", options.tolerance,
                    "converged when no element of x changes by more than E times the largest (1e-10; float: 1e-5)")
         ->type_name("E");
-    cli.add_flag("--library-peer", options.library_peer,
-                 "time the same iterations by OpenBLAS, or Eigen for sparse matrices, in turn with the load (5 times "
-                 "unless --repeat says otherwise)");
+    add_peer(cli, options.common, "the same iterations by OpenBLAS, or Eigen for sparse matrices,");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return solve_system(options); });
 }

@@ -21,23 +21,22 @@ struct BatchOptions {
     std::string size, a_file, b_file, out_file;
     std::string type = "double";
     std::uint64_t iterations = kPaperIterations;
-    bool blas_peer = false;
 };
 
 JacobiBatch read_batch(const BatchOptions& options) {
     const NpyHeader a = read_npy_rows_header(options.a_file, NpyElements::real);
     const NpyHeader b = read_npy_rows_header(options.b_file, NpyElements::real);
     if (a.shape.size() != 3 || a.shape[1] != a.shape[2])
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: must have 3 dimensions, systems x unknowns x unknowns, and has "
                         "{} rows of {} elements",
                         options.a_file, a.rows, a.columns));
     if (b.shape.size() != 2 || b.shape[0] != a.shape[0] || b.shape[1] != a.shape[1])
-        throw std::runtime_error(fmt::format("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}",
-                                             options.b_file, a.shape[0], a.shape[1], b.rows, b.columns));
+        throw UserError(fmt::format("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}",
+                                    options.b_file, a.shape[0], a.shape[1], b.rows, b.columns));
     if (a.type != b.type)
-        throw std::runtime_error(fmt::format("{} and {} have different element types; use float32 or float64 for both",
-                                             options.a_file, options.b_file));
+        throw UserError(fmt::format("{} and {} have different element types; use float32 or float64 for both",
+                                    options.a_file, options.b_file));
     require_free_memory(matrix_bytes(a.type, a.columns, a.rows), "the matrices");
     Matrix x(a.type, a.shape[1], a.shape[0]);
     JacobiBatch batch{options.a_file, read_npy_rows(options.a_file, NpyElements::real),
@@ -48,23 +47,18 @@ JacobiBatch read_batch(const BatchOptions& options) {
 }
 
 JacobiBatch make_batch(const BatchOptions& options) {
-    try {
-        if (!options.a_file.empty()) return read_batch(options);
-        const auto size = parse_size_list("--size", options.size);
-        if (size.size() > 2)
-            throw UsageError(fmt::format("--size {}: give unknowns N, or systems and unknowns S,N", options.size));
-        return random_jacobi_batch(options.type == "float" ? ElementType::float32 : ElementType::float64,
-                                   size.size() == 2 ? size.front() : kDefaultSystems, size.back(), options.iterations,
-                                   options.common.seed);
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    if (!options.a_file.empty()) return read_batch(options);
+    const auto size = parse_size_list("--size", options.size);
+    if (size.size() > 2)
+        throw UserError(fmt::format("--size {}: give unknowns N, or systems and unknowns S,N", options.size));
+    return random_jacobi_batch(options.type == "float" ? ElementType::float32 : ElementType::float64,
+                               size.size() == 2 ? size.front() : kDefaultSystems, size.back(), options.iterations,
+                               options.common.seed);
 }
 
 void check(const BatchOptions& options) {
-    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size [S,]N, or --a and --b");
-    if (kSimulated && (options.blas_peer || !options.out_file.empty() || !options.a_file.empty()))
-        throw UsageError("a simulation computes nothing: --a, --out and --blas-peer need the real flavour");
+    if (options.size.empty() && options.a_file.empty()) throw UserError("give --size [S,]N, or --a and --b");
+    refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
     check_output("--out", options.out_file);
 }
 
@@ -88,9 +82,8 @@ int solve(const BatchOptions& options) {
         const StarpuSession session;
         const auto workload = make_jacobi_batch(batch);
         std::optional<Peer> peer;
-        if (options.blas_peer) {
+        if (!options.common.peer.empty())
             peer = Peer{"OpenBLAS gemv and a loop, 1 thread", [&batch] { jacobi_batch_by_blas(*batch); }};
-        }
         outcome = run_load(*workload, options.common, peer);
     }
     const BatchProgress progress = kSimulated || !Nodes::here().home() ? BatchProgress{} : batch_progress(*batch);
@@ -133,8 +126,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 100'000'000))
         ->capture_default_str()
         ->type_name("K");
-    cli.add_flag("--blas-peer", options.blas_peer,
-                 "time OpenBLAS on one thread in turn with the load (5 times unless --repeat says otherwise)");
+    add_peer(cli, options.common, "OpenBLAS on one thread");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return solve(options); });
 }

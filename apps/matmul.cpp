@@ -22,7 +22,6 @@ struct MatmulOptions {
     AppOptions common;
     std::string size, a_file, b_file, out_file, rectangles;
     std::string type = "float";
-    bool blas_peer = false;
 };
 
 struct Sizes {
@@ -31,9 +30,9 @@ struct Sizes {
 
 Sizes parse_sizes(const std::string& text) {
     const std::vector<std::uint64_t> sizes = parse_size_list("--size", text);
-    if (sizes.size() > 3) throw UsageError(fmt::format("--size {}: give one size or M,N,K", text));
+    if (sizes.size() > 3) throw UserError(fmt::format("--size {}: give one size or M,N,K", text));
     if (sizes.size() == 2)
-        throw UsageError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
+        throw UserError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
     if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};
     return {sizes[0], sizes[1], sizes[2]};
 }
@@ -42,10 +41,10 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
     const NpyHeader a = read_npy_header(a_file);
     const NpyHeader b = read_npy_header(b_file);
     if (a.type != b.type)
-        throw UsageError(
+        throw UserError(
             fmt::format("{} and {} have different element types; use float32 or float64 for both", a_file, b_file));
     if (a.columns != b.rows)
-        throw UsageError(
+        throw UserError(
             fmt::format("{} is {} x {} and {} is {} x {}: the columns of A must be as many as the rows of B", a_file,
                         a.rows, a.columns, b_file, b.rows, b.columns));
     require_free_memory(matrix_bytes(a.type, a.rows, a.columns) + matrix_bytes(b.type, b.rows, b.columns) +
@@ -61,22 +60,17 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
 }
 
 MatmulProblem make_problem(const MatmulOptions& options) {
-    try {
-        if (!options.a_file.empty()) return read_problem(options.a_file, options.b_file);
-        const Sizes sizes = parse_sizes(options.size);
-        const ElementType type = options.type == "double" ? ElementType::float64 : ElementType::float32;
-        return random_matmul(type, sizes.m, sizes.n, sizes.k, options.common.seed);
-    } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-    }
+    if (!options.a_file.empty()) return read_problem(options.a_file, options.b_file);
+    const Sizes sizes = parse_sizes(options.size);
+    const ElementType type = options.type == "double" ? ElementType::float64 : ElementType::float32;
+    return random_matmul(type, sizes.m, sizes.n, sizes.k, options.common.seed);
 }
 
 void check(const MatmulOptions& options) {
-    if (options.size.empty() && options.a_file.empty()) throw UsageError("give --size M[,N,K], or --a and --b");
-    if (kSimulated && (options.blas_peer || !options.out_file.empty()))
-        throw UsageError("a simulation computes nothing: --out and --blas-peer need the real flavour");
+    if (options.size.empty() && options.a_file.empty()) throw UserError("give --size M[,N,K], or --a and --b");
+    refuse_in_simulation(options.common, {{"--out", options.out_file}});
     if (!options.rectangles.empty() && (kSimulated || Nodes::here().over_nodes()))
-        throw UsageError("--rectangles: rectangles run on one real machine; leave it out here");
+        throw UserError("--rectangles: rectangles run on one real machine; leave it out here");
     check_output("--out", options.out_file);
 }
 
@@ -88,7 +82,7 @@ Outcome run(const MatmulOptions& options, const std::shared_ptr<MatmulProblem>& 
     }
     const auto workload = make_matmul(problem);
     std::optional<Peer> peer;
-    if (options.blas_peer) {
+    if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
         peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
                     [&problem, threads] { matmul_by_one_call(*problem, threads); }};
@@ -140,13 +134,11 @@ int main(int argc, char** argv) {
     auto* b = cli.add_option("--b", options.b_file, "read B from a .npy file")->type_name("FILE")->needs(a);
     a->needs(b);
     cli.add_option("--out", options.out_file, "write C into a .npy file")->type_name("FILE");
-    cli.add_flag(
-        "--blas-peer", options.blas_peer,
-        "time one multi-threaded OpenBLAS call in turn with the load (5 times unless --repeat says otherwise)");
+    add_peer(cli, options.common, "one multi-threaded OpenBLAS call");
     cli.add_option("--rectangles", options.rectangles,
                    "instead of blocks: rectangles for each processor, from apportion plan --matrix N --json")
         ->type_name("FILE")
-        ->excludes("--blas-peer");
+        ->excludes("--peer");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return multiply(options); });
 }

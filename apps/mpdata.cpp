@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
 
 #include "apps/app.hpp"
-#include "apps/field_picture.hpp"
 #include "apps/mpdata_rectangles.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/gnuplot.hpp"
@@ -28,7 +28,6 @@ struct MpdataOptions {
     double courant = 0.9;
     int steps = 10;
     int at_once = 1;
-    bool loop_peer = false;
 };
 
 struct Sizes {
@@ -39,25 +38,23 @@ Sizes parse_sizes(const std::string& text) {
     constexpr std::uint64_t kMost = 1U << 20;
     const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
     if (sizes.size() != 1 && sizes.size() != 3)
-        throw UsageError(fmt::format("--size {}: give one size or NX,NY,NZ", text));
+        throw UserError(fmt::format("--size {}: give one size or NX,NY,NZ", text));
     const auto at = [&](std::size_t i) { return static_cast<int>(sizes[sizes.size() == 1 ? 0 : i]); };
     return {at(0), at(1), at(2)};
 }
 
 void check(const MpdataOptions& options) {
-    if (options.common.repeat > 0) throw UsageError("--repeat: time steps are repeated already; give --steps");
+    if (options.common.repeat > 0) throw UserError("--repeat: time steps are repeated already; give --steps");
     if (!(options.courant > 0 && options.courant <= 1))
-        throw UsageError(
+        throw UserError(
             fmt::format("--courant {}: the scheme is unstable above 1, and nothing moves at 0; give a number between",
                         options.courant));
     if (options.steps % options.at_once != 0)
-        throw UsageError(
+        throw UserError(
             fmt::format("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once));
     if (!options.rectangles.empty() && Nodes::here().over_nodes())
-        throw UsageError("--rectangles: rectangles run on one machine; leave it out here");
-    if (!kSimulated) return;
-    if (options.loop_peer || !options.picture.empty())
-        throw UsageError("a simulation computes nothing: --loop-peer and --plot need the real flavour");
+        throw UserError("--rectangles: rectangles run on one machine; leave it out here");
+    refuse_in_simulation(options.common, {{"--plot", options.picture}});
 }
 
 /// What must hold for any flow without divergence.
@@ -80,6 +77,31 @@ std::string broken(const Invariants& before, const Invariants& now, const Mpdata
     return "";
 }
 
+/// Viridis (van der Walt and Smith): as much lighter as larger, also in grey and for the colour-blind.
+constexpr const char* kPalette =
+    "0 '#440154', 1 '#472c7a', 2 '#3b518b', 3 '#2c718e', 4 '#21908d', 5 '#27ad81', 6 '#5cc863', 7 '#aadc32', 8 "
+    "'#fde725'";
+
+/// Draws the largest value along x over y and z, after so many steps, as a file that appears only when it is whole.
+void draw_field(const std::string& file, const MpdataField& field, int steps) {
+    std::string script = "$field << EOD\n";
+    for (int y = 0; y < field.grid().ny; ++y) {
+        for (int z = 0; z < field.grid().nz; ++z) {
+            double most = 0;
+            for (int x = 0; x < field.nx(); ++x) most = std::max(most, field.psi(x, y, z));
+            script += fmt::format("{:g} ", most);
+        }
+        script += '\n';
+    }
+    script += fmt::format(
+        "EOD\nset title 'largest psi along x after {} step{}'\nset xlabel 'z'\nset ylabel 'y'\nset cblabel 'psi'\n"
+        "set size ratio {}\nset xrange [-0.5:{}]\nset yrange [-0.5:{}]\nset cbrange [0:*]\n"
+        "set palette defined ({})\nplot $field matrix with image notitle\n",
+        steps, steps == 1 ? "" : "s", static_cast<double>(field.grid().ny) / field.grid().nz, field.grid().nz - 0.5,
+        field.grid().ny - 0.5, kPalette);
+    draw(file, 800, 700, script);
+}
+
 int advect(MpdataOptions options) {
     Nodes& nodes = Nodes::here();
     const bool has_content = nodes.home() && !kSimulated;  // the others have room for it
@@ -88,12 +110,8 @@ int advect(MpdataOptions options) {
     nodes.agreed([&] {
         check(options);
         sizes = parse_sizes(options.size);
-        try {
-            field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
-            if (!options.picture.empty()) check_plot(options.picture);
-        } catch (const std::runtime_error& error) {
-            throw UsageError(error.what());
-        }
+        field = std::make_shared<MpdataField>(sizes.nx, MpdataGrid{sizes.ny, sizes.nz, options.at_once});
+        if (!options.picture.empty()) check_plot(options.picture);
         if (has_content)
             rotating_body(*field, options.body == "cone" ? MpdataBody::cone : MpdataBody::sphere, options.courant);
     });
@@ -107,7 +125,7 @@ int advect(MpdataOptions options) {
         operations = workload->shape().task_operations(workload->shape().units);
         options.common.repeat = options.steps / options.at_once;
         std::optional<Peer> peer;
-        if (options.loop_peer) {
+        if (!options.common.peer.empty()) {
             const MpdataGrid grid = field->grid();
             peer = Peer{"a loop without tasks, 1 thread", [field, grid] {
                             mpdata_advance(grid, field->plane(-grid.halo()), field->courant_planes(-grid.halo()),
@@ -166,11 +184,11 @@ int main(int argc, char** argv) {
     cli.add_option("--plot", options.picture,
                    "draw the field across the axis of rotation into this .png, .svg or .pdf file")
         ->type_name("FILE.png");
-    cli.add_flag("--loop-peer", options.loop_peer, "time a plain loop over all planes in turn with the load");
+    add_peer(cli, options.common, "a plain loop over all planes");
     cli.add_option("--rectangles", options.rectangles,
                    "instead of blocks: rectangles of columns for each processor, from apportion plan --matrix N --json")
         ->type_name("FILE")
-        ->excludes("--loop-peer", "--steps-at-once");
+        ->excludes("--peer", "--steps-at-once");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return advect(options); });
 }

@@ -15,7 +15,7 @@ PartsOfWorkers rectangles_of(const MpdataField& field, const std::string& file) 
     const auto rows = static_cast<std::size_t>(field.grid().ny), planes = static_cast<std::size_t>(field.nx());
     const auto [side, of_workers] = read_rectangles(file, rows, planes);
     if (rows % side != 0 || planes % side != 0)
-        throw UsageError(fmt::format(
+        throw UserError(fmt::format(
             "--rectangles {}: is of {} x {} blocks, which the domain's {} x {} columns cannot be divided into", file,
             side, side, planes, rows));
     return of_workers;
@@ -29,11 +29,11 @@ Outcome run_rectangles(const std::shared_ptr<MpdataField>& field, const std::str
     const auto workload = make_mpdata(field, of_workers);
     for (unsigned w = 0; w < units.size(); ++w)
         if (units[w] > 0 && !can_run(w, workload->codelet()))
-            throw UsageError(
+            throw UserError(
                 fmt::format("--rectangles {}: {} is no CPU core, and only these compute rectangles; plan without it",
                             file, worker_name(w)));
     if (starpu_memory_nodes_get_numa_count() > 1)  // rectangles write rows of planes, in the field itself
-        throw UsageError("--rectangles computes in one memory: run without STARPU_USE_NUMA");
+        throw UserError("--rectangles computes in one memory: run without STARPU_USE_NUMA");
     Outcome outcome;
     outcome.policy = "rectangles";
     for (int step = 1; step <= options.repeat; ++step) {

@@ -15,7 +15,7 @@
 namespace apportion {
 
 /// Advances the field by options.repeat time steps in the rectangles of the file, each by all workers together; the
-/// last is verified. StarPU must run. Throws UsageError.
+/// last is verified. StarPU must run. Throws UserError.
 Outcome run_rectangles(const std::shared_ptr<MpdataField>& field, const std::string& file, const AppOptions& options);
 
 }  // namespace apportion

@@ -19,32 +19,32 @@
 
 namespace apportion {
 
-/// A workload as a load on all nodes.
+/// A workload as a load on this node or over all nodes: what applications run without knowing which.
 class NodesLoad {
   public:
     virtual ~NodesLoad() = default;
     /// Throws std::runtime_error.
     virtual void run() = 0;
     virtual double seconds() const = 0;
+    virtual std::string policy() const;
     virtual nlohmann::ordered_json report() const = 0;
-};
 
-/// A workload whose data stay distributed over nodes while its load runs again and again (Workload::distributed).
-class NodesIteration : public NodesLoad {
-  public:
+    /// Whether its data stay distributed over nodes while it runs again and again (Workload::distributed). What follows
+    /// has no effect where they do not.
+    virtual bool distributed() const { return false; }
     /// After a run, when its results have become what the next one reads: each node gets what its units read.
-    virtual void exchange() = 0;
+    virtual void exchange() {}
     /// Rank 0 gets what the next run reads, or what the last one wrote, and the nodes' reports.
-    virtual void collect() = 0;
-    virtual void collect_results() = 0;
+    virtual void collect() {}
+    virtual void collect_results() {}
     /// The largest of all nodes' values, for each.
-    virtual void largest(std::span<double> values) = 0;
+    virtual void largest(std::span<double> values) { (void)values; }
 };
 
 class Nodes {
   public:
     virtual ~Nodes() = default;
-    /// This program's; found out at the first call. Throws UsageError.
+    /// This program's; found out at the first call. Throws UserError.
     static Nodes& here();
 
     virtual int size() const { return 1; }
@@ -55,7 +55,7 @@ class Nodes {
     /// Whether every rank makes the problem: simulated data have no content, and files are there for all.
     virtual bool alike() const { return false; }
 
-    /// Runs `body` on all ranks. When it throws on some, all throw UsageError or std::runtime_error with the sentence
+    /// Runs `body` on all ranks. When it throws on some, all throw UserError or std::runtime_error with the sentence
     /// of the lowest of them.
     virtual void agreed(const std::function<void()>& body) { body(); }
 
@@ -67,24 +67,16 @@ class Nodes {
         share(static_cast<void*>(&value), sizeof value);
     }
 
-    /// Throws UsageError, on all ranks, when the text is not the same on all.
+    /// Throws UserError, on all ranks, when the text is not the same on all.
     virtual void require_same(const std::string& what, const std::string& text) { (void)what, (void)text; }
 
     /// StarPU, until stop(). Throws apportion::Error, as all ranks do.
     virtual void start();
     virtual void stop();
 
-    /// Null where loads run on one node. Else all ranks call it and what it returns.
-    virtual std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs) {
-        (void)workload, (void)runs;
-        return nullptr;
-    }
-
-    /// The same for data that stay distributed; rank 0 has all of them at first.
-    virtual std::unique_ptr<NodesIteration> make_iteration(Workload& workload, unsigned runs) {
-        (void)workload, (void)runs;
-        return nullptr;
-    }
+    /// A load that will run `runs` times; 0: not known. All ranks call it and what it returns. `iterated`: its data may
+    /// stay distributed; rank 0 has all of them at first. Throws std::runtime_error, on all ranks.
+    virtual std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs, bool iterated = false);
 
     /// The program's end, with this exit status. Returns where the status that main returns is that of the program.
     virtual void leave(int status) { (void)status; }

@@ -17,7 +17,7 @@ class Alone final : public Nodes {
         const MpirunProcess here = mpirun_process();
         if (here.count < 2) return;
         if (here.rank > 0) std::exit(2);  // one of them says it
-        throw UsageError(
+        throw UserError(
             "this program runs on one node, and mpirun started several processes of it, each of which would compute "
             "everything; take the program of the flavour mpi (tools/build mpi, build/mpi/apps)");
     }
@@ -29,9 +29,5 @@ Nodes& Nodes::here() {
     static Alone alone;
     return alone;
 }
-
-void Nodes::start() { Error::check(apportion_init(nullptr)); }
-
-void Nodes::stop() { apportion_shutdown(); }
 
 }  // namespace apportion

@@ -63,7 +63,7 @@ class OverNodes final : public NodesLoad {
     apportion_mpi_load* load_ = nullptr;
 };
 
-class Iteration final : public NodesIteration {
+class Iteration final : public NodesLoad {
   public:
     Iteration(Workload& workload, unsigned runs) : workload_(workload) {
         apportion_load_options options = load_options(workload);
@@ -81,6 +81,7 @@ class Iteration final : public NodesIteration {
     nlohmann::ordered_json report() const override {
         return nlohmann::ordered_json::parse(apportion_mpi_iteration_report(iteration_));
     }
+    bool distributed() const override { return true; }
     void exchange() override {
         const Arrays arrays(workload_.distributed());
         check(apportion_mpi_iteration_exchange(iteration_, arrays.data(), arrays.size()));
@@ -127,7 +128,7 @@ class Together final : public Nodes {
         std::string usage, other;
         try {
             body();
-        } catch (const UsageError& error) {
+        } catch (const UserError& error) {
             usage = error.what();
         } catch (const std::bad_alloc&) {
             other = "the memory does not suffice; choose a smaller problem";
@@ -135,7 +136,7 @@ class Together final : public Nodes {
             other = error.what();
         }
         const auto pointer = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
-        if (apportion_mpi_agree(pointer(usage)) != 0) throw UsageError(agreed_on());
+        if (apportion_mpi_agree(pointer(usage)) != 0) throw UserError(agreed_on());
         if (apportion_mpi_agree(pointer(other)) != 0) throw std::runtime_error(agreed_on());
     }
 
@@ -148,7 +149,7 @@ class Together final : public Nodes {
         share(first.data(), first.size());
         agreed([&] {
             if (first != text)
-                throw UsageError(
+                throw UserError(
                     fmt::format("the {} is '{}', and '{}' on rank 0; start all ranks alike", what, text, first));
         });
     }
@@ -161,12 +162,9 @@ class Together final : public Nodes {
     }
     void stop() override { apportion_mpi_shutdown(); }
 
-    std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs) override {
+    std::unique_ptr<NodesLoad> make_load(Workload& workload, unsigned runs, bool iterated) override {
+        if (iterated) return std::make_unique<Iteration>(workload, runs);
         return std::make_unique<OverNodes>(workload, runs);
-    }
-
-    std::unique_ptr<NodesIteration> make_iteration(Workload& workload, unsigned runs) override {
-        return std::make_unique<Iteration>(workload, runs);
     }
 
     void fail_alone(const std::string& sentence, int status) override {
@@ -208,9 +206,5 @@ Nodes& Nodes::here() {
         kSimulated || started_by_mpirun() ? std::unique_ptr<Nodes>(new Together) : std::unique_ptr<Nodes>(new Alone);
     return *nodes;
 }
-
-void Nodes::start() { Error::check(apportion_init(nullptr)); }
-
-void Nodes::stop() { apportion_shutdown(); }
 
 }  // namespace apportion

@@ -11,23 +11,13 @@
 #include <utility>
 
 #include "apps/app.hpp"
-#include "models/io/file_error.hpp"
-#include "models/io/input_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion {
 
 namespace {
-
-/// Throws UsageError.
-nlohmann::json read_plan(const std::string& file) {
-    try {
-        return nlohmann::json::parse(read_whole_file(file));
-    } catch (const FileError& error) {
-        throw UsageError(error.what());
-    }
-}
 
 std::optional<std::size_t> worker_named(const std::string& name) {
     for (std::size_t w = 0; w < starpu_worker_get_count(); ++w)
@@ -58,7 +48,7 @@ std::vector<std::size_t> workers_of(const std::string& processor, const std::str
     for (const std::string& name : names_of_team(processor)) {
         const auto worker = worker_named(name);
         if (!worker)
-            throw UsageError(
+            throw UserError(
                 fmt::format("--rectangles {}: StarPU has no worker {} here; plan with a profile of this machine", file,
                             in_quotes(name)));
         workers.push_back(*worker);
@@ -90,10 +80,10 @@ std::vector<Share> read_shares(const nlohmann::json& plan, std::size_t side, con
                                   whole_number(rectangle, "first_column"), whole_number(rectangle, "columns")};
             if (part.row > side || part.column > side || part.rows > side - part.row ||
                 part.columns > side - part.column)
-                throw UsageError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
+                throw UserError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
             if (part.rows * part.columns == 0) continue;
             if (std::ranges::any_of(shares, [&](const Share& other) { return overlap(other.part, part); }))
-                throw UsageError(fmt::format("--rectangles {}: two rectangles overlap", file));
+                throw UserError(fmt::format("--rectangles {}: two rectangles overlap", file));
             shares.push_back({part, share.at("processor")});
         }
     return shares;
@@ -110,17 +100,11 @@ MatrixPart scaled(const MatrixPart& part, std::size_t side, std::size_t rows, st
 
 }  // namespace
 
-std::string worker_name(std::size_t worker) {
-    char name[128] = "";
-    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
-    return name;
-}
-
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns) {
     const std::string advice = "; make it by apportion plan --profiles FILE.csv --matrix N --json";
     Rectangles found{0, PartsOfWorkers(starpu_worker_get_count())};
     try {
-        const auto plan = read_plan(file);
+        const auto plan = nlohmann::json::parse(read_whole_file(file));
         const std::size_t blocks = whole_number(plan, "units");
         const auto side = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(blocks))));
         std::size_t area = 0;
@@ -128,8 +112,8 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
             area += blocks_of_it.rows * blocks_of_it.columns;
             const MatrixPart whole = scaled(blocks_of_it, side, rows, columns);
             if (whole.rows * whole.columns == 0)
-                throw UsageError(fmt::format("--rectangles {}: a matrix of {} x {} is smaller than its blocks", file,
-                                             rows, columns));
+                throw UserError(fmt::format("--rectangles {}: a matrix of {} x {} is smaller than its blocks", file,
+                                            rows, columns));
             const std::vector<std::size_t> workers = workers_of(processor, file);
             for (std::size_t i = 0; i < workers.size(); ++i) {
                 const std::size_t first = scaled(i, workers.size(), whole.columns);
@@ -139,10 +123,10 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
             }
         }
         if (blocks == 0 || area != blocks || area != side * side)
-            throw UsageError(fmt::format("--rectangles {}: the rectangles are not the whole matrix{}", file, advice));
+            throw UserError(fmt::format("--rectangles {}: the rectangles are not the whole matrix{}", file, advice));
         found.side = side;
     } catch (const nlohmann::json::exception&) {
-        throw UsageError(fmt::format("--rectangles {}: is no plan of a matrix{}", file, advice));
+        throw UserError(fmt::format("--rectangles {}: is no plan of a matrix{}", file, advice));
     }
     return found;
 }

@@ -20,9 +20,7 @@ struct Rectangles {
     PartsOfWorkers of_workers;
 };
 
-std::string worker_name(std::size_t worker);
-
-/// The rectangles of the file in a matrix of that size; StarPU must run. Throws UsageError.
+/// The rectangles of the file in a matrix of that size; StarPU must run. Throws UserError.
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
 
 /// For run_on_workers(): one for each worker with rectangles.

@@ -15,6 +15,7 @@ namespace apportion {
 namespace {
 
 constexpr std::size_t kBasis = FittedCurve::kBasisSize;
+constexpr int kLargestSubset = 3;  // basis functions used together
 constexpr unsigned kConstant = 1u << 0;
 constexpr unsigned kLinear = 1u << 2;
 
@@ -119,7 +120,7 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
     auto by_units = [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; };
     shape.smallest_ = std::min_element(valid.begin(), valid.end(), by_units)->units;
     shape.scale_ = std::max_element(valid.begin(), valid.end(), by_units)->units;
-    shape.trusted_until_ = shape.scale_ * std::max(1.0, options.trusted_growth);
+    shape.trusted_until_ = shape.scale_ * kTrustedGrowth;
     shape.samples_ = static_cast<int>(valid.size());
 
     std::optional<FittedCurve> best;
@@ -152,7 +153,7 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
             best ? criterion(best->error_ * best->error_ * static_cast<double>(valid.size()), valid.size(), 2)
                  : std::numeric_limits<double>::infinity();
         // At least one size must be left over to judge by.
-        const int most = std::min(options.largest_subset, static_cast<int>(sizes) - 2);
+        const int most = std::min(kLargestSubset, static_cast<int>(sizes) - 2);
         for (unsigned subset = 1; subset < 1u << kBasis; ++subset)
             if (const int parameters = std::popcount(subset); parameters <= most)
                 consider(subset, [&](const Solution& solution) {

@@ -26,14 +26,13 @@ struct BlockTime {
 };
 
 struct FitOptions {
-    double trusted_growth = 2;  ///< F is used up to this multiple of the largest measured size, and as a line beyond
-    int largest_subset = 3;     ///< basis functions used together
-    bool line_first = true;     ///< with four or five sizes, a line that is within a tenth is kept
+    bool line_first = true;  ///< with four or five sizes, a line that is within a tenth is kept
 };
 
 class FittedCurve {
   public:
     static constexpr std::size_t kBasisSize = 8;    ///< 1, ln x, x, x^2, x^3, e^x, x e^x, x ln x
+    static constexpr double kTrustedGrowth = 2;     ///< F is a line beyond this multiple of the largest measured size
     static constexpr double kClearlyLarger = 1.25;  ///< sizes closer than that count as one for the choice of a basis
 
     /// The best fit to `samples` (units > 0, seconds > 0; others are skipped), or nothing when there is no valid
@@ -46,11 +45,10 @@ class FittedCurve {
     double second_derivative(double units) const;
 
     bool sizes_differ() const { return scale_ >= kClearlyLarger * smallest_; }  ///< else F is merely proportional
-    double r2() const { return r2_; }                        ///< coefficient of determination of the seconds
-    double relative_error() const { return error_; }         ///< root mean square of the relative residuals
-    double smallest_measured() const { return smallest_; }   ///< units
-    double largest_measured() const { return scale_; }       ///< units
-    double trusted_until() const { return trusted_until_; }  ///< units
+    double r2() const { return r2_; }                       ///< coefficient of determination of the seconds
+    double relative_error() const { return error_; }        ///< root mean square of the relative residuals
+    double smallest_measured() const { return smallest_; }  ///< units
+    double largest_measured() const { return scale_; }      ///< units
     int samples() const { return samples_; }
     std::string formula() const;  ///< "3.44 + 0.0033 x"; in terms of u = x / scale where the basis demands it
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "models/io/new_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/io/file_error.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 

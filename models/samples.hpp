@@ -4,7 +4,7 @@
 // interval of its mean is within a precision (Khaleghzadeh et al., HPOPTA, section 1: 95 %, 2.5 %; FuPerMod, section
 // 4). Statistics only: the caller owns the clock.
 //
-// Beyond the papers: caps on repetitions and on time, and robustness. The first samples are warm-up. A sample far above
+// Beyond the papers: caps on repetitions and on time, and robustness. The first sample is warm-up. A sample far above
 // the median (page faults, clock ramp, another job) is a spike and left out of mean and interval, but only while spikes
 // are rare: a processor that is slow every third time is slow.
 #pragma once
@@ -16,22 +16,17 @@
 namespace apportion {
 
 struct SampleOptions {
-    double confidence = 0.95;  ///< of the interval
     double precision = 0.025;  ///< largest half width of the interval, relative to the mean
-    int warm_up = 1;           ///< first samples, not used
     int least = 3;             ///< used samples before the interval is believed; >= 2
     int most = 100;            ///< used samples at which repeating ends
     double most_seconds = 60;  ///< measured time, warm-up included, at which repeating ends; one used sample at least
-    double spike_factor = 5;   ///< robust standard deviations (scaled median absolute deviation) above the median
-    double spike_share = 0.2;  ///< largest part of the samples that may be left out
 
     /// Empty, or what is wrong with the values.
     std::string invalid() const;
 };
 
-/// Half width of the Student-t confidence interval of the mean of `count` samples, at least 2, whose standard deviation
-/// is `deviation`.
-double confidence_half_width(double deviation, std::size_t count, double confidence);
+/// Of at least one.
+double median(std::vector<double> values);
 
 class Samples {
   public:
@@ -48,14 +43,12 @@ class Samples {
     /// Half width of the confidence interval; 0 below 2 samples, which have none, as in a profile.
     double interval_s() const { return interval_s_; }
     int repetitions() const { return static_cast<int>(used_.size()) - spikes_; }  ///< samples in the mean
-    int spikes() const { return spikes_; }
-    double total_s() const { return total_s_; }
 
   private:
     void update();
 
     SampleOptions options_;
-    int skipped_ = 0;
+    bool warm_ = false;
     std::vector<double> used_;  ///< ascending
     int spikes_ = 0;
     double total_s_ = 0;

@@ -11,7 +11,7 @@ namespace apportion {
 
 namespace {
 
-constexpr std::size_t kMostPowers = SpeedTrend::kLargestDegree + 1;
+constexpr std::size_t kMostPowers = 11;  // degree 10
 constexpr std::size_t kSizesForAPower = 4;
 constexpr double kSlowest = 1e-9;        // of the largest measured speed: what counts as positive
 constexpr double kNegligible_sq = 1e-6;  // relative residuals of a thousandth: without them exact data buy any degree

@@ -18,8 +18,6 @@ namespace apportion {
 
 class SpeedTrend {
   public:
-    static constexpr int kLargestDegree = 10;
-
     /// Through `samples` (units > 0, seconds > 0), or nothing when there is none or a speed is too large for a number.
     /// O(samples).
     static std::optional<SpeedTrend> through(std::span<const BlockTime> samples);

@@ -25,11 +25,4 @@ std::vector<SpeedPoint> speed_points(std::span<const BlockTime> samples) {
     return points;
 }
 
-double relative_error(const TimeFunction& model, std::span<const BlockTime> samples) {
-    if (samples.empty()) return 0;
-    double sum = 0;
-    for (const BlockTime& s : samples) sum += std::pow((model.seconds(s.units) - s.seconds) / s.seconds, 2);
-    return std::sqrt(sum / static_cast<double>(samples.size()));
-}
-
 }  // namespace apportion

@@ -55,7 +55,4 @@ struct SpeedPoint {
 /// positive and finite are skipped. O(m log m), O(m) when sorted.
 std::vector<SpeedPoint> speed_points(std::span<const BlockTime> samples);
 
-/// Root mean square of (t(x) - seconds) / seconds over the samples; 0 without samples.
-double relative_error(const TimeFunction& model, std::span<const BlockTime> samples);
-
 }  // namespace apportion

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/io/nearest_name.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion {
 

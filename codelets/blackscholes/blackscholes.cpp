@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codelets/common/kernel_codelet.hpp"
+#include "codelets/common/random.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -63,12 +64,9 @@ std::vector<TaskData> BlackScholes::data(const TaskRange& range) {
     return {rows_of(problem_->options, STARPU_R), rows_of(problem_->results, STARPU_W)};
 }
 
-/// SplitMix64: number `draw` of option `i`, uniform in [0, 1).
+/// Number `draw` of option `i`, uniform in [0, 1).
 double uniform(std::uint64_t seed, std::uint64_t i, std::uint64_t draw) {
-    std::uint64_t x = (seed * 0x2545f4914f6cdd1du + i * kOptionColumns + draw + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
+    return static_cast<double>(mix(seed * 0x2545f4914f6cdd1du + i * kOptionColumns + draw) >> 11) * 0x1p-53;
 }
 
 template <class T>

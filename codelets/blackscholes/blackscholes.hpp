@@ -29,7 +29,7 @@ struct BlackScholesProblem {
 inline constexpr std::uint64_t kDefaultPaths = 10'000;   ///< also what the simulated platforms' times are for
 inline constexpr std::uint64_t kMostPaths = 1ull << 34;  ///< of which a 32-bit counter gives four each
 
-/// Results as the method needs them. Throws std::runtime_error when memory does not suffice.
+/// Results as the method needs them. Throws UserError when memory does not suffice.
 Matrix blackscholes_results(ElementType type, std::size_t options, const BlackScholesParameters& parameters);
 
 /// Calls and puts in turn with spots of 50 ... 150, strikes of 70 ... 130 % of them, rates of 0 ... 10 %, volatilities

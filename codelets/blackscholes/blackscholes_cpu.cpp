@@ -28,10 +28,8 @@ void price_all(BlackScholesProblem& p) {
 void blackscholes_cpu(void* buffers[], void* arg) {
     const auto& argument = *static_cast<const KernelArgument*>(arg);
     for (int repetition = repetitions(); repetition > 0; --repetition)
-        if (STARPU_MATRIX_GET_ELEMSIZE(buffers[0]) == sizeof(float))
-            price(option_block<float>(buffers, argument), blackscholes_parameters(argument));
-        else
-            price(option_block<double>(buffers, argument), blackscholes_parameters(argument));
+        by_real_size(STARPU_MATRIX_GET_ELEMSIZE(buffers[0]),
+                     [&]<class T>() { price(option_block<T>(buffers, argument), blackscholes_parameters(argument)); });
 }
 
 void price_by_one_call(BlackScholesProblem& problem) {

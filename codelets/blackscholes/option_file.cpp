@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
 

@@ -11,7 +11,7 @@
 
 namespace apportion {
 
-/// The options' columns as in BlackScholesProblem. Throws std::runtime_error, file:line, for whatever is not such a
+/// The options' columns as in BlackScholesProblem. Throws UserError, file:line, for whatever is not such a
 /// table.
 Matrix read_options(const std::string& path, ElementType type);
 

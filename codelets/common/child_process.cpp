@@ -3,20 +3,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -123,35 +119,7 @@ pid_t start(const std::array<int, 3>& files, const std::vector<char*>& arguments
     return child;
 }
 
-/// Whether the child ended within that time.
-bool ends_within(pid_t child, double seconds) {
-    using Clock = std::chrono::steady_clock;
-    // glibc 2.36 declares pidfd_open() for C only.
-    const auto file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-    if (file < 0) throw std::runtime_error(fmt::format("no time limit for a program: {}", std::strerror(errno)));
-    const auto begin = Clock::now();
-    bool ended = false;
-    for (;;) {
-        pollfd readable = {file, POLLIN, 0};
-        const double left_s = seconds - std::chrono::duration<double>(Clock::now() - begin).count();
-        // Rounded up, so that no time is left when poll() has waited.
-        const double left_ms = std::clamp(left_s * 1e3 + 1, 0.0, double{std::numeric_limits<int>::max()});
-        ended = poll(&readable, 1, static_cast<int>(left_ms)) > 0;
-        if (ended || left_s <= 0) break;
-    }
-    close(file);
-    return ended;
-}
-
 constexpr double kPatience_s = 2;  ///< until what was asked to end is killed
-
-/// Asks the child's group to end when its time is over; the child itself has to.
-bool end_after(pid_t child, double seconds) {
-    if (ends_within(child, seconds)) return false;
-    kill(-child, SIGTERM);
-    if (!ends_within(child, kPatience_s)) kill(-child, SIGKILL);
-    return true;
-}
 
 /// What the child started and left behind was asked to end as well: waits for it, then kills it. The group's number
 /// stays its own as long as there is anything in it.
@@ -172,8 +140,7 @@ int interrupted_by() {
     return children().interrupted_by;
 }
 
-/// `ended`: by its time limit.
-int wait_for(pid_t child, bool ended) {
+int wait_for(pid_t child) {
     siginfo_t ignored;
     while (waitid(P_PID, static_cast<id_t>(child), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
@@ -185,9 +152,9 @@ int wait_for(pid_t child, bool ended) {
         children().running.erase(child);
     }
     const int signal = interrupted_by();
-    if (ended || signal != 0) end_rest_of_group(child);
-    if (signal != 0) throw Interrupted(signal);
-    return status;
+    if (signal == 0) return status;
+    end_rest_of_group(child);
+    throw Interrupted(signal);
 }
 
 }  // namespace
@@ -196,15 +163,13 @@ Interrupted::Interrupted(int signal)
     : std::runtime_error(fmt::format("ended by signal {} ({})", signal, strsignal(signal))), signal_(signal) {}
 
 ChildResult run_child(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& environment,
-                      const std::string& input, std::optional<double> limit_s) {
+                      const std::string& input) {
     TemporaryFile in, out, err;
     in.write_all(input);
     std::vector<std::string> arguments = command;
     std::vector<std::string> variables = changed_environment(environment);
     const pid_t child = start({in.fd(), out.fd(), err.fd()}, pointers(arguments), pointers(variables));
-    const bool late = limit_s && end_after(child, *limit_s);
-    const int status = wait_for(child, late);
-    if (late) throw TimedOut(fmt::format("{} was ended after {:g} s", command.front(), *limit_s));
+    const int status = wait_for(child);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.read_all(), err.read_all()};
 }
 

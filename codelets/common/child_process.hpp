@@ -3,7 +3,6 @@
 // Runs a program to its end and returns what it wrote.
 #pragma once
 
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -30,12 +29,6 @@ class CannotRun : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The program took longer than it was allowed to, and was ended.
-class TimedOut : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
 /// end_children() was called: the catcher removes what is temporary and ends with `status`.
 class Interrupted : public std::runtime_error {
   public:
@@ -48,10 +41,10 @@ class Interrupted : public std::runtime_error {
 };
 
 /// Runs command[0] (looked for in PATH when it has no '/') with the arguments behind it; its standard input is
-/// `input`. After `limit_s` seconds it is ended, with all that it started. May be called from several threads. Throws
-/// CannotRun, TimedOut, Interrupted, and std::runtime_error without room for temporary files.
+/// `input`. May be called from several threads. Throws CannotRun, Interrupted, and std::runtime_error without room for
+/// temporary files.
 ChildResult run_child(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& environment = {},
-                      const std::string& input = {}, std::optional<double> limit_s = {});
+                      const std::string& input = {});
 
 /// Sends `signal` to all children that run and to theirs. From now on run_child() throws Interrupted, also where it
 /// waits; `reason` is the signal that this process got.

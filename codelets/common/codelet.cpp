@@ -13,6 +13,7 @@
 
 #include "codelets/common/failed_task.hpp"
 #include "codelets/common/matrix.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -131,8 +132,8 @@ void Workload::name_profile(std::uint64_t size) {
 std::vector<std::uint64_t> WorkloadOptions::sizes(std::size_t count) const {
     if (size.size() == count) return size;
     if (size.size() == 1) return std::vector<std::uint64_t>(count, size.front());
-    throw std::runtime_error(fmt::format("--size: {} numbers are no size of this application; give {}", size.size(),
-                                         count == 1 ? "one" : fmt::format("one or {}", count)));
+    throw UserError(fmt::format("--size: {} numbers are no size of this application; give {}", size.size(),
+                                count == 1 ? "one" : fmt::format("one or {}", count)));
 }
 
 bool can_run(unsigned worker, starpu_codelet& codelet) {
@@ -159,25 +160,17 @@ apportion_load_options load_options(Workload& workload) {
 }
 
 std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units) {
-    const WorkersUnits all[] = {{&workload, {units.begin(), units.end()}}};
-    return run_on_workers(all);
-}
-
-std::vector<double> run_on_workers(std::span<const WorkersUnits> all) {
     const int profiling = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
     std::vector<std::pair<int, starpu_task*>> tasks;
-    std::vector<double> seconds(all.front().units.size());
+    std::vector<double> seconds(units.size());
     bool refused = false;
     {
         Registrations registrations;
-        for (const auto& [workload, units] : all) {
-            std::uint64_t first = 0;
-            for (int worker = 0; worker < static_cast<int>(units.size()); ++worker) {
-                for (unsigned part = 0; units[worker] > 0 && part < workload->parts_on(worker); ++part)
-                    tasks.emplace_back(worker,
-                                       plain_task(*workload, {first, units[worker], part, worker}, registrations));
-                first += units[worker];
-            }
+        std::uint64_t first = 0;
+        for (int worker = 0; worker < static_cast<int>(units.size()); ++worker) {
+            for (unsigned part = 0; units[worker] > 0 && part < workload.parts_on(worker); ++part)
+                tasks.emplace_back(worker, plain_task(workload, {first, units[worker], part, worker}, registrations));
+            first += units[worker];
         }
         for (auto& [worker, task] : tasks)
             if (starpu_task_submit(task) != 0) {
@@ -188,11 +181,17 @@ std::vector<double> run_on_workers(std::span<const WorkersUnits> all) {
             if (task) seconds[worker] += finish(task);
     }
     starpu_profiling_status_set(profiling);
-    const char* const name = all.front().workload->shape().name;
-    if (refused) throw std::runtime_error(fmt::format("no worker that was chosen can run {}", name));
+    const char* const name = workload.shape().name;
+    if (refused) throw UserError(fmt::format("no worker that was chosen can run {}", name));
     if (const std::string why = take_failure(); !why.empty())
         throw std::runtime_error(fmt::format("{} was not computed: {}", name, why));
     return seconds;
+}
+
+std::string worker_name(std::size_t worker) {
+    char name[128] = "";
+    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+    return name;
 }
 
 }  // namespace apportion

@@ -143,12 +143,7 @@ apportion_load_options load_options(Workload& workload);
 /// a codelet could not compute one.
 std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint64_t> units);
 
-/// The same of several workloads of one codelet, all at the same time. A worker has units of one of them at most.
-struct WorkersUnits {
-    Workload* workload;
-    std::vector<std::uint64_t> units;  ///< of each worker
-};
-std::vector<double> run_on_workers(std::span<const WorkersUnits> all);
+std::string worker_name(std::size_t worker);
 
 /// Lets every worker that can run the codelet compute a few blocks of growing size: libraries set themselves up, and
 /// measured_cost() learns what the workers cost. Results are overwritten by the load itself. No worker computes for
@@ -167,7 +162,7 @@ struct WorkloadOptions {
     std::vector<std::uint64_t> size;  ///< the numbers of the application's own `--size`
     std::uint64_t seed = 1;
 
-    /// `count` numbers, where one that is given stands for all. Throws std::runtime_error when there are others.
+    /// `count` numbers, where one that is given stands for all. Throws UserError when there are others.
     std::vector<std::uint64_t> sizes(std::size_t count) const;
 };
 

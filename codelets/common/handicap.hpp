@@ -12,7 +12,7 @@ namespace apportion {
 
 inline constexpr int kMaxHandicap = 1'000'000;
 
-/// Worker -> factor. Throws std::runtime_error, one sentence, when the text is not of that form, names a worker twice,
+/// Worker -> factor. Throws UserError, one sentence, when the text is not of that form, names a worker twice,
 /// or has a factor outside 1 ... kMaxHandicap.
 std::map<int, int> parse_handicaps(std::string_view text);
 

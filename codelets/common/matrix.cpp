@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "codelets/common/pinned_memory.hpp"
+#include "codelets/common/random.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -36,17 +38,9 @@ template <class T>
 void fill(Matrix& matrix, T (*value)(std::uint64_t key), std::uint64_t seed) {
     const std::size_t rows = matrix.rows() * (is_complex(matrix.type()) ? 2 : 1);
     matrix.for_each_column<T>([&](T* column, std::size_t j) {
-        const std::uint64_t base = seed * 0x9e3779b97f4a7c15u + j * std::uint64_t{rows};
+        const std::uint64_t base = seed * kSplitMixStep + j * std::uint64_t{rows};
         for (std::size_t i = 0; i < rows; ++i) column[i] = value(base + i);
     });
-}
-
-/// SplitMix64's output function: consecutive keys give independent numbers.
-std::uint64_t mix(std::uint64_t key) {
-    key = (key + 1) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-    return key ^ (key >> 31);
 }
 
 template <class T>
@@ -72,13 +66,13 @@ std::size_t element_size(ElementType type) { return real_size(type) * (is_comple
 
 std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns) {
     if (rows > kMaxDimension || columns > kMaxDimension)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("a matrix of {} x {} is too large: StarPU and BLAS count rows and columns "
                         "in 31 bits; use at most {}",
                         rows, columns, kMaxDimension));
     std::size_t bytes = leading_dimension(type, rows) * element_size(type);
     if (__builtin_mul_overflow(bytes, columns, &bytes) || bytes > std::numeric_limits<std::ptrdiff_t>::max() / 8)
-        throw std::runtime_error(fmt::format("a matrix of {} x {} does not fit any address space", rows, columns));
+        throw UserError(fmt::format("a matrix of {} x {} does not fit any address space", rows, columns));
     return bytes;
 }
 
@@ -88,7 +82,7 @@ Matrix::Matrix(ElementType type, std::size_t rows, std::size_t columns)
       columns_(columns),
       ld_(leading_dimension(type, rows)),
       bytes_(matrix_bytes(type, rows, columns)) {
-    if (bytes_ == 0) throw std::runtime_error(fmt::format("a matrix of {} x {} has no elements", rows, columns));
+    if (bytes_ == 0) throw UserError(fmt::format("a matrix of {} x {} has no elements", rows, columns));
 #ifdef STARPU_SIMGRID
     const int protection = PROT_NONE;
 #else
@@ -96,8 +90,7 @@ Matrix::Matrix(ElementType type, std::size_t rows, std::size_t columns)
 #endif
     data_ = mmap(nullptr, bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data_ == MAP_FAILED)
-        throw std::runtime_error(
-            fmt::format("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_)));
+        throw UserError(fmt::format("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_)));
     madvise(data_, bytes_, MADV_HUGEPAGE);  // fewer page faults and TLB misses; without effect where not available
 }
 
@@ -124,8 +117,7 @@ void Matrix::unpin() {
 
 void fill_random(Matrix& matrix, std::uint64_t seed) {
 #ifndef STARPU_SIMGRID
-    if (real_size(matrix.type()) == sizeof(float)) return fill<float>(matrix, uniform<float>, mix(seed));
-    fill<double>(matrix, uniform<double>, mix(seed));
+    by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, uniform<T>, mix(seed)); });
 #else
     (void)matrix, (void)seed;
 #endif
@@ -133,8 +125,7 @@ void fill_random(Matrix& matrix, std::uint64_t seed) {
 
 void fill_nan(Matrix& matrix) {
 #ifndef STARPU_SIMGRID
-    if (real_size(matrix.type()) == sizeof(float)) return fill<float>(matrix, nan_value<float>, 0);
-    fill<double>(matrix, nan_value<double>, 0);
+    by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, nan_value<T>, 0); });
 #else
     (void)matrix;
 #endif
@@ -148,7 +139,7 @@ void require_free_memory(std::size_t bytes, const std::string& what) {
     while (file >> key && key != "MemAvailable:") file.ignore(256, '\n');
     if (!(file >> kib)) return;  // an old kernel: mmap or the OOM killer will tell
     if (bytes > kib * 1024)
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a "
                         "smaller size",
                         what, gib(bytes), gib(kib * 1024)));

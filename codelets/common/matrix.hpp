@@ -21,7 +21,7 @@ std::size_t real_size(ElementType type);
 
 class Matrix {
   public:
-    /// Zeroed. Throws std::runtime_error when memory does not suffice.
+    /// Zeroed. Throws UserError when memory does not suffice.
     Matrix(ElementType type, std::size_t rows, std::size_t columns);
     ~Matrix();
     Matrix(Matrix&& other) noexcept;
@@ -37,6 +37,12 @@ class Matrix {
         return static_cast<char*>(data_) + (row + column * ld_) * element_size(type_);
     }
     const void* at(std::size_t row, std::size_t column) const { return const_cast<Matrix*>(this)->at(row, column); }
+
+    /// The first element of a column.
+    template <class T>
+    const T* column(std::size_t j = 0) const {
+        return static_cast<const T*>(at(0, j));
+    }
 
     /// Makes the memory known to the devices, so that transfers are fast; StarPU must be running until unpin(). Says so
     /// when it cannot, see pin_memory().
@@ -57,10 +63,16 @@ class Matrix {
     bool pinned_ = false;
 };
 
-/// Calls body.operator()<T>() for a type of real elements.
+/// Calls body.operator()<T>() for a type of real numbers of so many bytes.
+template <class Body>
+auto by_real_size(std::size_t bytes, Body&& body) {
+    return bytes == sizeof(float) ? body.template operator()<float>() : body.template operator()<double>();
+}
+
+/// The same for those that elements are, or, where they are complex, consist of.
 template <class Body>
 auto by_real_type(ElementType type, Body&& body) {
-    return type == ElementType::float32 ? body.template operator()<float>() : body.template operator()<double>();
+    return by_real_size(real_size(type), body);
 }
 
 /// Of a real type: std::numeric_limits<T>::epsilon().
@@ -80,10 +92,10 @@ void fill_random(Matrix& matrix, std::uint64_t seed);
 /// Every element not-a-number, so that a result that is never written is seen.
 void fill_nan(Matrix& matrix);
 
-/// Bytes that a matrix of these sizes takes; throws std::runtime_error when no memory could hold it.
+/// Bytes that a matrix of these sizes takes; throws UserError when no memory could hold it.
 std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns);
 
-/// Throws std::runtime_error when this machine has less free memory. The simulated flavour has room for everything.
+/// Throws UserError when this machine has less free memory. The simulated flavour has room for everything.
 void require_free_memory(std::size_t bytes, const std::string& what);
 
 }  // namespace apportion

@@ -32,7 +32,7 @@ struct Fft2dProblem {
     double operations() const;
 };
 
-/// The problem for this input, with room for the result; `inverse` divides by MN. Throws std::runtime_error when
+/// The problem for this input, with room for the result; `inverse` divides by MN. Throws UserError when
 /// memory does not suffice.
 Fft2dProblem fft2d_problem(Matrix input, bool inverse = false);
 

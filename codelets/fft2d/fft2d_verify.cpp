@@ -112,22 +112,19 @@ std::function<void()> one_call(const std::shared_ptr<Fft2dProblem>& problem, int
     return [plan, problem] { plan->execute(problem->input, problem->output); };
 }
 
-bool is_single(const Fft2dProblem& problem) { return problem.input.type() == ElementType::complex64; }
-
 }  // namespace
 
 Verification verify_fft2d(const Fft2dProblem& problem) {
-    return is_single(problem) ? verify_whole<float>(problem) : verify_whole<double>(problem);
+    return by_real_type(problem.input.type(), [&]<class T>() { return verify_whole<T>(problem); });
 }
 
 Verification verify_fft2d_rows(const Fft2dProblem& problem) {
-    return is_single(problem) ? verify_rows<float>(problem) : verify_rows<double>(problem);
+    return by_real_type(problem.input.type(), [&]<class T>() { return verify_rows<T>(problem); });
 }
 
 std::function<void()> fft2d_by_one_call(const std::shared_ptr<Fft2dProblem>& problem, int threads,
                                         FftPlanning planning) {
-    return is_single(*problem) ? one_call<float>(problem, threads, planning)
-                               : one_call<double>(problem, threads, planning);
+    return by_real_type(problem->input.type(), [&]<class T>() { return one_call<T>(problem, threads, planning); });
 }
 
 }  // namespace apportion

@@ -8,7 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -29,7 +30,7 @@ std::optional<FftPlanning> planning_named(std::string_view name) {
 
 FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& option) {
     const auto refuse = [&](std::string_view entry) {
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{}: '{}' is not estimate, measure, patient or unaligned, nor worker=one of them for a worker "
                         "that is named once",
                         option, entry));

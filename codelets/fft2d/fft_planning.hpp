@@ -27,7 +27,7 @@ struct FftPlanningChoice {
     }
 };
 
-/// Throws std::runtime_error, one sentence that begins with `option`, when the text is not of that form.
+/// Throws UserError, one sentence that begins with `option`, when the text is not of that form.
 FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& option);
 
 /// What APPORTION_FFT_PLANNING says; the default without it. Throws like the above.

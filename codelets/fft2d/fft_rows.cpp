@@ -20,8 +20,7 @@
 #include <vector>
 
 #include "codelets/fft2d/fftw.hpp"
-#include "models/io/new_file.hpp"
-#include "models/io/user_folders.hpp"
+#include "models/io/files.hpp"
 
 namespace apportion {
 

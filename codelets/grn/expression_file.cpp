@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion {

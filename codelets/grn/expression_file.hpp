@@ -11,7 +11,7 @@
 
 namespace apportion {
 
-/// Throws std::runtime_error, file:line, for whatever is not such a table.
+/// Throws UserError, file:line, for whatever is not such a table.
 Expression read_expression(const std::string& path);
 
 /// Target, predictors, mean conditional entropy in bits and coefficient of determination as a table with tabs.

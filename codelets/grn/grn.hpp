@@ -67,7 +67,7 @@ struct GrnProblem {
     double sets_per_target() const;                             ///< of predictors, the target itself among them
 };
 
-/// Discretises and packs. Throws std::runtime_error, without a file's name, when options and data do not fit together.
+/// Discretises and packs. Throws UserError, without a file's name, when options and data do not fit together.
 GrnProblem make_grn_problem(const Expression& expression, const GrnOptions& options);
 
 /// Random expression in which the first genes, the targets, follow pairs of later ones with a little noise: the level
@@ -83,7 +83,7 @@ inline constexpr std::uint64_t kGenesPerTarget = 50;  ///< in generated problems
 inline constexpr std::size_t kGeneratedSamples = 300;
 
 /// Random expression of that many genes; a fiftieth of them are targets unless the options say otherwise. In the
-/// simulated flavour only the sizes. Throws std::runtime_error like make_grn_problem().
+/// simulated flavour only the sizes. Throws UserError like make_grn_problem().
 GrnProblem generated_grn_problem(std::uint64_t genes, GrnOptions options, std::uint64_t seed);
 
 /// verify() counts every target's best set again, sample by sample, and searches a few targets with the reference.

@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "codelets/common/matrix.hpp"
+#include "codelets/common/random.hpp"
 #include "codelets/grn/grn.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -58,37 +60,29 @@ void check(const Expression& expression, const GrnOptions& options) {
     const std::size_t genes = expression.genes.size();
     const std::uint64_t least = options.cardinality + (options.lag == 0 ? 1 : 0);
     if (genes < least)
-        throw std::runtime_error(fmt::format("has {} gene{}; sets of {} predictor{} need at least {}", genes,
-                                             genes == 1 ? "" : "s", options.cardinality,
-                                             options.cardinality == 1 ? "" : "s", least));
+        throw UserError(fmt::format("has {} gene{}; sets of {} predictor{} need at least {}", genes,
+                                    genes == 1 ? "" : "s", options.cardinality, options.cardinality == 1 ? "" : "s",
+                                    least));
     if (options.candidates > genes || options.targets > genes)
-        throw std::runtime_error(fmt::format("has {} genes, but {} {} are wanted", genes,
-                                             std::max(options.candidates, options.targets),
-                                             options.candidates > genes ? "candidates" : "targets"));
+        throw UserError(fmt::format("has {} genes, but {} {} are wanted", genes,
+                                    std::max(options.candidates, options.targets),
+                                    options.candidates > genes ? "candidates" : "targets"));
     if (options.candidates > 0 && options.candidates < least)
-        throw std::runtime_error(fmt::format(
-            "is to be searched with {} candidate{}; sets of {} predictor{} need at least {}", options.candidates,
-            options.candidates == 1 ? "" : "s", options.cardinality, options.cardinality == 1 ? "" : "s", least));
+        throw UserError(fmt::format("is to be searched with {} candidate{}; sets of {} predictor{} need at least {}",
+                                    options.candidates, options.candidates == 1 ? "" : "s", options.cardinality,
+                                    options.cardinality == 1 ? "" : "s", least));
     if (expression.samples < 2 || expression.samples - 2 < options.lag)
-        throw std::runtime_error(fmt::format("has {} sample{}; at least {} are needed{}", expression.samples,
-                                             expression.samples == 1 ? "" : "s", options.lag + 2,
-                                             options.lag > 0 ? " for this lag" : ""));
+        throw UserError(fmt::format("has {} sample{}; at least {} are needed{}", expression.samples,
+                                    expression.samples == 1 ? "" : "s", options.lag + 2,
+                                    options.lag > 0 ? " for this lag" : ""));
     if (expression.samples - options.lag > kMostSamples)
-        throw std::runtime_error(
-            fmt::format("has {} samples; at most {} can be counted", expression.samples, kMostSamples));
+        throw UserError(fmt::format("has {} samples; at most {} can be counted", expression.samples, kMostSamples));
 }
 
 /// Bit sets of `samples` levels from the first on.
 void pack(const std::uint8_t* levels, const GrnParameters& parameters, std::uint64_t* bits) {
     for (std::size_t s = 0; s < parameters.samples; ++s)
         if (levels[s] > 0) bits[(levels[s] - 1) * parameters.words() + s / 64] |= std::uint64_t{1} << (s % 64);
-}
-
-std::uint64_t mix(std::uint64_t key) {  // SplitMix64
-    key = (key + 1) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-    return key ^ (key >> 31);
 }
 
 /// Uniform in [0, 1), a function of its arguments only.

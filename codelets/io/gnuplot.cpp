@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "codelets/common/child_process.hpp"
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 
 namespace apportion {
@@ -39,22 +39,22 @@ void check_plot(const std::string& file) {
     try {
         require_replaceable(file);
     } catch (const FileError& error) {
-        throw PictureError(fmt::format("--plot {}", error.what()));
+        throw UserError(fmt::format("--plot {}", error.what()));
     }
     if (!terminal_of(file, 1, 1))
-        throw PictureError(fmt::format(
+        throw UserError(fmt::format(
             "--plot {}: pictures are PNG, SVG or PDF files; let its name end with .png, .svg or .pdf", file));
     if (!fs::is_directory(folder, ignored))
-        throw PictureError(fmt::format("--plot {}: there is no folder {}; create it", file, folder.string()));
+        throw UserError(fmt::format("--plot {}: there is no folder {}; create it", file, folder.string()));
     if (access(folder.c_str(), W_OK) != 0)
-        throw PictureError(
+        throw UserError(
             fmt::format("--plot {}: you may not write into {}; choose another file", file, folder.string()));
     bool found = false;
     try {
         found = run_child({"gnuplot", "--version"}).status == 0;
     } catch (const CannotRun&) {
     }
-    if (!found) throw PictureError("--plot needs gnuplot, which is not there; install it (Debian: gnuplot-nox)");
+    if (!found) throw UserError("--plot needs gnuplot, which is not there; install it (Debian: gnuplot-nox)");
 }
 
 void draw(const std::string& file, int width, int height, const std::string& script) {

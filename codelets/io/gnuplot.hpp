@@ -4,18 +4,13 @@
 // gnuplot executes what stands in backquotes, and file names that begin with '|' or '<'.
 #pragma once
 
-#include <stdexcept>
 #include <string>
+
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
-/// A picture that cannot be drawn as the user asks: one sentence.
-class PictureError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
-/// Throws PictureError when gnuplot is missing or the picture cannot be written there: to be called before long work.
+/// Throws UserError when gnuplot is missing or the picture cannot be written there: to be called before long work.
 void check_plot(const std::string& file);
 
 /// Lets gnuplot draw `script` in that size in pixels into the file, as PNG, SVG or PDF by the suffix of its name. The

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "codelets/common/matrix.hpp"
-#include "models/io/input_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion {

@@ -2,7 +2,7 @@
 //
 // NIST's Matrix Market exchange format for real matrices: coordinate or array; real or integer; general, symmetric or
 // skew-symmetric. Debian packages no library for it but Eigen's, whose loadMarket accepts files with lines missing or
-// malformed. This reader is strict: whatever is not exactly such a file throws std::runtime_error, "FILE:LINE:
+// malformed. This reader is strict: whatever is not exactly such a file throws UserError, "FILE:LINE:
 // problem".
 #pragma once
 

@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/io/input_file.hpp"
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -42,9 +42,7 @@ constexpr std::pair<ElementType, const char*> kTypes[] = {{ElementType::float32,
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-[[noreturn]] void fail(const std::string& path, const std::string& problem) {
-    throw std::runtime_error(path + ": " + problem);
-}
+[[noreturn]] void fail(const std::string& path, const std::string& problem) { throw UserError(path + ": " + problem); }
 
 [[noreturn]] void fail_system(const std::string& path, const char* action) {
     fail(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
@@ -333,8 +331,8 @@ void require_finite(const std::string& path, const Matrix& matrix, NpyRead read)
             const T* const bad = std::find_if_not(column, column + count, [](T value) { return std::isfinite(value); });
             if (bad == column + count) continue;
             const std::size_t i = static_cast<std::size_t>(bad - column) / parts;
-            throw std::runtime_error(fmt::format("{}: the element in row {}, column {} (from 0) is not finite", path,
-                                                 read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i));
+            throw UserError(fmt::format("{}: the element in row {}, column {} (from 0) is not finite", path,
+                                        read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i));
         }
     };
     if (matrix.type() == ElementType::float32 || matrix.type() == ElementType::complex64)

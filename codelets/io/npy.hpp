@@ -2,7 +2,7 @@
 //
 // NumPy's .npy files: arrays of float32, float64, complex64 and complex128 in C or Fortran order, format versions 1 to
 // 3, as described in NumPy's "NEP 1". Debian packages no library for it but xtensor's, which accepts truncated files.
-// The reader is strict: whatever is not exactly such an array throws std::runtime_error with a sentence that names the
+// The reader is strict: whatever is not exactly such an array throws UserError with a sentence that names the
 // file.
 //
 // An array is read as a matrix of the same rows and columns, or by its rows: each becomes a column of a Matrix, that
@@ -42,7 +42,7 @@ Matrix read_npy_rows(const std::string& path, NpyElements elements);
 
 enum class NpyRead { whole, by_rows };
 
-/// Throws std::runtime_error, a sentence with an element's row and column in the file (from 0), when it is not finite.
+/// Throws UserError, a sentence with an element's row and column in the file (from 0), when it is not finite.
 void require_finite(const std::string& path, const Matrix& matrix, NpyRead read);
 
 /// Writes in Fortran order (the matrix's own), into a temporary file beside `path` that then replaces it.

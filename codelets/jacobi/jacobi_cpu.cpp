@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codelets/common/handicap.hpp"
+#include "codelets/common/matrix.hpp"
 #include "codelets/jacobi/jacobi_buffers.hpp"
 
 #define APPORTION_INLINE [[gnu::always_inline]] inline
@@ -142,8 +143,6 @@ const Kernels<T>& kernels() {
     return best;
 }
 
-bool is_single(void* matrix) { return STARPU_MATRIX_GET_ELEMSIZE(matrix) == sizeof(float); }
-
 }  // namespace
 
 void jacobi_dense(const DenseRows<float>& rows) { kernels<float>().dense(rows); }
@@ -166,10 +165,7 @@ void jacobi_sparse(const SparseRows& rows) {
 
 void jacobi_dense_cpu(void* buffers[], void*) {
     for (int repetition = repetitions(); repetition > 0; --repetition)
-        if (is_single(buffers[0]))
-            jacobi_dense(dense_rows<float>(buffers));
-        else
-            jacobi_dense(dense_rows<double>(buffers));
+        by_real_size(STARPU_MATRIX_GET_ELEMSIZE(buffers[0]), [&]<class T>() { jacobi_dense(dense_rows<T>(buffers)); });
 }
 
 void jacobi_sparse_cpu(void* buffers[], void*) {
@@ -178,10 +174,8 @@ void jacobi_sparse_cpu(void* buffers[], void*) {
 
 void jacobi_batch_cpu(void* buffers[], void* arg) {
     for (int repetition = repetitions(); repetition > 0; --repetition)
-        if (is_single(buffers[0]))
-            jacobi_batch(batch_systems<float>(buffers, arg));
-        else
-            jacobi_batch(batch_systems<double>(buffers, arg));
+        by_real_size(STARPU_MATRIX_GET_ELEMSIZE(buffers[0]),
+                     [&]<class T>() { jacobi_batch(batch_systems<T>(buffers, arg)); });
 }
 
 }  // namespace apportion

@@ -7,40 +7,23 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/io/user_error.hpp"
+
 namespace apportion {
 
 namespace {
-
-constexpr double kDominance = 1.1;
-
-template <class T>
-const T* elements(const Matrix& matrix, std::size_t column = 0) {
-    return static_cast<const T*>(matrix.at(0, column));
-}
 
 /// Calls body(column, value) for the entries of a row.
 template <class T, class Body>
 void for_each_entry(const LinearSystem& system, std::size_t row, Body&& body) {
     if (system.dense) {
-        const T* const a = elements<T>(*system.dense, row);
+        const T* const a = system.dense->column<T>(row);
         for (std::size_t j = 0; j < system.n(); ++j) body(j, a[j]);
     } else {
         const SparseMatrix& s = *system.sparse;
         for (std::int64_t k = s.start[row]; k < s.start[row + 1]; ++k)
             body(static_cast<std::size_t>(s.columns[k]), static_cast<T>(s.values[k]));
     }
-}
-
-template <class T>
-void make_dominant(Matrix& a) {
-    a.for_each_column<T>([&](T* row, std::size_t i) {
-        double sum = 0;
-        for (std::size_t j = 0; j < a.rows(); ++j) {
-            row[j] = -std::abs(row[j]);
-            if (j != i) sum += std::abs(double{row[j]});
-        }
-        row[i] = static_cast<T>(sum > 0 ? kDominance * sum : 1);
-    });
 }
 
 }  // namespace
@@ -50,14 +33,31 @@ double LinearSystem::entries() const {
     return dense ? size * size : static_cast<double>(sparse->values.size());
 }
 
+void make_dominant(Matrix& rows) {
+#ifndef STARPU_SIMGRID
+    constexpr double kDominance = 1.1;
+    by_real_type(rows.type(), [&]<class T>() {
+        rows.for_each_column<T>([&](T* row, std::size_t column) {
+            const std::size_t i = column % rows.rows();
+            double sum = 0;
+            for (std::size_t j = 0; j < rows.rows(); ++j) {
+                row[j] = -std::abs(row[j]);
+                if (j != i) sum += std::abs(double{row[j]});
+            }
+            row[i] = static_cast<T>(sum > 0 ? kDominance * sum : 1);
+        });
+    });
+#else
+    (void)rows;
+#endif
+}
+
 LinearSystem random_system(ElementType type, std::size_t n, std::uint64_t seed) {
     require_free_memory(matrix_bytes(type, n, n), "the matrix and the vectors");
     LinearSystem system{"the generated system", Matrix(type, n, n), {}, Matrix(type, n, 1)};
     fill_random(*system.dense, seed);
     fill_random(system.b, seed + 1);
-#ifndef STARPU_SIMGRID
-    by_real_type(system.type(), [&]<class T>() { make_dominant<T>(*system.dense); });
-#endif
+    make_dominant(*system.dense);
     return system;
 }
 
@@ -77,17 +77,17 @@ void check_solvable(const LinearSystem& system) {
             T diagonal = 0;
             for_each_entry<T>(system, i, [&](std::size_t j, T value) {
                 if (!std::isfinite(value))
-                    throw std::runtime_error(fmt::format("{}: the element in row {}, column {} (from 1) is not finite",
-                                                         system.name, i + 1, j + 1));
+                    throw UserError(fmt::format("{}: the element in row {}, column {} (from 1) is not finite",
+                                                system.name, i + 1, j + 1));
                 if (j == i) diagonal = value;
             });
             if (diagonal == 0)
-                throw std::runtime_error(
+                throw UserError(
                     fmt::format("{}: there is a zero on the diagonal of row {} (from 1), by which the Jacobi method "
                                 "would divide; put the equations into another order",
                                 system.name, i + 1));
-            if (!std::isfinite(elements<T>(system.b)[i]))
-                throw std::runtime_error(
+            if (!std::isfinite(system.b.column<T>()[i]))
+                throw UserError(
                     fmt::format("{}: element {} (from 1) of the right-hand side is not finite", system.name, i + 1));
         }
     });
@@ -113,7 +113,7 @@ Matrix diagonal_of(const LinearSystem& system) {
     by_real_type(system.type(), [&]<class T>() {
         for (std::size_t i = 0; i < system.n(); ++i)
             if (system.dense)
-                *static_cast<T*>(diagonal.at(i, 0)) = elements<T>(*system.dense, i)[i];
+                *static_cast<T*>(diagonal.at(i, 0)) = system.dense->column<T>(i)[i];
             else
                 for_each_entry<T>(system, i, [&](std::size_t j, T value) {
                     if (j == i) *static_cast<T*>(diagonal.at(i, 0)) = value;
@@ -125,7 +125,7 @@ Matrix diagonal_of(const LinearSystem& system) {
 
 void plain_jacobi_iteration(const LinearSystem& system, const Matrix& x, Matrix& x_new) {
     by_real_type(system.type(), [&]<class T>() {
-        const T* const from = elements<T>(x);
+        const T* const from = x.column<T>();
         for (std::size_t i = 0; i < system.n(); ++i) {
             T sum = 0, diagonal = 0;
             for_each_entry<T>(system, i, [&](std::size_t j, T value) {
@@ -134,7 +134,7 @@ void plain_jacobi_iteration(const LinearSystem& system, const Matrix& x, Matrix&
                 else
                     sum += value * from[j];
             });
-            *static_cast<T*>(x_new.at(i, 0)) = (elements<T>(system.b)[i] - sum) / diagonal;
+            *static_cast<T*>(x_new.at(i, 0)) = (system.b.column<T>()[i] - sum) / diagonal;
         }
     });
 }

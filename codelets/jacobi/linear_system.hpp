@@ -32,14 +32,18 @@ struct LinearSystem {
     double entries() const;  ///< of the matrix
 };
 
+/// Makes random rows, one for each column of the matrix and of as many unknowns as it has rows, those of systems whose
+/// elements are in (-1, 0] off the diagonal, which is 1.1 times as large as their sum.
+void make_dominant(Matrix& rows);
+
 /// A dense system with elements in (-1, 0] off the diagonal and a diagonal 1.1 times as large as their sum: the error
-/// shrinks by 1.1 in every iteration of the Jacobi method. Throws std::runtime_error when memory does not suffice.
+/// shrinks by 1.1 in every iteration of the Jacobi method. Throws UserError when memory does not suffice.
 LinearSystem random_system(ElementType type, std::size_t n, std::uint64_t seed);
 
 /// b = A (1, 1, ..., 1).
 void set_solution_of_ones(LinearSystem& system);
 
-/// Throws std::runtime_error, a sentence with the row (from 1), when the matrix has a zero on its diagonal, or it or b
+/// Throws UserError, a sentence with the row (from 1), when the matrix has a zero on its diagonal, or it or b
 /// an element that is not finite.
 void check_solvable(const LinearSystem& system);
 

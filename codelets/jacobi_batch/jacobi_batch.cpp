@@ -14,6 +14,8 @@
 #include "codelets/common/device_worker.hpp"
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/jacobi/jacobi_kernels.hpp"
+#include "codelets/jacobi/linear_system.hpp"
+#include "models/io/user_error.hpp"
 #ifdef STARPU_SIMGRID
 #include "codelets/simulated/starpu_cost.hpp"
 #endif
@@ -21,13 +23,6 @@
 namespace apportion {
 
 namespace {
-
-constexpr double kDominance = 1.1;
-
-template <class T>
-const T* elements(const Matrix& matrix, std::size_t column) {
-    return static_cast<const T*>(matrix.at(0, column));
-}
 
 #ifdef STARPU_SIMGRID
 std::uint64_t systems_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[1]); }
@@ -37,19 +32,6 @@ starpu_codelet& batch_codelet() {
     static KernelCodelet codelet("jacobi_batch", "jacobi_batch", APPORTION_KERNELS(jacobi_batch_cpu, jacobi_batch_cuda),
                                  {STARPU_R, STARPU_R, STARPU_W});
     return codelet.get();
-}
-
-template <class T>
-void make_dominant(JacobiBatch& batch) {
-    batch.a.for_each_column<T>([&](T* row, std::size_t column) {
-        const std::size_t i = column % batch.n();
-        double sum = 0;
-        for (std::size_t j = 0; j < batch.n(); ++j) {
-            row[j] = -std::abs(row[j]);
-            if (j != i) sum += std::abs(double{row[j]});
-        }
-        row[i] = static_cast<T>(sum > 0 ? kDominance * sum : 1);
-    });
 }
 
 class Batch final : public Workload {
@@ -113,8 +95,8 @@ void solve_by_blas(JacobiBatch& batch) {
     const auto n = static_cast<blasint>(batch.n());
     std::vector<T> product(batch.n());
     for (std::size_t system = 0; system < batch.systems(); ++system) {
-        const T* const a = elements<T>(batch.a, system * batch.n());
-        const T* const b = elements<T>(batch.b, system);
+        const T* const a = batch.a.column<T>(system * batch.n());
+        const T* const b = batch.b.column<T>(system);
         T* const x = static_cast<T*>(batch.x.at(0, system));
         std::fill_n(x, batch.n(), T(0));
         for (std::uint64_t iteration = 0; iteration < batch.iterations; ++iteration) {
@@ -142,9 +124,7 @@ JacobiBatch random_jacobi_batch(ElementType type, std::size_t systems, std::size
                       iterations};
     fill_random(batch.a, seed);
     fill_random(batch.b, seed + 1);
-#ifndef STARPU_SIMGRID
-    by_real_type(batch.a.type(), [&]<class T>() { make_dominant<T>(batch); });
-#endif
+    make_dominant(batch.a);
     return batch;
 }
 
@@ -152,15 +132,15 @@ void check_solvable(const JacobiBatch& batch) {
     by_real_type(batch.a.type(), [&]<class T>() {
         for (std::size_t column = 0; column < batch.a.columns(); ++column) {
             const std::size_t system = column / batch.n(), i = column % batch.n();
-            const T* const row = elements<T>(batch.a, column);
+            const T* const row = batch.a.column<T>(column);
             const bool finite = std::all_of(row, row + batch.n(), [](T value) { return std::isfinite(value); });
-            if (!finite || !std::isfinite(elements<T>(batch.b, system)[i]))
-                throw std::runtime_error(
+            if (!finite || !std::isfinite(batch.b.column<T>(system)[i]))
+                throw UserError(
                     fmt::format("{}: system {}, row {} (both from 1) has an element that is not "
                                 "finite",
                                 batch.name, system + 1, i + 1));
             if (row[i] == 0)
-                throw std::runtime_error(
+                throw UserError(
                     fmt::format("{}: there is a zero on the diagonal of system {}, row {} (both from 1), by which the "
                                 "Jacobi method would divide; put the equations into another order",
                                 batch.name, system + 1, i + 1));

@@ -29,11 +29,11 @@ struct JacobiBatch {
     double operations() const;
 };
 
-/// Systems like random_system(), each different. Throws std::runtime_error when memory does not suffice.
+/// Systems like random_system(), each different. Throws UserError when memory does not suffice.
 JacobiBatch random_jacobi_batch(ElementType type, std::size_t systems, std::size_t n, std::uint64_t iterations,
                                 std::uint64_t seed);
 
-/// Throws std::runtime_error, a sentence with system and row (from 1), when a matrix has a zero on its diagonal, or an
+/// Throws UserError, a sentence with system and row (from 1), when a matrix has a zero on its diagonal, or an
 /// element is not finite.
 void check_solvable(const JacobiBatch& batch);
 

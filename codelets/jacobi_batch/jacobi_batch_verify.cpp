@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::size_t kSampledSystems = 3;
 
-template <class T>
-const T* elements(const Matrix& matrix, std::size_t column) {
-    return static_cast<const T*>(matrix.at(0, column));
-}
-
 /// What one system's residual tells; see make_jacobi_batch().
 struct Residual {
     double at_zero = 0;   ///< max |D^-1 b|
@@ -32,11 +27,11 @@ struct Residual {
 template <class T>
 Residual residual_of(const JacobiBatch& batch, std::size_t system) {
     const std::size_t n = batch.n();
-    const T* const b = elements<T>(batch.b, system);
-    const T* const x = elements<T>(batch.x, system);
+    const T* const b = batch.b.column<T>(system);
+    const T* const x = batch.x.column<T>(system);
     Residual r;
     for (std::size_t i = 0; i < n; ++i) {
-        const T* const row = elements<T>(batch.a, system * n + i);
+        const T* const row = batch.a.column<T>(system * n + i);
         double product = 0, others = 0;
         for (std::size_t j = 0; j < n; ++j) {
             product += double{row[j]} * double{x[j]};
@@ -63,12 +58,12 @@ double excess(const Residual& r, std::uint64_t iterations) {
 template <class T>
 double distance_from_plain(const JacobiBatch& batch, std::size_t system) {
     const std::size_t n = batch.n();
-    const T* const b = elements<T>(batch.b, system);
-    const T* const result = elements<T>(batch.x, system);
+    const T* const b = batch.b.column<T>(system);
+    const T* const result = batch.x.column<T>(system);
     std::vector<T> x(n), x_new(n);
     for (std::uint64_t iteration = 0; iteration < batch.iterations; ++iteration) {
         for (std::size_t i = 0; i < n; ++i) {
-            const T* const row = elements<T>(batch.a, system * n + i);
+            const T* const row = batch.a.column<T>(system * n + i);
             T sum = 0;
             for (std::size_t j = 0; j < n; ++j) sum += j == i ? T(0) : row[j] * x[j];
             x_new[i] = (b[i] - sum) / row[i];
@@ -107,18 +102,16 @@ Verification verify_batch(const JacobiBatch& batch) {
     return result;
 }
 
-bool is_single(const JacobiBatch& batch) { return batch.a.type() == ElementType::float32; }
-
 }  // namespace
 
 Verification verify_jacobi_batch(const JacobiBatch& batch) {
-    return is_single(batch) ? verify_batch<float>(batch) : verify_batch<double>(batch);
+    return by_real_type(batch.a.type(), [&]<class T>() { return verify_batch<T>(batch); });
 }
 
 BatchProgress batch_progress(const JacobiBatch& batch) {
     BatchProgress progress;
     for (std::size_t system = 0; system < batch.systems(); ++system) {
-        const Residual r = is_single(batch) ? residual_of<float>(batch, system) : residual_of<double>(batch, system);
+        const Residual r = by_real_type(batch.a.type(), [&]<class T>() { return residual_of<T>(batch, system); });
         if (r.at_x == 0) continue;
         const double residual = std::isfinite(r.at_x) ? r.at_x / r.at_zero : std::numeric_limits<double>::infinity();
         progress.residual = std::max(progress.residual, residual);

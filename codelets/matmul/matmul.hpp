@@ -22,7 +22,7 @@ struct MatmulProblem {
     Matrix a, b, c;  ///< sizes and types agree
 };
 
-/// A and B random. Throws std::runtime_error when sizes are impossible or memory does not suffice.
+/// A and B random. Throws UserError when sizes are impossible or memory does not suffice.
 MatmulProblem random_matmul(ElementType type, std::size_t m, std::size_t n, std::size_t k, std::uint64_t seed);
 
 /// verify() checks every column of C against A and B by a random combination of its

@@ -66,10 +66,8 @@ void multiply_whole(MatmulProblem& p) {
 }  // namespace
 
 void matmul_cpu(void* buffers[], void*) {
-    if (STARPU_MATRIX_GET_ELEMSIZE(buffers[0]) == sizeof(float))
-        multiply_block<float>(buffers[0], buffers[1], buffers[2]);
-    else
-        multiply_block<double>(buffers[0], buffers[1], buffers[2]);
+    by_real_size(STARPU_MATRIX_GET_ELEMSIZE(buffers[0]),
+                 [&]<class T>() { multiply_block<T>(buffers[0], buffers[1], buffers[2]); });
 }
 
 void use_one_blas_thread() { openblas_set_num_threads(1); }

@@ -14,11 +14,6 @@ namespace {
 constexpr std::size_t kSampledColumns = 6;
 constexpr double kSlack = 4;  ///< in epsilons: the random sum of M errors, where K is small
 
-template <class T>
-const T* column(const Matrix& matrix, std::size_t j) {
-    return static_cast<const T*>(matrix.at(0, j));
-}
-
 /// Not-a-number counts as infinite, so that it is never lost in a maximum.
 double relative_error(double value, double reference, double norm) {
     const double error = std::abs(value - reference);
@@ -55,15 +50,15 @@ double error_of_signed_sums(const MatmulProblem& p) {
     std::vector<double> sa(k);
     double a_norm = 0;
     for (std::size_t l = 0; l < k; ++l) {
-        sa[l] = signed_sum(column<T>(p.a, l), signs);
-        a_norm = std::hypot(a_norm, norm2(column<T>(p.a, l), m));
+        sa[l] = signed_sum(p.a.column<T>(l), signs);
+        a_norm = std::hypot(a_norm, norm2(p.a.column<T>(l), m));
     }
     double worst = 0;
     for (std::size_t j = 0; j < p.c.columns(); ++j) {
-        const T* b = column<T>(p.b, j);
+        const T* b = p.b.column<T>(j);
         double reference = 0;
         for (std::size_t l = 0; l < k; ++l) reference += sa[l] * double{b[l]};
-        worst = std::max(worst, relative_error(signed_sum(column<T>(p.c, j), signs), reference, a_norm * norm2(b, k)));
+        worst = std::max(worst, relative_error(signed_sum(p.c.column<T>(j), signs), reference, a_norm * norm2(b, k)));
     }
     return worst;
 }
@@ -75,11 +70,11 @@ double error_of_columns(const MatmulProblem& p, const std::set<std::size_t>& col
     std::vector<std::vector<double>> references(columns.size(), std::vector<double>(m));
     std::vector<double> row_norm2(m);
     for (std::size_t l = 0; l < k; ++l) {
-        const T* a = column<T>(p.a, l);
+        const T* a = p.a.column<T>(l);
         for (std::size_t i = 0; i < m; ++i) row_norm2[i] += double{a[i]} * double{a[i]};
         auto reference = references.begin();
         for (std::size_t j : columns) {
-            const double b = column<T>(p.b, j)[l];
+            const double b = p.b.column<T>(j)[l];
             for (std::size_t i = 0; i < m; ++i) (*reference)[i] += double{a[i]} * b;
             ++reference;
         }
@@ -87,10 +82,10 @@ double error_of_columns(const MatmulProblem& p, const std::set<std::size_t>& col
     double worst = 0;
     auto reference = references.begin();
     for (std::size_t j : columns) {
-        const double b_norm = norm2(column<T>(p.b, j), k);
+        const double b_norm = norm2(p.b.column<T>(j), k);
         for (std::size_t i = 0; i < m; ++i)
-            worst = std::max(worst,
-                             relative_error(column<T>(p.c, j)[i], (*reference)[i], std::sqrt(row_norm2[i]) * b_norm));
+            worst =
+                std::max(worst, relative_error(p.c.column<T>(j)[i], (*reference)[i], std::sqrt(row_norm2[i]) * b_norm));
         ++reference;
     }
     return worst;

@@ -22,7 +22,7 @@ namespace apportion {
 /// A field and its flow; planes include the halo on either side, rows the periodic ring (mpdata_kernels.hpp).
 class MpdataField {
   public:
-    /// All values are undefined. Throws std::runtime_error when a dimension is below 1, nx is smaller than the halo, or
+    /// All values are undefined. Throws UserError when a dimension is below 1, nx is smaller than the halo, or
     /// memory does not suffice.
     MpdataField(int nx, const MpdataGrid& grid);
 

@@ -8,6 +8,7 @@
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/pinned_memory.hpp"
 #include "codelets/mpdata/mpdata.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 
@@ -16,9 +17,9 @@ MpdataField::MpdataField(int nx, const MpdataGrid& grid)
       grid_(grid),
       planes_(static_cast<std::size_t>(std::max(nx, 0)) + 2 * static_cast<std::size_t>(grid.halo())) {
     if (nx < 1 || grid.ny < 1 || grid.nz < 1)
-        throw std::runtime_error(fmt::format("a field of {} x {} x {} cells has none", nx, grid.ny, grid.nz));
+        throw UserError(fmt::format("a field of {} x {} x {} cells has none", nx, grid.ny, grid.nz));
     if (nx < grid.halo())
-        throw std::runtime_error(
+        throw UserError(
             fmt::format("{} planes are fewer than the {} that {} time step{} at once read beside a block; use more "
                         "planes or fewer steps at once",
                         nx, grid.halo(), grid.steps, grid.steps == 1 ? "" : "s"));

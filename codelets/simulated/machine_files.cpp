@@ -12,8 +12,7 @@
 
 #include "codelets/simulated/machine_xml.hpp"
 #include "codelets/simulated/platform_file.hpp"
-#include "models/io/new_file.hpp"
-#include "models/io/user_folders.hpp"
+#include "models/io/files.hpp"
 
 namespace apportion::simulated {
 
@@ -81,14 +80,14 @@ std::string config_file(int cpus, std::size_t cuda) {
         cpus, cuda);
 }
 
-/// Throws PlatformError.
+/// Throws UserError.
 void check_size(const Platform& machine, const std::string& what) {
     const int cuda = machine.count(DeviceKind::cuda), cpus = machine.count(DeviceKind::cpu) + cuda;
     if (cuda > kMostCuda)
-        throw PlatformError(fmt::format("{}:1: {} has {} cuda devices, but StarPU is built for {}; remove some",
-                                        machine.file.string(), what, cuda, kMostCuda));
+        throw UserError(fmt::format("{}:1: {} has {} cuda devices, but StarPU is built for {}; remove some",
+                                    machine.file.string(), what, cuda, kMostCuda));
     if (cpus > kMostCpus)
-        throw PlatformError(
+        throw UserError(
             fmt::format("{}:1: {} needs {} CPUs (cpu devices, and one for each cuda device), "
                         "but StarPU is built for {}; remove some",
                         machine.file.string(), what, cpus, kMostCpus));
@@ -98,15 +97,15 @@ void check_size(const Platform& machine, const std::string& what) {
 fs::path make_folder(const fs::path& folder) {
     const fs::path absolute = fs::absolute(folder).lexically_normal();
     if (absolute.string().size() > kLongestFolder)
-        throw PlatformError(
+        throw UserError(
             fmt::format("{}: this path is too long for StarPU; choose a folder whose path has at most {} "
                         "characters",
                         absolute.string(), kLongestFolder));
     std::error_code failed;
     fs::create_directories(absolute / "bus", failed);
     if (failed)
-        throw PlatformError(fmt::format("{}: this folder cannot be made: {}; choose another one",
-                                        (absolute / "bus").string(), failed.message()));
+        throw UserError(fmt::format("{}: this folder cannot be made: {}; choose another one",
+                                    (absolute / "bus").string(), failed.message()));
     return absolute;
 }
 
@@ -149,7 +148,7 @@ ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder
     const fs::path absolute = make_folder(folder);
     const std::string path = absolute.string();
     if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return std::isspace(c) || std::strchr("*?[", c); }))
-        throw PlatformError(
+        throw UserError(
             fmt::format("{}: smpirun bears no white space and none of *?[ in this path; choose another "
                         "folder",
                         path));

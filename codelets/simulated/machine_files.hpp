@@ -17,7 +17,7 @@ namespace apportion::simulated {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 /// Writes the files into `folder`/bus, creating folders, and returns the variables under which any program that was
-/// built with the simulated flavour runs on the platform. Throws PlatformError when the machine is too large for
+/// built with the simulated flavour runs on the platform. Throws UserError when the machine is too large for
 /// StarPU, and when files cannot be written.
 Environment write_machine_files(const Platform& platform, const std::filesystem::path& folder);
 
@@ -29,7 +29,7 @@ struct ClusterFiles {
     std::vector<std::string> removed;  ///< from the environment, which is one for nodes that differ
 };
 
-/// The same for a cluster: one rank for each node. Throws PlatformError.
+/// The same for a cluster: one rank for each node. Throws UserError.
 ClusterFiles write_cluster_files(const Platform& cluster, const std::filesystem::path& folder);
 
 /// A folder of this user's cache for the platform's machine files; another file of the same name has another.

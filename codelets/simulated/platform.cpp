@@ -9,6 +9,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "codelets/common/random.hpp"
+
 namespace apportion::simulated {
 
 namespace {
@@ -84,12 +86,7 @@ double ripple(const TrueTime& time, double units) {
     return 1 + height * 2 * std::abs(phase - std::floor(phase + 0.5));
 }
 
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
-    std::uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
+std::uint64_t next_random(std::uint64_t& state) { return splitmix_output(state += kSplitMixStep); }
 
 /// In (0, 1].
 double uniform(std::uint64_t& state) { return (static_cast<double>(next_random(state) >> 11) + 1) * 0x1p-53; }

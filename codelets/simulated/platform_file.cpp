@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "codelets/simulated/toml_table.hpp"
-#include "models/io/input_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion::simulated {
@@ -50,7 +50,7 @@ std::ifstream open_platform_file(const fs::path& file) {
         return open_to_read(file.string());
     } catch (const FileError& error) {
         std::string sentence = error.what();  // FILE: problem
-        throw PlatformError(sentence.insert(file.string().size(), ":1"));
+        throw UserError(sentence.insert(file.string().size(), ":1"));
     }
 }
 
@@ -86,11 +86,7 @@ std::vector<std::pair<double, double>> read_table(TextFile& file) {
 std::vector<std::pair<double, double>> read_table(const fs::path& path) {
     std::ifstream in = open_platform_file(path);
     TextFile file(in, path.string());
-    try {
-        return read_table(file);
-    } catch (const FileError& error) {
-        throw PlatformError(error.what());
-    }
+    return read_table(file);
 }
 
 Monomial read_monomial(TomlTable& kernel, const char* key) {
@@ -145,11 +141,11 @@ Platform PlatformReader::read(const fs::path& file) {
     read_file(file, false);
     platform_.file = fs::absolute(file);
     if (platform_.devices.empty())
-        throw PlatformError(fmt::format("{}:1: the platform has no device; add [[device]]", file.string()));
+        throw UserError(fmt::format("{}:1: the platform has no device; add [[device]]", file.string()));
     std::set<std::string> hosts;
     for (int rank = 0; rank < platform_.node_count(); ++rank)
         if (const std::string host = node_host(platform_, rank); !hosts.insert(host).second)
-            throw PlatformError(
+            throw UserError(
                 fmt::format("{}:1: two nodes would have the same host name, {}; give nodes names that "
                             "differ in letters and digits",
                             file.string(), host));
@@ -168,7 +164,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
     try {
         root = toml::parse(content, name);
     } catch (const toml::parse_error& error) {
-        throw PlatformError(
+        throw UserError(
             fmt::format("{}:{}: this is no TOML: {}", name, error.source().begin.line, error.description()));
     }
     TomlTable table(root, name, "a platform file");
@@ -385,7 +381,7 @@ std::vector<std::string> bundled_platforms() {
 Platform load_machine(const std::string& name_or_path) {
     Platform platform = load_platform(name_or_path);
     if (!platform.nodes.empty())
-        throw PlatformError(
+        throw UserError(
             fmt::format("{}:1: the platform is a cluster of {} nodes, and this is for a single machine; "
                         "name one without [[node]], or use `apportion compare --platform`",
                         platform.file.string(), platform.node_count()));
@@ -400,8 +396,8 @@ Platform load_platform(const std::string& name_or_path) {
             return PlatformReader().read(file);
     }
     if (is_missing(name_or_path))
-        throw PlatformError(fmt::format("there is no platform {}; give a file or one of the bundled platforms: {}",
-                                        name_or_path, fmt::join(bundled_platforms(), ", ")));
+        throw UserError(fmt::format("there is no platform {}; give a file or one of the bundled platforms: {}",
+                                    name_or_path, fmt::join(bundled_platforms(), ", ")));
     return PlatformReader().read(name_or_path);
 }
 

@@ -58,24 +58,18 @@
 #pragma once
 
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "codelets/simulated/platform.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion::simulated {
 
-/// A platform that cannot be used: one sentence, "FILE:LINE: problem; what to do".
-class PlatformError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
-/// The platform of that name, if one is bundled, or of that file. Throws PlatformError.
+/// The platform of that name, if one is bundled, or of that file. Throws UserError.
 Platform load_platform(const std::string& name_or_path);
 
-/// The same, but of one machine: a cluster is a PlatformError.
+/// The same, but of one machine: a cluster is a UserError.
 Platform load_machine(const std::string& name_or_path);
 
 /// Where bundled platforms are looked for, in this order: the build's source tree, the installation.

@@ -14,7 +14,7 @@ namespace apportion::simulated {
 std::span<const std::string> random_platform_classes();
 
 /// A platform file (platform_file.hpp) that needs no other file. The same text for the same seed, whatever the compiler
-/// and the machine. Its second line names the class: "# Class server: ...". Throws PlatformError where the bundled
+/// and the machine. Its second line names the class: "# Class server: ...". Throws UserError where the bundled
 /// platforms, from which it has what kernels ask of a machine, are missing.
 std::string random_platform(std::uint64_t seed);
 

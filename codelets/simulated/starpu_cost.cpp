@@ -97,7 +97,7 @@ void set_up_machine() {
     Machine& m = machine();
     const char* name = std::getenv("APPORTION_PLATFORM");
     if (!name || !*name)
-        throw PlatformError(
+        throw UserError(
             "APPORTION_PLATFORM is not set, so there is nothing to simulate; set the variables that "
             "`apportion platform NAME --env` prints");
     m.workers.clear();
@@ -105,7 +105,7 @@ void set_up_machine() {
     int first_stream = 0;  // of the noise
     if (!m.platform.nodes.empty()) {
         if (!starpu_mpi_world_rank)
-            throw PlatformError(
+            throw UserError(
                 fmt::format("{}:1: the platform is a cluster, and this program runs on one machine; take "
                             "the program of the flavour smpi (tools/build smpi, build/smpi/apps)",
                             m.platform.file.string()));
@@ -119,7 +119,7 @@ void set_up_machine() {
             starpu_worker_get_type(static_cast<int>(worker)) == STARPU_CPU_WORKER ? DeviceKind::cpu : DeviceKind::cuda;
         const int index = starpu_worker_get_devid(static_cast<int>(worker));
         if (index < 0 || index >= m.platform.count(kind))
-            throw PlatformError(fmt::format(
+            throw UserError(fmt::format(
                 "{}:1: the platform has {} {} devices, but StarPU simulates more; set all "
                 "variables that `apportion platform {} --env` prints",
                 m.platform.file.string(), m.platform.count(kind), kind == DeviceKind::cpu ? "cpu" : "cuda", name));
@@ -140,8 +140,8 @@ void install(starpu_codelet& codelet, const std::string& kernel, const KernelSiz
                            [&](const Device& d) { return d.kind == kind && d.kernels.contains(kernel); });
     };
     if (!runs_on(DeviceKind::cpu) && !runs_on(DeviceKind::cuda))
-        throw PlatformError(fmt::format("{}:1: no device of the platform has kernel {}; add [device.kernel.{}]",
-                                        platform.file.string(), kernel, kernel));
+        throw UserError(fmt::format("{}:1: no device of the platform has kernel {}; add [device.kernel.{}]",
+                                    platform.file.string(), kernel, kernel));
     check_unit_times(platform, kernel, size);
     Model& model = models()[&codelet];
     model.kernel = kernel;

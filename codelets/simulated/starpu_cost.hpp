@@ -26,7 +26,7 @@ using SizeOf = KernelSize (*)(const starpu_task* task, KernelSize problem);
 
 /// Makes `codelet` a simulated one: a STARPU_PER_WORKER performance model of this kernel, and pretended
 /// implementations for the kinds of device that have the kernel. Call it before tasks of the codelet are submitted,
-/// again when the size changes. Throws PlatformError when there is no platform or it does not describe the kernel.
+/// again when the size changes. Throws UserError when there is no platform or it does not describe the kernel.
 void install(starpu_codelet& codelet, const std::string& kernel, const KernelSize& size, UnitsOf units_of,
              SizeOf size_of = nullptr);
 

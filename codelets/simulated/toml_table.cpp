@@ -15,7 +15,7 @@ TomlTable::TomlTable(const toml::table& table, std::string file, std::string wha
     : table_(table), file_(std::move(file)), what_(std::move(what)) {}
 
 void TomlTable::fail_at(const toml::node& node, const std::string& problem) const {
-    throw PlatformError(fmt::format("{}:{}: {}", file_, node.source().begin.line, problem));
+    throw UserError(fmt::format("{}:{}: {}", file_, node.source().begin.line, problem));
 }
 
 void TomlTable::fail(const char* key, const std::string& problem) const {
@@ -159,8 +159,8 @@ void TomlTable::for_each_text(const char* key, const std::function<std::string(c
 void TomlTable::finish() const {
     for (const auto& [key, node] : table_)
         if (!known_.contains(key.str()))
-            throw PlatformError(fmt::format("{}:{}: {} has no key {}; its keys are {}", file_, key.source().begin.line,
-                                            what_, key.str(), fmt::join(known_, ", ")));
+            throw UserError(fmt::format("{}:{}: {} has no key {}; its keys are {}", file_, key.source().begin.line,
+                                        what_, key.str(), fmt::join(known_, ", ")));
 }
 
 }  // namespace apportion::simulated

@@ -53,7 +53,7 @@ class TomlTable {
     /// Every key must have been asked for by now.
     void finish() const;
 
-    /// Throws PlatformError with the place of `key`, or of the table without it.
+    /// Throws UserError with the place of `key`, or of the table without it.
     [[noreturn]] void fail(const char* key, const std::string& problem) const;
 
   private:

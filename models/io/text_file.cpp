@@ -11,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 
 namespace apportion {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/io/file_error.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 

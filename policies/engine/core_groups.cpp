@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion {
 

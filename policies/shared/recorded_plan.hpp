@@ -87,7 +87,6 @@ class ShareTimes {
         bool hole_before = false;  ///< sizes between the point before and this one are not usable
         bool operator==(const Point&) const = default;
     };
-    double at(Units units) const;
     ShareRun run(Units share, Units count, bool overlapped) const;
     void consider(ShareRun& best, double& best_cost, Units share, Units count, bool overlapped) const;
     void consider_all(ShareRun& best, double& best_cost, Units share, bool overlapped) const;

@@ -11,10 +11,9 @@
 #include <sstream>
 #include <system_error>
 
-#include "models/io/checksum.hpp"
-#include "models/io/input_file.hpp"
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/starpu/profile_store.hpp"
 
 namespace apportion {

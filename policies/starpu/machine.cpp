@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "models/io/checksum.hpp"
+#include "models/io/text.hpp"
 #include "policies/config.hpp"
 
 namespace apportion {

@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
-#include "models/io/user_folders.hpp"
 #include "policies/config.hpp"
 
 namespace apportion {

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "models/io/numbers.hpp"
-#include "models/io/user_folders.hpp"
+#include "models/io/files.hpp"
+#include "models/io/text.hpp"
 #include "policies/starpu/error.hpp"
 
 namespace apportion {

@@ -85,7 +85,7 @@ TEST_CASE("a result that standard output cannot take is a failure") {
 
 TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
     const AppFolder folder;
-    const Result result = folder.run("matmul --size 96 --blas-peer --json");
+    const Result result = folder.run("matmul --size 96 --peer --json");
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
     CHECK(object.at("runs").size() == 5);
@@ -147,7 +147,7 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
     check_plan(R"({"units": 16.9, "shares": []})", "is no plan of a matrix");
     check_plan(R"({"units": 1e300, "shares": []})", "is no plan of a matrix");
     check_refused(folder.run("matmul --size 4 --rectangles none.json"), "cannot be opened");
-    check_refused(folder.run("matmul --size 4 --blas-peer --rectangles plan.json"), "excludes");
+    check_refused(folder.run("matmul --size 4 --peer --rectangles plan.json"), "excludes");
 }
 
 TEST_CASE("matmul computes a plan of each shape, and a processor reads a row or column of its part once") {

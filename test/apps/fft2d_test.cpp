@@ -94,7 +94,7 @@ TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
 
 TEST_CASE("fft2d takes a handicap, unlike planning and one call of FFTW in turn") {
     const AppFolder folder;
-    const Result result = folder.run("fft2d --size 64 --fftw-peer --json --repeat 2",
+    const Result result = folder.run("fft2d --size 64 --peer --json --repeat 2",
                                      "APPORTION_HANDICAP=1=3 APPORTION_FFT_PLANNING=estimate,1=unaligned");
     REQUIRE(result.status == 0);
     CHECK(json::parse(result.out).at("verified") == true);

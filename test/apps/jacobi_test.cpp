@@ -67,7 +67,7 @@ std::size_t iterations_needed(const LinearSystem& system, double tolerance) {
 TEST_CASE("jacobi --json tells convergence, the time of an iteration and the imbalance of each") {
     const AppFolder folder;
     const Result result =
-        folder.run("jacobi --size 90 --tolerance 0.01 --library-peer --repeat 2 --json", "STARPU_SCHED=plb-hec");
+        folder.run("jacobi --size 90 --tolerance 0.01 --peer --repeat 2 --json", "STARPU_SCHED=plb-hec");
     REQUIRE(result.status == 0);
     const json object = json::parse(result.out);
     CHECK(object.at("app") == "jacobi");
@@ -173,7 +173,7 @@ TEST_CASE("jacobi_batch solves many systems, generated or from files") {
     write_array(folder.file("a.npy"), {2, 2, 2}, {2, 1, -1, 4, 5, 0, 0, 10});
     write_array(folder.file("b.npy"), {2, 2}, {4, 7, 5, 5});
     const std::string files = "jacobi_batch --a a.npy --b b.npy";
-    REQUIRE(folder.run(files + " --blas-peer --repeat 1 --out x.npy").status == 0);
+    REQUIRE(folder.run(files + " --peer --repeat 1 --out x.npy").status == 0);
     const std::vector<double> x = read_array(folder.file("x.npy"));
     REQUIRE(x.size() == 4);
     CHECK(x[0] == Approx(1));

@@ -105,7 +105,7 @@ TEST_CASE("mpdata refuses plans that are none of its domain") {
     folder.write("plan.json", "{}");
     check_refused(folder.run(kInRectangles), "is no plan of a matrix");
     check_refused(folder.run("mpdata --size 12 --rectangles none.json"), "cannot be opened");
-    check_refused(folder.run(kInRectangles + " --loop-peer"), "excludes");
+    check_refused(folder.run(kInRectangles + " --peer"), "excludes");
     check_refused(folder.run(kInRectangles + " --steps-at-once 5"), "excludes");
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("mpdata draws the field, tells what happened to it, and is timed in tu
         CHECK(result.out.find(part) != std::string::npos);
     }
     CHECK(folder.read("field.png").starts_with("\x89PNG"));
-    const Result timed = folder.run("mpdata --size 16 --steps 3 --loop-peer --json");
+    const Result timed = folder.run("mpdata --size 16 --steps 3 --peer --json");
     REQUIRE(timed.status == 0);
     CHECK(json::parse(timed.out).at("peer").at("runs").size() == 3);
 }

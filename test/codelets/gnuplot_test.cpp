@@ -78,8 +78,8 @@ TEST_CASE("a picture that fails leaves nothing, and what is there stays") {
     CHECK(fs::file_size("a.png") == 3);
     REQUIRE(mkfifo("pipe.png", 0600) == 0);
     CHECK_THROWS_WITH(check_plot("pipe.png"), ContainsSubstring("is not a regular file"));
-    CHECK_THROWS_AS(check_plot("a.gif"), PictureError);
-    CHECK_THROWS_AS(check_plot("none/a.png"), PictureError);
+    CHECK_THROWS_AS(check_plot("a.gif"), UserError);
+    CHECK_THROWS_AS(check_plot("none/a.png"), UserError);
 }
 
 // The last one: no child is started behind it.

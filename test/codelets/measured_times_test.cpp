@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "codelets/common/measured_times.hpp"
+#include "codelets/common/warm_up.hpp"
 
 #include <cmath>
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "codelets/common/warm_up_sizes.hpp"
+#include "codelets/common/warm_up.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Any text as a platform: it is refused with a PlatformError that begins with FILE:LINE, or what was read is in order
+// Any text as a platform: it is refused with a UserError that begins with FILE:LINE, or what was read is in order
 // and all its time functions can be used. A text is several files: a line "%% NAME" begins another one, which those
 // before may include or use as a table.
 #include <cmath>
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     write_files(folder.path(), std::string(reinterpret_cast<const char*>(data), size));
     try {
         check_platform(load_platform(folder.file("main.toml")));
-    } catch (const PlatformError& error) {
+    } catch (const apportion::UserError& error) {
         const std::string message = error.what(), start = folder.path().string() + "/";
         require(message.starts_with(start));
         const std::size_t line = message.find(':', start.size());

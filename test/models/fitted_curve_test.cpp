@@ -76,7 +76,7 @@ TEST_CASE("a fit is positive and never falls, whatever the samples") {
         const auto curve = FittedCurve::fit(samples);
         REQUIRE(curve);
         double before = 0;
-        const double end = 10 * curve->trusted_until();
+        const double end = 10 * FittedCurve::kTrustedGrowth * curve->largest_measured();
         for (int i = 1; i <= 400; ++i) {
             const double seconds = curve->seconds(end * i / 400);
             CHECK(seconds > 0);
@@ -117,8 +117,7 @@ TEST_CASE("few noisy samples of a line do not buy a bent curve") {
 TEST_CASE("beyond the trusted range a fit goes on as a line") {
     const auto curve = FittedCurve::fit(measure([](double x) { return 1e-6 * x * x; }, kSizes));
     REQUIRE(curve);
-    CHECK(curve->trusted_until() == Approx(25600));
-    const double end = curve->trusted_until();
+    const double end = FittedCurve::kTrustedGrowth * curve->largest_measured();
     CHECK(curve->seconds(3 * end) - curve->seconds(2 * end) == Approx(curve->seconds(2 * end) - curve->seconds(end)));
     CHECK(curve->second_derivative(2 * end) == 0);
 }
@@ -129,7 +128,7 @@ TEST_CASE("beyond the trusted range a fit rises at least as fast as the line thr
     REQUIRE(curve);
     const auto line = FittedCurve::fit(
         std::vector<BlockTime>{{kSizes.front(), flat(kSizes.front())}, {kSizes.back(), flat(kSizes.back())}});
-    const double end = curve->trusted_until();
+    const double end = FittedCurve::kTrustedGrowth * curve->largest_measured();
     CHECK(curve->derivative(0.9 * end) < 0.5 * line->derivative(end));  // it does bend
     CHECK(curve->derivative(1.1 * end) > 0.5 * line->derivative(end));
 }

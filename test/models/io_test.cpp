@@ -13,12 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "models/io/input_file.hpp"
-#include "models/io/new_file.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
-#include "models/io/user_folders.hpp"
 #include "test/catch.hpp"
 #include "test/folder.hpp"
 

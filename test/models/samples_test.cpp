@@ -10,9 +10,9 @@ using namespace apportion;
 
 TEST_CASE("the interval is Student's: known values for five samples") {
     SampleOptions options;
-    options.warm_up = 0;
     options.least = 5;
     Samples samples(options);
+    samples.add(10);  // warm-up
     for (const double t : {10.0, 10.1, 9.9, 10.2, 9.8}) {
         CHECK_FALSE(samples.enough());
         samples.add(t);
@@ -38,30 +38,12 @@ TEST_CASE("repeating ends sooner for a steady time than for a noisy one") {
     CHECK(repetitions(0.1) < 100);
 }
 
-TEST_CASE("about 95 of 100 intervals hold the true mean") {
-    std::mt19937 random(17);
-    std::normal_distribution<double> time(2, 0.1);
-    SampleOptions options;
-    options.warm_up = 0;
-    options.spike_factor = 1e9;
-    int held = 0;
-    constexpr int kTrials = 2000;
-    for (int trial = 0; trial < kTrials; ++trial) {
-        Samples samples(options);
-        for (int k = 0; k < 6; ++k) samples.add(time(random));
-        if (std::abs(samples.mean_s() - 2) <= samples.interval_s()) ++held;
-    }
-    CHECK(held > 0.93 * kTrials);
-    CHECK(held < 0.97 * kTrials);
-}
-
 TEST_CASE("warm-up and a rare spike do not move the mean") {
     Samples samples;
     samples.add(50);  // warm-up
     for (const double t : {1.0, 1.01, 0.99, 1.0, 1.02, 0.98}) samples.add(t);
     samples.add(30);  // spike
     CHECK(samples.mean_s() == Approx(1).epsilon(1e-9));
-    CHECK(samples.spikes() == 1);
     CHECK(samples.repetitions() == 6);
     CHECK(samples.precise());
 }
@@ -69,7 +51,7 @@ TEST_CASE("warm-up and a rare spike do not move the mean") {
 TEST_CASE("what is slow every third time is no spike") {
     Samples samples;
     for (int k = 0; k < 31; ++k) samples.add(k % 3 == 0 ? 3 : 1);
-    CHECK(samples.spikes() == 0);
+    CHECK(samples.repetitions() == 30);
     CHECK(samples.mean_s() == Approx(5.0 / 3));
     CHECK_FALSE(samples.precise());
 }
@@ -98,7 +80,6 @@ TEST_CASE("caps on repetitions and on time end an imprecise measurement") {
 TEST_CASE("equal samples of a coarse clock are precise, invalid samples are not counted") {
     Samples samples;
     for (const double t : {-1.0, 0.0, std::nan(""), double{INFINITY}}) samples.add(t);
-    CHECK(samples.total_s() == 0);
     for (int k = 0; k < 4; ++k) samples.add(0.25);
     CHECK(samples.enough());
     CHECK(samples.interval_s() == 0);
@@ -107,9 +88,6 @@ TEST_CASE("equal samples of a coarse clock are precise, invalid samples are not 
 TEST_CASE("sample options that make no sense say why") {
     CHECK(SampleOptions{}.invalid().empty());
     SampleOptions options;
-    options.confidence = 1;
-    CHECK(options.invalid() == "the confidence must lie between 0 and 1");
-    options = {};
     options.least = 1;
     CHECK_FALSE(options.invalid().empty());
     options = {};

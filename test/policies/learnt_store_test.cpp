@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "models/io/file_error.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/user_error.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "test/catch.hpp"
 

@@ -82,11 +82,11 @@ done
 echo 'include = ["itself.toml"]' >itself.toml
 said "a platform that includes itself" 2 'itself.toml:1: the platform has no device' "$apportion" platform ./itself.toml
 
-said "no command" 2 'a command is missing; choose one of compare, explain, plan, platform, policies, profile, report, trace' "$apportion"
-said "a misspelt command" 2 "there is no command 'plna' (did you mean plan?); choose one of compare, explain, plan, platform, policies, profile, report, trace" "$apportion" plna
+said "no command" 2 'a command is missing; choose one of compare, explain, plan, platform, policies, profile, trace' "$apportion"
+said "a misspelt command" 2 "there is no command 'plna' (did you mean plan?); choose one of compare, explain, plan, platform, policies, profile, trace" "$apportion" plna
 said "a misspelt command with options" 2 "there is no command 'plna'" "$apportion" plna --units 3
 said "a misspelt option" 2 '--polices (did you mean --policies?); see apportion compare --help' "$apportion" compare --polices eager
-for command in compare explain plan platform policies profile report trace; do
+for command in compare explain plan platform policies profile trace; do
     said "an unknown option of $command" 2 "see apportion $command --help" "$apportion" $command --nothing
     "$apportion" $command --help >/dev/null || fail "$command --help"
 done

@@ -53,7 +53,6 @@ if [ "$build" = --as-user ]; then
     APPORTION_REPORT=../runs APPORTION_TRACE=1 STARPU_SCHED=plb-hec ../axpb >../output 2>&1 || fail "a report: $(cat ../output)"
     tool explain ../runs
     tool trace ../runs --out ../trace.json
-    tool report ../runs --out ../page.html
     cd ..
     cc unmodified_program.c $(pkg-config --cflags --libs apportion) -o unmodified
     STARPU_SCHED=greedy STARPU_SCHED_LIB=$(pkg-config --variable=sched_lib apportion) ./unmodified greedy >output 2>&1 ||

@@ -130,7 +130,7 @@ expect 2 '--units' --profiles holes.csv --units 2:8:2
 expect 2 '--algorithm' --profiles holes.csv --condition --algorithm fpm
 expect 2 '--profiles' --instance instance.json --condition
 
-# What binds, the curve over n, other machines, and policies.
+# What binds, and policies.
 rm -f profile.csv
 cat >profile.csv <<END
 processor,units,seconds,ci,repetitions,in,out
@@ -141,32 +141,19 @@ fast,10,5,0,1,1,1
 fast,20,10,0,1,2,2
 fast,30,15,0,1,3,3
 END
+grep -v ^slow profile.csv >fast.csv
+grep -v ^fast profile.csv >slow.csv
 expect 0 '(?s)slow binds: its share takes longest; fast is done first, 50 % earlier\n$' --profiles profile.csv --units 20 --algorithm equal
-expect 0 '(?s)fast +20 .*\nfast binds: its share takes longest\nas the machine is: 10 s; with these changes it takes 1 times as long\n$' \
-    --profiles profile.csv --units 20 --without slow
-expect 0 '(?s)fast #2 +20 .*in 10 s.*with these changes it takes 0.667 times as long' --profiles profile.csv --units 40 --add fast
-expect 0 '(?s)slow +20 .*in 10 s.*with these changes it takes 0.667 times as long' --profiles profile.csv --units 40 --scale slow=2
-expect 0 '(?s)units +seconds +a unit more +binds\n +10 +5 +- +fast\n +15 +- +- +no solution\n +20 +10 +0.5 +fast\n' \
-    --profiles profile.csv --units 10:20:5 --curve
-expect 0 '(?s)"units": 20,\s*"seconds": 10.0,\s*"seconds_per_further_unit": 0.5,\s*"bound_by": "fast"' --profiles profile.csv --units 10:20:5 --curve --json
 # The same blocks as in a run: two of 10 units, the first of which travels for 1 s, and the last one for 1 s home.
 expect 0 '(?s)fpm +12.0001 +1.000\n20 units, in the blocks that the policies give, with the transfers of the profile' \
-    --profiles profile.csv --units 20 --without slow --policies fpm
-expect 0 'fpm +10 +1.000' --profiles profile.csv --units 10 --without fast --policies fpm
-expect 0 'without transfers, of which the profile has none' --profiles profile.csv --units 20 --without fast --policies equal
+    --profiles fast.csv --units 20 --policies fpm
+expect 0 'fpm +10 +1.000' --profiles slow.csv --units 10 --policies fpm
+expect 0 'without transfers, of which the profile has none' --profiles slow.csv --units 20 --policies equal
 expect 0 '"policy": "fpm",' --profiles profile.csv --units 20 --policies fpm,cpm --json
-expect 2 "--without: there is no processor 'fist' \(did you mean fast\?\); there are slow, fast" --profiles profile.csv --units 20 --without fist
-expect 2 "--without: there is no processor 'slow'" --profiles profile.csv --units 20 --without slow --without slow
-expect 2 '--without: no processor is left' --profiles profile.csv --units 20 --without slow --without fast
-expect 2 "--scale: 'slow=0' is not PROCESSOR=F with a number F above 0" --profiles profile.csv --units 20 --scale slow=0
-expect 2 "--scale: 'slow' is not PROCESSOR=F" --profiles profile.csv --units 20 --scale slow
-expect 2 "--scale: 'slow=1e308' leaves no time" --profiles profile.csv --units 20 --scale slow=1e308 --scale slow=1e308
 expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --profiles profile.csv --units 20 --policies plbhec
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
-expect 2 'give from:to:step' --profiles profile.csv --units 20 --curve
-expect 2 "'all' is not one planner" --profiles profile.csv --units 10:20:10 --curve --algorithm all
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
-for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" "--curve --units 10:30:10" \
+for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" \
     "--shares 10,20" --condition --variation; do
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
     [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"

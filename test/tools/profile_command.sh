@@ -21,27 +21,12 @@ cp kernel.csv before.csv
     fail "measured finished points again"
 cmp kernel.csv before.csv
 
-# Shares of a distribution instead of sizes; any difference of their times will do.
-"$apportion" profile --kernel "$kernel" --size 4000 --processors 0,2 --balance 1 "${quick[@]}" --out balance.csv >balance.txt
-grep -q '^balanced: .* 2000, .* 2000; times differ by .* %, after 1 distribution$' balance.txt || fail "not balanced: $(cat balance.txt)"
-[ "$(points balance.csv)" = 2 ] || fail "balance.csv has not one point for each processor"
-
-# Problems of x by x, each processor with its own; the planner adds up sizes, and a load of another kind is not run by them.
-for app in matmul fft2d; do
-    "$apportion" profile --square --app $app --sizes 64:128:64 "${quick[@]}" --out square.csv >square.txt
-    [ "$(points square.csv)" = 4 ] || fail "$app: square.csv has not 2 x 2 points: $(cat square.txt)"
-    "$apportion" plan --profiles square.csv --units 192 --algorithm hpopta >square.txt || fail "$app: plan does not read squares"
-    grep -q '^hpopta: 192 units in ' square.txt || fail "$app: hpopta does not plan squares: $(cat square.txt)"
-    [ $app = fft2d ] || APPORTION_GROUPS=all "$apportion" profile --square --app $app --sizes 64:64:1 "${quick[@]}" --out group.csv >square.txt
-    rm -f square.csv
-done
-grep -q '^CPU 0-1,64,' group.csv || fail "a group has no square of its own: $(cat group.csv)"
-refused "give the application" "$apportion" profile --square --kernel "$kernel" --sizes 64:64:1 --out new.csv
-refused "requires" "$apportion" profile --square --app matmul --out new.csv
-refused "excludes" "$apportion" profile --square --app matmul --size 64 --sizes 64:64:1 --out new.csv
-refused "is no problem of 128 by 128" "$apportion" profile --square --app jacobi_batch --sizes 128:128:1 --out new.csv
-refused "is no problem of 128 by 128" "$apportion" profile --square --app grn --sizes 128:128:1 --out new.csv
-refused "choose a smaller size" "$apportion" profile --square --app matmul --sizes 10000000:10000000:1 --out new.csv
+# A group of cores is one processor.
+APPORTION_GROUPS=all "$apportion" profile --app matmul --size 64 --sizes 64:64:1 "${quick[@]}" --out group.csv >group.txt
+grep -q '^CPU 0-1,64,' group.csv || fail "a group is no processor: $(cat group.csv)"
+refused "requires" "$apportion" profile --square --app matmul --sizes 64:64:1 --out new.csv
+refused "requires" "$apportion" profile --square --app matmul --platform hclserver --out new.csv
+refused "excludes" "$apportion" profile --square --app matmul --platform hclserver --size 64 --sizes 64:64:1 --out new.csv
 
 # The machine as an instance of the data assignment problem, which plan reads.
 "$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt
@@ -84,8 +69,6 @@ refused "a kernel's size is one number" "$apportion" profile --kernel "$kernel" 
 refused "--size 0: give whole numbers from 1 on" "$apportion" profile --app matmul --size 0 --out new.csv
 refused "cannot open shared object" "$apportion" profile --kernel ./nothing.so --out new.csv
 refused "give from:to:step" "$apportion" profile --kernel "$kernel" --sizes 1:2 --out new.csv
-refused "measure sizes that fit by --sizes first" "$apportion" profile --kernel "$kernel" --size 4000 --balance 0.1 --out new.csv
-refused "excludes" "$apportion" profile --kernel "$kernel" --balance 0.1 --sizes 1:2:1 --out new.csv
 refused "begins behind its end" "$apportion" profile --kernel "$kernel" --sizes 2:1:1 --out new.csv
 refused "cannot be written" "$apportion" profile --kernel "$kernel" --out missing/new.csv
 refused "give the application" "$apportion" profile --kernel "$kernel" --platform plbhec-a

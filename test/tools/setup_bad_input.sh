@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../checks.sh"
 tools=$1
 mkdir "$folder/tools" "$folder/bin" "$folder/home"
-cp "$tools"/{setup,build,install,starpu-flavour,starpu-recipe,chart-js} "$folder/tools/"
+cp "$tools"/{setup,build,install,starpu-flavour,starpu-recipe} "$folder/tools/"
 printf '#!/bin/sh\n' >"$folder/none"
 program() { # name, lines
     printf '%s\n' '#!/bin/sh' "$2" >"$folder/bin/$1"
@@ -34,13 +34,6 @@ for own in real simgrid; do
 done
 refused "cannot be built in a folder with a space" env APPORTION_CACHE="$folder/a cache" "$flavour" simgrid
 refused "/proc/none cannot be written" env APPORTION_CACHE=/proc/none "$flavour" simgrid
-
-# A Chart.js that is none, or too old.
-refused "/none is not Chart.js 3 or 4" env APPORTION_CHART_JS=/none "$folder/tools/chart-js"
-echo '/*! Chart.js v2.9.4 */' >"$folder/old.js"
-refused "old.js is not Chart.js 3 or 4" env APPORTION_CHART_JS="$folder/old.js" "$folder/tools/chart-js"
-echo '/*! Chart.js v4.4.9 */' >"$folder/own.js"
-[ "$(APPORTION_CHART_JS=$folder/own.js "$folder/tools/chart-js")" = "$folder/own.js" ] || fail "an own Chart.js is not taken"
 
 # Packages are missing, and there is no way to become root; meson is too old.
 program apt-get 'echo called >&2'

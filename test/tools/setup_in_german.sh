@@ -8,7 +8,7 @@ setup=$1
 mkdir "$folder/tools" "$folder/bin"
 cp "$setup" "$folder/tools/setup"
 echo missing-package >"$folder/tools/debian-packages"
-printf '#!/bin/sh\n' | tee "$folder/tools/starpu-flavour" >"$folder/tools/chart-js"
+printf '#!/bin/sh\n' >"$folder/tools/starpu-flavour"
 cat >"$folder/bin/apt-cache" <<'END'
 #!/bin/sh
 case ${LC_ALL:-${LC_MESSAGES:-$LANG}} in
@@ -19,7 +19,7 @@ END
 printf '#!/bin/sh\nexit 1\n' >"$folder/bin/dpkg-query"
 printf '#!/bin/sh\necho "$@" >>"%s/said"\n' "$folder" >"$folder/bin/apt-get"
 printf '#!/bin/sh\nexec "$@"\n' >"$folder/bin/sudo"
-chmod +x "$folder"/bin/* "$folder"/tools/{starpu-flavour,chart-js}
+chmod +x "$folder"/bin/* "$folder"/tools/starpu-flavour
 touch "$folder/said"
 env -u LC_ALL -u APPORTION_STARPU_REAL LANG=de_DE.UTF-8 PATH="$folder/bin:$PATH" "$folder/tools/setup"
 grep -q 'install .* libstarpu-dev$' "$folder/said" ||

@@ -6,9 +6,10 @@
 
 #include <functional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "models/io/user_error.hpp"
 
 namespace CLI {
 class App;
@@ -16,18 +17,15 @@ class App;
 
 namespace apportion {
 
-/// Something the user has to change, in one sentence.
-class UserError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
 /// Adds the subcommand to the command line; when the user chose it, `run` becomes its action. The action returns the
 /// exit status and throws std::exceptions whose text is one sentence for the user.
 using AddCommand = void (*)(CLI::App& app, std::function<int()>& run);
 
 /// What stands behind "--" on the command line: a program and its arguments, which are no business of the parser.
-std::vector<std::string>& program_arguments();
+inline std::vector<std::string>& program_arguments() {
+    static std::vector<std::string> arguments;
+    return arguments;
+}
 
 /// All of them, in the order of the list.
 std::span<const AddCommand> commands_of_apportion();

@@ -34,7 +34,6 @@ struct CompareOptions {
     bool policies_given = false;
     int repetitions = 0;              ///< 0: not given
     std::optional<double> limit_s{};  ///< nothing: not given
-    std::optional<double> timeout_s{};
     std::optional<std::uint64_t> seed{};
     bool json = false;
 };
@@ -134,7 +133,7 @@ int compare_command(CompareOptions options) {
         std::ranges::find(plan.policies, options.timeline) == plan.policies.end())
         throw UserError(fmt::format("--timeline {}: it is none of the policies that are compared{}", options.timeline,
                                     did_you_mean(options.timeline, plan.policies)));
-    ProgramRunner runner(command, platform, !options.plot.empty(), options.timeout_s);
+    ProgramRunner runner(command, platform, !options.plot.empty());
 
     Comparison comparison;
     std::optional<ComparisonProfile> profile;
@@ -201,9 +200,6 @@ void add_compare(CLI::App& app, std::function<int()>& run) {
                     fmt::format("begin no round that would end later, after the first (default: {}, or no limit with "
                                 "--repeat)",
                                 kLimit_s))
-        ->check(CLI::PositiveNumber)
-        ->type_name("S");
-    sub->add_option("--timeout", options->timeout_s, "end a run that takes longer, and the comparison")
         ->check(CLI::PositiveNumber)
         ->type_name("S");
     sub->add_option("--seed", options->seed, "of the order within rounds (default: another one each time)")

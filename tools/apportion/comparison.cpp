@@ -24,8 +24,6 @@ namespace apportion {
 
 namespace {
 
-std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// n / sum of the speeds: of each processor the best that it had in the median run of any configuration. Where policies
 /// see groups of cores and StarPU's schedulers the cores, the larger of both sums.
 double measured_bound_s(const Comparison& comparison) {

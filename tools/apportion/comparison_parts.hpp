@@ -18,6 +18,8 @@
 
 namespace apportion {
 
+inline std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 // The profile that the static policies of a comparison plan from: the recorded one, or, where there is none, one that
 // is made for the comparison and removed behind it. Making it is no part of any makespan.
 
@@ -27,7 +29,7 @@ class ComparisonProfile {
     /// its loads and their processors. A bundled application of a --size gets the platform's true times, on this
     /// machine those of the default sizes, measured quickly; other programs get what some runs learn. Standard error
     /// tells so. Without a profile, policies that the user chose are a UserError, others are left out. Throws
-    /// UserError, PlatformError, and what a run throws.
+    /// UserError, and what a run throws.
     ComparisonProfile(ProgramRunner& runner, const std::string& platform, std::vector<std::string> policies,
                       bool chosen_by_user, ProgressLine& progress);
 

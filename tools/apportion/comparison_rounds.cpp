@@ -39,8 +39,6 @@ void run_parallel(int count, int jobs, const std::function<void(int)>& work) {
     if (failed) std::rethrow_exception(failed);
 }
 
-std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Of each load in a run.
 std::vector<std::int64_t> blocks_of_loads(const RunResult& run) {
     std::vector<std::int64_t> blocks;

@@ -186,13 +186,6 @@ std::string explanation_text(const RunReport& report) {
            lines(last_sentences(report, account, predicted)) + prediction_table(report, predicted);
 }
 
-std::vector<std::string> explanation_sentences(const RunReport& report) {
-    const RunAccount account = account_of(report);
-    std::vector<std::string> sentences = first_sentences(report, account);
-    std::ranges::move(last_sentences(report, account, predictions(report)), std::back_inserter(sentences));
-    return sentences;
-}
-
 nlohmann::ordered_json explanation_json(const RunReport& report) {
     const RunAccount account = account_of(report);
     nlohmann::ordered_json processors = nlohmann::ordered_json::array();

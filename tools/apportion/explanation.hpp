@@ -25,8 +25,6 @@ struct ProcessorAccount {
     double home_s = 0;      ///< from its last kernel's end until its results were in main memory
     double end_s = 0;       ///< it was done
     double last_s = 0;      ///< when its last result was in main memory; 0: it got nothing
-
-    double waiting_s() const { return transfer_s + models_s + policy_s; }
 };
 
 struct RunAccount {
@@ -79,9 +77,6 @@ std::string why_nothing(const RunReport& report, std::size_t p);
 
 /// Sentences and a table, for a terminal.
 std::string explanation_text(const RunReport& report);
-
-/// The sentences alone.
-std::vector<std::string> explanation_sentences(const RunReport& report);
 
 /// An object: load, policy, run, makespan_seconds, bound_by, processors: [{name, units, blocks, seconds: {compute,
 /// copies, transfer, models, policy, home, end}, why_nothing}], facts: [{sentence, seconds}], predicted_seconds:

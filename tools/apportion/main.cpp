@@ -16,9 +16,6 @@
 #include <vector>
 
 #include "codelets/common/child_process.hpp"
-#include "codelets/io/gnuplot.hpp"
-#include "codelets/simulated/platform_file.hpp"
-#include "models/io/file_error.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
@@ -89,12 +86,6 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return complain(sentence_of(error, app, argc, argv), kUserHasToChange);
     } catch (const apportion::UserError& error) {
-        return complain(error.what(), kUserHasToChange);
-    } catch (const apportion::FileError& error) {
-        return complain(error.what(), kUserHasToChange);
-    } catch (const apportion::simulated::PlatformError& error) {
-        return complain(error.what(), kUserHasToChange);
-    } catch (const apportion::PictureError& error) {
         return complain(error.what(), kUserHasToChange);
     } catch (const apportion::Interrupted& error) {
         return complain(error.what(), error.status());

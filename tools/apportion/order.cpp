@@ -22,11 +22,6 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
 Interval median_interval(std::vector<double> values) {
     std::ranges::sort(values);
     const auto n = static_cast<int>(values.size());

@@ -21,6 +21,8 @@
 #include <map>
 #include <vector>
 
+#include "models/samples.hpp"
+
 namespace apportion {
 
 inline constexpr double kOrderError = 0.02;  ///< a, see above
@@ -32,8 +34,7 @@ struct Interval {
     double confidence = 0;  ///< at least kConfidence, or what so few values have
 };
 
-/// Of at least one value.
-double median(std::vector<double> values);
+/// Of the median of at least one value.
 Interval median_interval(std::vector<double> values);
 
 /// Values that lie three times the distance of the quartiles outside them (Tukey's far outliers); of less than 5: none.

@@ -10,10 +10,9 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <tuple>
 
 #include "codelets/io/gnuplot.hpp"
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
@@ -28,13 +27,11 @@ struct PlanOptions {
     std::string profiles, instance, algorithm, maxima, network = "serial", plot, shares;
     std::vector<Units> references;
     double work_power = 1;
-    bool variation = false;
     Units matrix_side = 0;  ///< 0: not given
     std::string numbers;    ///< --units as given
     Units units = 0, granularity = 1;
     double time_limit_s = 30;
-    bool json = false, condition = false, curve = false;
-    MachineChanges changes;
+    bool json = false;
     std::vector<std::string> policies;
 };
 
@@ -73,19 +70,19 @@ std::string names(std::span<const Entry> entries) {
     return out + "all";
 }
 
-/// Runs the planners that the option names and prints their plans, which it returns.
+/// Runs the planners that the option names, or the default one, and prints their plans, which it returns.
 template <typename Entry, typename Run>
-std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const PlanSubject& subject,
-                                 Run run) {
+std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Entry> entries, const char* usual,
+                                 const PlanSubject& subject, Run run) {
+    const std::string algorithm = options.algorithm.empty() ? usual : options.algorithm;
     std::vector<Plan> plans;
     for (const Entry& entry : entries)
-        if (options.algorithm == "all" || options.algorithm == entry.name) plans.push_back(run(entry));
+        if (algorithm == "all" || algorithm == entry.name) plans.push_back(run(entry));
     if (plans.empty())
-        throw UserError(
-            fmt::format("--algorithm: '{}' is no planner here; use one of {}", options.algorithm, names(entries)));
+        throw UserError(fmt::format("--algorithm: '{}' is no planner here; use one of {}", algorithm, names(entries)));
     if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
         throw std::runtime_error(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
-    if (options.algorithm == "all")
+    if (algorithm == "all")
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
     else
         std::cout << (options.json ? plan_json(subject, plans[0]) : plan_table(subject, plans[0]));
@@ -117,25 +114,8 @@ PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) 
     return problem;
 }
 
-/// The profile of the machine that is asked about.
-Profile asked_profile(const PlanOptions& options) {
-    return changed_profile(read_profile(options.profiles), options.changes);
-}
-
-/// What the changes of the machine make of the plan's time, a line; or nothing.
-std::string effect_of_changes(const PlanOptions& options, const PlannerEntry& planner, const PlanProblem& changed) {
-    if (options.changes.empty() || options.json) return "";
-    PlanOptions as_it_is = options;
-    as_it_is.maxima.clear();  // of processors that may not be there
-    const Plan before = run_planner(planner, profile_problem(as_it_is, read_profile(options.profiles)));
-    const Plan after = run_planner(planner, changed);
-    if (!before.failure.empty() || !after.failure.empty() || before.makespan_s <= 0) return "";
-    return fmt::format("as the machine is: {:.6g} s; with these changes it takes {:.3g} times as long\n",
-                       before.makespan_s, after.makespan_s / before.makespan_s);
-}
-
-int plan_profile(PlanOptions options) {
-    const Profile profile = asked_profile(options);
+int plan_profile(const PlanOptions& options) {
+    const Profile profile = read_profile(options.profiles);
     const PlanProblem problem = profile_problem(options, profile);
     PlanSubject subject;
     subject.units = options.units;
@@ -145,12 +125,9 @@ int plan_profile(PlanOptions options) {
     if (!options.plot.empty()) check_plot(options.plot);
     if (!options.shares.empty())
         return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
-    if (options.algorithm.empty()) options.algorithm = "hpopta";
     const std::vector<Plan> plans =
-        plan_and_print(options, registered_planners(), subject,
+        plan_and_print(options, registered_planners(), "hpopta", subject,
                        [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
-    if (const PlannerEntry* planner = find_planner(options.algorithm == "all" ? "hpopta" : options.algorithm))
-        std::cout << effect_of_changes(options, *planner, problem);
     if (!options.plot.empty()) plot_models(profile, plans, options.work_power, options.plot);
     return 0;
 }
@@ -159,26 +136,13 @@ int show_condition(const PlanOptions& options) {
     const std::vector<Units> numbers =
         options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
     const ConditionReport report =
-        check_condition(profile_problem(options, asked_profile(options)), numbers, options.references);
+        check_condition(profile_problem(options, read_profile(options.profiles)), numbers, options.references);
     std::cout << (options.json ? condition_json(report) : condition_table(report));
     return 0;
 }
 
-int show_curve(PlanOptions options) {
-    if (options.algorithm.empty()) options.algorithm = "hpopta";
-    const PlannerEntry* planner = find_planner(options.algorithm);
-    if (!planner)
-        throw UserError(fmt::format("--algorithm: '{}' is not one planner; use one of {}", options.algorithm,
-                                    names(registered_planners())));
-    const std::vector<Units> numbers = parse_sizes(options.numbers, "--units");
-    const PlanProblem problem = profile_problem(options, asked_profile(options));
-    const std::vector<Plan> plans = best_times(*planner, problem, numbers);
-    std::cout << (options.json ? curve_json(problem, numbers, plans) : curve_table(problem, numbers, plans));
-    return 0;
-}
-
 int show_policies(const PlanOptions& options) {
-    const Profile profile = asked_profile(options);
+    const Profile profile = read_profile(options.profiles);
     const LoadDescription load =
         load_of_profile(profile, options.units, options.granularity, profile_problem(options, profile).maximum_units);
     std::cout << (options.json ? policies_json(load, options.policies) : policies_table(load, options.policies));
@@ -186,12 +150,13 @@ int show_policies(const PlanOptions& options) {
 }
 
 int show_variation(const PlanOptions& options) {
-    const std::vector<SpeedVariation> found = speed_variations(profile_problem(options, asked_profile(options)));
+    const std::vector<SpeedVariation> found =
+        speed_variations(profile_problem(options, read_profile(options.profiles)));
     std::cout << (options.json ? variation_json(found) : variation_table(found));
     return 0;
 }
 
-int plan_instance(PlanOptions options) {
+int plan_instance(const PlanOptions& options) {
     DataAssignment problem = read_instance(options.instance);
     PlanSubject subject;
     subject.units = problem.packets = options.units;
@@ -204,10 +169,9 @@ int plan_instance(PlanOptions options) {
         const std::vector<Units> maxima = parse_maxima(options.maxima, subject.processors);
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
     }
-    if (options.algorithm.empty()) options.algorithm = "ilp";
-    plan_and_print(options, registered_assignment_planners(), subject, [&](const AssignmentPlannerEntry& planner) {
-        return run_planner(planner, problem, options.time_limit_s);
-    });
+    plan_and_print(
+        options, registered_assignment_planners(), "ilp", subject,
+        [&](const AssignmentPlannerEntry& planner) { return run_planner(planner, problem, options.time_limit_s); });
     return 0;
 }
 
@@ -221,26 +185,21 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                                              "CSV file: processor,units,seconds[,ci,repetitions[,in,out]]");
     CLI::Option* instance =
         plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
-    CLI::Option* units =
-        plan->add_option("--units", options->numbers,
-                         "Number of units (packets) to distribute; with --condition and --curve from:to:step");
+    CLI::Option* units = plan->add_option("--units", options->numbers,
+                                          "Number of units (packets) to distribute; with --condition from:to:step");
     CLI::Option* algorithm =
         plan->add_option("--algorithm", options->algorithm,
                          fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
                                      names(registered_planners()), names(registered_assignment_planners())));
     CLI::Option* shares = plan->add_option("--shares", options->shares,
                                            "Plan nothing: tell how long these shares take, one per processor")
-                              ->type_name("UNITS,UNITS,...")
-                              ->excludes(algorithm)
-                              ->excludes(units);
+                              ->type_name("UNITS,UNITS,...");
     CLI::Option* matrix =
         plan->add_option("--matrix", options->matrix_side,
                          "Distribute the blocks of a matrix of N x N blocks, in the shape that communicates least")
             ->check(CLI::Range(Units{1}, Units{1} << 25))
             ->type_name("N")
-            ->needs(profiles)
-            ->excludes(units)
-            ->excludes(shares);
+            ->needs(profiles);
     plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
@@ -256,29 +215,14 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_option("--plot", options->plot,
                          "Draw the models over the measured speeds, with the shares, into this PNG, SVG or PDF file")
             ->needs(profiles);
-    plan->add_flag("--condition", options->condition,
-                   "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
-        ->needs(profiles)
-        ->excludes(algorithm)
-        ->excludes(shares)
-        ->excludes(plot);
-    CLI::Option* variation = plan->add_flag("--variation", options->variation,
-                                            "Tell how much the speeds vary between neighbouring minima and maxima")
-                                 ->needs(profiles)
-                                 ->excludes(algorithm)
-                                 ->excludes(shares)
-                                 ->excludes(plot);
-    CLI::Option* condition = plan->get_option("--condition")->excludes(variation);
-    CLI::Option* curve = plan->add_flag("--curve", options->curve,
-                                        "Tell the best time for each number of units, what a unit more costs, and "
-                                        "which processor binds")
-                             ->needs(profiles)
-                             ->needs(units)
-                             ->excludes(shares)
-                             ->excludes(matrix)
-                             ->excludes(plot)
-                             ->excludes(condition)
-                             ->excludes(variation);
+    CLI::Option* condition =
+        plan->add_flag("--condition")
+            ->description(
+                "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
+            ->needs(profiles);
+    CLI::Option* variation = plan->add_flag("--variation")
+                                 ->description("Tell how much the speeds vary between neighbouring minima and maxima")
+                                 ->needs(profiles);
     CLI::Option* policies =
         plan->add_option("--policies", options->policies,
                          "Tell how long the load takes under these policies, with their blocks and the profile's "
@@ -286,23 +230,16 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->delimiter(',')
             ->type_name("P,P...|all")
             ->needs(profiles)
-            ->needs(units)
-            ->excludes(algorithm)
-            ->excludes(shares)
-            ->excludes(matrix)
-            ->excludes(plot)
-            ->excludes(condition)
-            ->excludes(variation)
-            ->excludes(curve);
-    for (const auto& [name, values, what] :
-         {std::tuple("--without", &options->changes.without, "What if this processor were not there"),
-          std::tuple("--add", &options->changes.add, "What if there were one more like this processor"),
-          std::tuple("--scale", &options->changes.scale, "What if this processor's kernels were F times as fast")})
-        plan->add_option(name, *values, what)
-            ->type_name(std::string(name) == "--scale" ? "PROCESSOR=F" : "PROCESSOR")
-            ->expected(1)
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-            ->needs(profiles);
+            ->needs(units);
+    // Each is another question than what the plan of a number of units is.
+    CLI::Option* const questions[] = {shares, matrix, condition, variation, policies};
+    for (CLI::Option* question : questions) {
+        for (CLI::Option* other : questions)
+            if (other != question) question->excludes(other);
+        if (question != matrix) question->excludes(algorithm);
+        if (question != shares && question != matrix) question->excludes(plot);
+        if (question == shares || question == matrix) question->excludes(units);
+    }
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
@@ -315,38 +252,23 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::Range(1.0, 4.0))
         ->needs(profiles)
         ->capture_default_str();
-    plan->callback([options, &run, profiles, instance, units, shares, matrix, policies] {
+    plan->callback([=, &run] {
         if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
-        if (options->variation) {
-            run = [options] { return show_variation(*options); };
-            return;
-        }
-        if (options->condition) {
-            run = [options] { return show_condition(*options); };
-            return;
-        }
-        if (options->curve) {
-            run = [options] { return show_curve(*options); };
-            return;
-        }
         if (!(options->time_limit_s > 0))
             throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0");
+        int (*answer)(const PlanOptions&) = profiles->empty() ? plan_instance : plan_profile;
+        if (!condition->empty()) answer = show_condition;
+        if (!variation->empty()) answer = show_variation;
+        if (!policies->empty()) answer = show_policies;
+        run = [options, answer] { return answer(*options); };
         if (!matrix->empty()) options->units = options->matrix_side * options->matrix_side;
-        if (!shares->empty() || !matrix->empty()) {
-            run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
-            return;
-        }
+        if (!shares->empty() || !matrix->empty() || !condition->empty() || !variation->empty()) return;
         if (units->empty()) throw CLI::RequiredError("--units or --shares");
         const std::optional<Units> number = parse_number<Units>(options->numbers);
         if (!number)
             throw CLI::ValidationError("--units",
                                        fmt::format("'{}' is not usable; give a whole number", options->numbers));
         options->units = *number;
-        if (!policies->empty()) {
-            run = [options] { return show_policies(*options); };
-            return;
-        }
-        run = [options] { return options->instance.empty() ? plan_profile(*options) : plan_instance(*options); };
     });
 }
 

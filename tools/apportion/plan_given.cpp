@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string_view>
 
-#include "models/io/numbers.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {

@@ -59,31 +59,6 @@ Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares);
 /// Memory limits are the caller's: a given distribution is judged also where it exceeds them.
 Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares);
 
-// What if the machine were another one: a profile without some of its processors, with more of them, or with faster or
-// slower ones.
-
-struct MachineChanges {
-    std::vector<std::string> without;  ///< processors that are not there
-    std::vector<std::string> add;      ///< processors that there is one more of, each time they are named
-    std::vector<std::string> scale;    ///< "PROCESSOR=F": its kernels are F times as fast; transfers stay
-
-    bool empty() const { return without.empty() && add.empty() && scale.empty(); }
-};
-
-/// Scaled first, so that what is added is as fast as what it is like. Throws UserError: there is no such processor, a
-/// factor is none, or no processor is left.
-Profile changed_profile(const Profile& profile, const MachineChanges& changes);
-
-// `apportion plan --curve`: the best time over the number of units, and which processor binds it.
-
-/// Plans each of the numbers of units; those that the measured sizes do not add up to are Plans with a failure.
-std::vector<Plan> best_times(const PlannerEntry& planner, PlanProblem problem, std::span<const Units> numbers);
-
-/// A line, or an object, for each: units, seconds, what a further unit costs from the line before on, and the processor
-/// that binds.
-std::string curve_table(const PlanProblem& problem, std::span<const Units> numbers, std::span<const Plan> plans);
-std::string curve_json(const PlanProblem& problem, std::span<const Units> numbers, std::span<const Plan> plans);
-
 // `apportion plan --condition`: whether balancing is optimal on a profile (planners/balance_condition.hpp), and what
 // `hpopta` gains there over the planners that balance, for many numbers of units, as HPOPTA (section 6.2) reports it:
 // equal shares, constant speeds of a small, a middle and a large reference size, FuPerMod's functional models, and the

@@ -23,7 +23,7 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "codelets/simulated/random_platform.hpp"
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/program_runner.hpp"

@@ -148,14 +148,6 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
     profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
         ->type_name("FROM:TO:STEP");
     profile
-        ->add_option(
-            "--balance", options->balance,
-            "Measure the shares of distributions of the whole problem until their times differ by at most this "
-            "part, instead of --sizes")
-        ->check(CLI::Range(0.001, 1.0))
-        ->type_name("PART")
-        ->excludes("--sizes", platform);
-    profile
         ->add_option("--instance", options->instance,
                      "Measure the links to devices, too, and under mpirun those between machines, and write all as an "
                      "instance of the data assignment problem, for plan --instance")
@@ -164,8 +156,8 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
     profile
         ->add_flag("--square", options->square,
                    "Of problems of x by x, x from --sizes, instead of x units of one problem")
-        ->needs("--sizes", "--out")
-        ->excludes("--size", "--balance", "--instance");
+        ->needs(platform, "--sizes", "--out")
+        ->excludes("--size", "--instance");
     profile
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
         ->delimiter(',')

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 

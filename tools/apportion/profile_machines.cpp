@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "codelets/common/child_process.hpp"
@@ -56,7 +55,7 @@ Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
     return {{"kernel", subject.kernel()},
             {kLoadNote, subject.load()},
             {kMachineNote, this_machine().description},
-            {"size", options.square ? "x by x" : options.size},
+            {"size", options.size},
             {"unit", subject.unit()},
             {"mode", options.measure.alone ? "one processor at a time" : together},
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
@@ -100,7 +99,6 @@ class Here {
     std::string instance(std::size_t processors);
 
   private:
-    int balance();
     MeasurementCourse course(std::size_t points) const { return {*subject_, *record_, points, is_interrupted}; }
 
     const ProfileOptions& options_;
@@ -114,12 +112,9 @@ class Here {
 Here::Here(const ProfileOptions& options, const Machines& machines) : options_(options), out_(options.out) {
     check(options);
     const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
-    if (options.square && options.app.empty()) throw UserError("--square: give the application by --app NAME");
     if (options.app.empty() && size.size() > 1)
         throw UserError(fmt::format("--size {}: a kernel's size is one number", options.size));
-    if (options.square)
-        subject_ = square_subject(options.app, parse_sizes(options.sizes).front(), options.processors);
-    else if (!options.app.empty())
+    if (!options.app.empty())
         subject_ = workload_subject(options.app, size, options.processors);
     else
         subject_ = library_subject(options.kernel, static_cast<std::uint64_t>(size.front()), options.processors);
@@ -136,7 +131,6 @@ Here::Here(const ProfileOptions& options, const Machines& machines) : options_(o
 }
 
 int Here::run() {
-    if (options_.balance > 0) return balance();
     std::size_t points = 0;
     for (const std::string& processor : subject_->processors())
         points += std::ranges::count_if(sizes_, [&](Units units) { return !record_->has(processor, units); });
@@ -144,24 +138,6 @@ int Here::run() {
     const bool complete = measure_profile(*subject_, sizes_, options_.measure, course.watcher());
     course.finish(out_, options_.measure.samples, complete);
     return complete ? 0 : Interrupted(interrupted).status();
-}
-
-/// Points of some distributions, the last of which is balanced.
-int Here::balance() {
-    std::vector<PartialTimes> known;
-    for (const std::string& processor : subject_->processors()) known.push_back(record_->times(processor));
-    MeasurementCourse course = this->course(processors());
-    const Balance found =
-        balance_profile(*subject_, units_, options_.balance, options_.measure, course.watcher(), std::move(known));
-    course.finish(out_, options_.measure.samples, found.complete);
-    if (found.shares.empty()) return Interrupted(interrupted).status();
-    std::vector<std::string> shares;
-    for (std::size_t p = 0; p < found.shares.size(); ++p)
-        shares.push_back(fmt::format("{} {}", shown(subject_->processors()[p]), found.shares[p]));
-    fmt::print("{}: {}; times differ by {:.1f} %, after {} distribution{}\n",
-               found.difference <= options_.balance ? "balanced" : "not balanced", fmt::join(shares, ", "),
-               100 * found.difference, found.distributions, found.distributions == 1 ? "" : "s");
-    return found.complete ? 0 : Interrupted(interrupted).status();
 }
 
 std::string Here::instance(std::size_t processors) {

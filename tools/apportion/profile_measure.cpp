@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/io/numbers.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -27,9 +27,7 @@ class Measurement {
 
     std::vector<std::size_t> wanted(Units units) const;
     bool measure(Units units);
-    bool measure(std::vector<Units> shares);
-    bool warm_up(Units units) { return warm_up(groups(units, {0}).front()); }
-    bool warm_up(Group group);
+    bool warm_up(Units units);
 
   private:
     bool stopped() const { return watcher_.stop && watcher_.stop(); }
@@ -117,24 +115,9 @@ bool Measurement::measure(Units units) {
     return std::ranges::all_of(groups(units, wanted(units)), [&](const Group& group) { return measure(group); });
 }
 
-/// Those of its points that are not measured yet.
-bool Measurement::measure(std::vector<Units> shares) {
-    Group together{{}, std::move(shares)};
-    for (std::size_t p = 0; p < processors_; ++p)
-        if (together.units[p] > 0 && !(watcher_.known && watcher_.known(p, together.units[p])))
-            together.measured.push_back(p);
-    if (together.measured.empty()) return true;
-    if (!warm_up(together)) return false;
-    if (!options_.alone) return measure(together);
-    return std::ranges::all_of(together.measured, [&](std::size_t p) {
-        Group alone{{p}, std::vector<Units>(processors_, 0)};
-        alone.units[p] = together.units[p];
-        return measure(alone);
-    });
-}
-
-bool Measurement::warm_up(Group group) {
+bool Measurement::warm_up(Units units) {
     constexpr int kMostRepetitions = 1000;
+    Group group = groups(units, {0}).front();
     group.measured.clear();
     double spent_s = 0;
     for (int repetition = 0; spent_s < options_.warm_up_s && repetition < kMostRepetitions; ++repetition) {
@@ -168,11 +151,6 @@ bool measure_profile(ProfileSubject& subject, std::span<const Units> sizes, cons
     if (first == sizes.end()) return true;
     return measurement.warm_up(*first) &&
            std::all_of(first, sizes.end(), [&](Units units) { return measurement.measure(units); });
-}
-
-bool measure_distribution(ProfileSubject& subject, std::vector<Units> shares, const MeasureOptions& options,
-                          const MeasureWatcher& watcher) {
-    return Measurement(subject, options, watcher).measure(std::move(shares));
 }
 
 std::vector<std::int64_t> parse_numbers(const std::string& text, const char* option) {

@@ -30,11 +30,6 @@ namespace apportion {
 std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
                                                  const std::vector<unsigned>& processors);
 
-/// The same of problems of x by x, as HPOPTA's paper profiles its processors: a share of x units is all of a problem of
-/// size x, of which each processor has its own. `size`: the first that will be run.
-std::unique_ptr<ProfileSubject> square_subject(const std::string& app, Units size,
-                                               const std::vector<unsigned>& processors);
-
 /// "matmul, ...": the bundled applications.
 std::string workload_names();
 
@@ -56,19 +51,19 @@ struct Kernel {
 
 /// The true times of each node of a cluster, into files in `folder` where the nodes' ranks look for them. `report`: of
 /// one load, from a run on the cluster. Returns why there are none, a sentence's part, where the report does not tell
-/// of all nodes; or nothing. Throws PlatformError and UserError.
+/// of all nodes; or nothing. Throws UserError.
 std::string save_cluster_profiles(const Kernel& kernel, const simulated::Platform& cluster, const RunReport& report,
                                   const std::filesystem::path& folder);
 
 /// `size`: the application's --size. `sizes`: units to record, ascending; empty: about 500 from one granule to the
 /// whole load, dense enough to interpolate. Sizes that exceed a device's memory are left out of its times. Throws
-/// UserError and PlatformError.
+/// UserError.
 PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform,
                                  const std::vector<Units>& sizes, const SampleOptions& samples);
 
 /// Times of x x x problems instead, as HPOPTA's paper profiles its processors: a share of x units is x of the units
 /// that a problem of size x has. One processor per device of the platform, `sizes` as above but given. What does not
-/// fit a memory is left to the platform's times. Throws UserError and PlatformError.
+/// fit a memory is left to the platform's times. Throws UserError.
 Profile square_profile(const std::string& app, const std::string& platform, const std::vector<Units>& sizes);
 
 // Profiles of a program's loads from runs of the program itself: what its blocks took, under policies that give every
@@ -114,7 +109,6 @@ struct ProfileOptions {
     std::string size = "1024";
     bool size_given = false;
     int repetitions = 2;
-    double balance = 0;  ///< how close times have to be; 0: sizes are given
     bool subject_given = false;
     std::vector<unsigned> processors;
     MeasureOptions measure;

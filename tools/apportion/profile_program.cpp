@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <ctime>
 
-#include "models/io/file_error.hpp"
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/user_error.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/profile_store.hpp"

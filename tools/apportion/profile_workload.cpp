@@ -41,13 +41,6 @@ struct StarpuSession {
     StarpuSession& operator=(const StarpuSession&) = delete;
 };
 
-std::string worker_name(unsigned worker) {
-    constexpr std::size_t kLongest = 128;
-    char name[kLongest] = "";
-    starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
-    return name;
-}
-
 /// As a load groups them.
 std::vector<std::vector<unsigned>> grouped(const std::vector<unsigned>& workers) {
     std::vector<int> nodes;
@@ -87,125 +80,44 @@ std::vector<std::vector<unsigned>> chosen_workers(Workload& workload, const std:
     return chosen;
 }
 
-/// An application on the workers that are to be measured.
-class OnWorkers : public ProfileSubject {
-  protected:
-    OnWorkers() {
-        try {
-            apply_handicaps();
-        } catch (const std::runtime_error& error) {
-            throw UserError(error.what());
-        }
-    }
-    /// Throws UserError.
-    static std::unique_ptr<Workload> make(const WorkloadEntry& entry, const WorkloadOptions& options) {
-        try {
-            return entry.make(options);
-        } catch (const std::runtime_error& error) {
-            throw UserError(error.what());
-        }
-    }
-    void choose_workers(Workload& workload, const std::vector<unsigned>& wanted);
-    /// So many units on each of the processor's workers, added to those of all.
-    void divide(Units units, std::size_t processor, std::vector<std::uint64_t>& of_workers) const {
-        const auto parts = equal_parts({0, units}, granularity_, std::ssize(workers_[processor]));
-        for (std::size_t k = 0; k < parts.size(); ++k)
-            of_workers[workers_[processor][k]] = static_cast<std::uint64_t>(parts[k].units);
-    }
-    std::vector<double> seconds_of(std::span<const WorkersUnits> all) const;
-
-    StarpuSession session_;
-    std::vector<std::vector<unsigned>> workers_;  ///< of each processor
-};
-
-void OnWorkers::choose_workers(Workload& workload, const std::vector<unsigned>& wanted) {
-    workers_ = chosen_workers(workload, wanted);
-    for (const std::vector<unsigned>& group : workers_) {
-        std::vector<std::string> names;
-        for (const unsigned w : group) names.push_back(worker_name(w));
-        processors_.push_back(group_name(names));
-    }
-    granularity_ = static_cast<Units>(workload.shape().granularity);
-}
-
-std::vector<double> OnWorkers::seconds_of(std::span<const WorkersUnits> all) const {
-    std::vector<double> of_workers;
-    try {
-        of_workers = run_on_workers(all);
-    } catch (const std::runtime_error& error) {
-        throw UserError(error.what());
-    }
-    std::vector<double> seconds;
-    for (const std::vector<unsigned>& group : workers_) {
-        seconds.push_back(0);
-        for (const unsigned w : group) seconds.back() = std::max(seconds.back(), of_workers[w]);
-    }
-    return seconds;
-}
-
-class BundledWorkload final : public OnWorkers {
+class BundledWorkload final : public ProfileSubject {
   public:
-    BundledWorkload(const WorkloadEntry& entry, const WorkloadOptions& options,
-                    const std::vector<unsigned>& processors) {
+    /// Throws UserError.
+    BundledWorkload(const WorkloadEntry& entry, const WorkloadOptions& options, const std::vector<unsigned>& wanted) {
+        apply_handicaps();
         kernel_ = entry.name;
-        workload_ = make(entry, options);
+        workload_ = entry.make(options);
         load_ = workload_->profile();
-        choose_workers(*workload_, processors);
+        workers_ = chosen_workers(*workload_, wanted);
+        for (const std::vector<unsigned>& group : workers_) {
+            std::vector<std::string> names;
+            for (const unsigned w : group) names.push_back(worker_name(w));
+            processors_.push_back(group_name(names));
+        }
+        granularity_ = static_cast<Units>(workload_->shape().granularity);
         most_units_ = static_cast<Units>(workload_->shape().units);
     }
     std::vector<double> run(std::span<const Units> units) override {
         std::vector<std::uint64_t> of_workers(starpu_worker_get_count(), 0);
-        for (std::size_t p = 0; p < units.size(); ++p) divide(units[p], p, of_workers);
-        const WorkersUnits all[] = {{workload_.get(), of_workers}};
-        return seconds_of(all);
+        for (std::size_t p = 0; p < units.size(); ++p) {
+            const auto parts = equal_parts({0, units[p]}, granularity_, std::ssize(workers_[p]));
+            for (std::size_t k = 0; k < parts.size(); ++k)
+                of_workers[workers_[p][k]] = static_cast<std::uint64_t>(parts[k].units);
+        }
+        const std::vector<double> seconds_of_workers = run_on_workers(*workload_, of_workers);
+        std::vector<double> seconds;
+        for (const std::vector<unsigned>& group : workers_) {
+            seconds.push_back(0);
+            for (const unsigned w : group) seconds.back() = std::max(seconds.back(), seconds_of_workers[w]);
+        }
+        return seconds;
     }
     std::optional<Transfers> transfers() override;
 
   private:
+    StarpuSession session_;
+    std::vector<std::vector<unsigned>> workers_;  ///< of each processor
     std::unique_ptr<Workload> workload_;
-};
-
-/// Of each processor a problem of its own, as large as the share.
-class SquareProblems final : public OnWorkers {
-  public:
-    SquareProblems(const WorkloadEntry& entry, Units size, const std::vector<unsigned>& processors) : entry_(entry) {
-        kernel_ = entry.name;
-        load_ = fmt::format("{}, x by x", entry.name);
-        problems_.push_back(make(size));
-        choose_workers(*problems_.front(), processors);
-        granularity_ = 1;  // of the sizes; shares of groups are divided as they come
-    }
-    std::vector<double> run(std::span<const Units> units) override {
-        const Units size = std::ranges::max(units);
-        if (size != size_ || problems_.size() < units.size()) {
-            problems_.clear();
-            for (std::size_t p = 0; p < units.size(); ++p) problems_.push_back(make(size));
-        }
-        std::vector<WorkersUnits> all;
-        for (std::size_t p = 0; p < units.size(); ++p) {
-            all.push_back({problems_[p].get(), std::vector<std::uint64_t>(starpu_worker_get_count(), 0)});
-            divide(units[p], p, all.back().units);
-        }
-        return seconds_of(all);
-    }
-
-  private:
-    std::unique_ptr<Workload> make(Units size) {
-        WorkloadOptions options;
-        options.size = {static_cast<std::uint64_t>(size)};
-        size_ = size;
-        auto problem = OnWorkers::make(entry_, options);
-        if (problem->shape().units != options.size.front())
-            throw UserError(
-                fmt::format("--square: {} of size {} has {} units, and is no problem of {} by {}; choose "
-                            "matmul or fft2d",
-                            entry_.name, size, problem->shape().units, size, size));
-        return problem;
-    }
-
-    const WorkloadEntry& entry_;
-    std::vector<std::unique_ptr<Workload>> problems_;  ///< of each processor
-    Units size_ = 0;
 };
 
 /// From main memory to that one and back, halved.
@@ -255,11 +167,6 @@ std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const s
     WorkloadOptions options;
     options.size.assign(size.begin(), size.end());
     return std::make_unique<BundledWorkload>(find(app), options, processors);
-}
-
-std::unique_ptr<ProfileSubject> square_subject(const std::string& app, Units size,
-                                               const std::vector<unsigned>& processors) {
-    return std::make_unique<SquareProblems>(find(app), size, processors);
 }
 
 std::string workload_names() {

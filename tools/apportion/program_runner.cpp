@@ -12,7 +12,7 @@
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/simulated/machine_files.hpp"
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
@@ -180,12 +180,10 @@ void check_for_smpirun(const std::vector<std::string>& words) {
                             in_quotes(word)));
 }
 
-ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace,
-                             std::optional<double> limit_s)
+ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace)
     : command_(std::move(command)),
       name_(fs::path(command_.words.front()).filename().string()),
-      platform_(std::move(platform)),
-      limit_s_(limit_s) {
+      platform_(std::move(platform)) {
     for (const std::string& word : command_.words) arguments_.push_back(with_size(word, command_.size));
     if (command_.bundled) {
         arguments_.front() = find_app(name_, flavour_of(command_, platform_));
@@ -296,17 +294,15 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     ChildResult result;
     try {
         const std::vector<EnvironmentChange> environment = environment_of(request, file);
-        result = command_.launcher.empty() ? run_child(arguments_, environment, {}, limit_s_)
-                 : platform_               ? run_child(on_nodes(environment), environment, {}, limit_s_)
-                                           : run_child(on_nodes(environment), {}, {}, limit_s_);
+        result = command_.launcher.empty() ? run_child(arguments_, environment)
+                 : platform_               ? run_child(on_nodes(environment), environment)
+                                           : run_child(on_nodes(environment));
     } catch (const CannotRun& error) {
         std::error_code missing;
         throw UserError(fmt::format("{}{}", error.what(),
                                     name_ == command_.words.front() && fs::exists(name_, missing)
                                         ? fmt::format("; did you mean ./{}?", name_)
                                         : ""));
-    } catch (const TimedOut&) {
-        throw std::runtime_error(fmt::format("{} took longer than --timeout {:g} s and was ended", what, *limit_s_));
     }
     if (result.status != 0) {
         const std::string problem = fmt::format("{} failed: {}", what, complaint(name_, result));

@@ -75,13 +75,11 @@ struct RunResult {
 
 class ProgramRunner {
   public:
-    /// Finds the program. `platform` nothing: on this machine. A run that takes longer than `limit_s` is an error.
-    /// Throws UserError, PlatformError.
-    ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace,
-                  std::optional<double> limit_s = {});
+    /// Finds the program. `platform` nothing: on this machine. Throws UserError.
+    ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace);
 
     /// May be called from several threads. Throws UserError and std::runtime_error: the program failed, submitted no
-    /// load, took too long, or ran under another scheduler.
+    /// load, or ran under another scheduler.
     RunResult run(const RunRequest& request) const;
 
     /// For all runs from now on.
@@ -106,7 +104,6 @@ class ProgramRunner {
     std::string name_;
     std::vector<std::string> arguments_;  ///< of the process, the program first
     std::optional<simulated::Platform> platform_;
-    std::optional<double> limit_s_;
     std::vector<EnvironmentChange> environment_;
     TemporaryFolder folder_;  ///< of the reports
 };

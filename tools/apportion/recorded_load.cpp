@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/io/file_error.hpp"
+#include "models/io/user_error.hpp"
 #include "models/profile_file.hpp"
 #include "tools/apportion/plan_parts.hpp"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 
@@ -30,9 +30,7 @@ void add(std::vector<RunReport>& reports, const Json& value, const std::string& 
     }
     if (value.is_object() && value.contains("order") && value.contains("runs"))
         throw UserError(
-            fmt::format("{}: it is a comparison, which apportion report shows; reports of runs are in the file that "
-                        "APPORTION_REPORT names",
-                        where));
+            fmt::format("{}: it is a comparison; reports of runs are in the file that APPORTION_REPORT names", where));
     reports.push_back(run_report(value, where));
 }
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "models/io/input_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 
 namespace apportion {

@@ -2,9 +2,10 @@
 #include "policies/planners/continuous/proportional.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
-#include "models/constant.hpp"
+#include "models/time_function.hpp"
 
 namespace apportion {
 
@@ -35,6 +36,16 @@ Plan plan_by_weights(const ContinuousProblem& problem, Plan plan, std::span<cons
     return plan;
 }
 
+/// CPM, the constant performance model (FuPerMod, section 4): the speed at the measured size nearest to `units` is that
+/// of all sizes. Right where the data fit one memory level at every size; elsewhere a share is wrong by as much as the
+/// speed changes. 0 without a valid sample.
+double constant_speed(std::span<const BlockTime> samples, double units) {
+    const std::vector<SpeedPoint> points = speed_points(samples);
+    const auto nearest =
+        std::ranges::min_element(points, {}, [&](const SpeedPoint& p) { return std::abs(p.units - units); });
+    return nearest == points.end() ? 0 : nearest->units_per_s;
+}
+
 }  // namespace
 
 Plan plan_equal(const PlanProblem& problem) {
@@ -52,8 +63,7 @@ Plan plan_cpm_at(const PlanProblem& problem, double reference_units) {
     if (reference_units <= 0) reference_units = continuous.units() / static_cast<double>(continuous.processors());
     std::vector<double> speeds;
     for (std::size_t i = 0; i < continuous.processors(); ++i) {
-        const auto model = Constant::at(continuous.samples(i), reference_units);
-        speeds.push_back(model ? model->speed(reference_units) : 0);
+        speeds.push_back(constant_speed(continuous.samples(i), reference_units));
     }
     return plan_by_weights(continuous, std::move(plan), speeds, ContinuousProblem::Rest::whoever_is_first);
 }

@@ -15,7 +15,7 @@ using apportion::Folder;
 
 /// The message without the folder's path.
 inline std::string complaint(const std::string& file) {
-    const std::string text = thrown<PlatformError>([&] { load_platform(file); });
+    const std::string text = thrown<UserError>([&] { load_platform(file); });
     return text.empty() ? "none" : text.substr(text.rfind('/', text.find(':')) + 1);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Numbers and lists in options, variables and files.
+// Text of options, variables and files: numbers, lists, checksums.
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -26,6 +27,13 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
         parts.push_back(text.substr(at, text.find(separator, at) - at));
     return parts;
+}
+
+/// A number that tells texts apart, the same on every machine: FNV-1a. Against damage, not against malice.
+inline std::uint64_t checksum(std::string_view text) {
+    std::uint64_t sum = 0xcbf29ce484222325;
+    for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return sum;
 }
 
 }  // namespace apportion

@@ -1,19 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "models/io/new_file.hpp"
+#include "models/io/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
 #include <sstream>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace apportion {
+
+namespace {
+
+[[noreturn]] void fail_to_open(const std::string& path) {
+    throw FileError(
+        fmt::format("{}: cannot be opened: {}; check the path and your rights", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+void require_regular_file(const std::string& path) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) fail_to_open(path);
+    if (!S_ISREG(status.st_mode))
+        throw FileError(fmt::format("{}: is not a regular file; a {} cannot be read here", path,
+                                    S_ISDIR(status.st_mode) ? "folder" : "pipe or device"));
+}
+
+std::ifstream open_to_read(const std::string& path) {
+    require_regular_file(path);
+    std::ifstream in(path, std::ios::binary);
+    if (!in) fail_to_open(path);
+    return in;
+}
+
+bool is_missing(const std::filesystem::path& path) {
+    std::error_code unknown;
+    return std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found;
+}
+
+std::string read_whole_file(const std::string& path) {
+    std::ifstream in = open_to_read(path);
+    std::ostringstream text;
+    if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+    if (in.bad() || !text) throw FileError(fmt::format("{}: cannot be read; check the disk", path));
+    return std::move(text).str();
+}
 
 namespace {
 
@@ -84,5 +127,43 @@ void replace_file(const std::string& path, const std::function<void(std::ostream
     std::fwrite(content.data(), 1, content.size(), file.stream());
     file.finish();
 }
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+fs::path home_in_list_of_users() {
+    passwd entry;
+    passwd* found = nullptr;
+    std::vector<char> buffer(16384);
+    if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found || !found->pw_dir) return {};
+    return found->pw_dir;
+}
+
+/// The XDG base directory specification: a path that is not absolute is none.
+fs::path folder(const char* name, const char* in_home) {
+    const fs::path chosen = variable(name);
+    return (chosen.is_absolute() ? chosen : home_folder() / in_home) / "apportion";
+}
+
+}  // namespace
+
+fs::path home_folder() {
+    fs::path home = variable("HOME");
+    if (home.empty()) home = home_in_list_of_users();
+    if (home.empty())
+        throw FileError(
+            "HOME is not set, and the system knows no home folder of this user; set HOME to a folder that "
+            "you may write to");
+    return home;
+}
+
+fs::path cache_folder() { return folder("XDG_CACHE_HOME", ".cache"); }
+fs::path data_folder() { return folder("XDG_DATA_HOME", ".local/share"); }
 
 }  // namespace apportion
