@@ -47,7 +47,7 @@ std::size_t median_index(const std::vector<double>& values) {
 double speed(const Work& work, double seconds) { return seconds > 0 ? work.amount / seconds * work.scale : 0; }
 
 nlohmann::ordered_json outcome_json(const Outcome& outcome, const Work& work, nlohmann::ordered_json json) {
-    const double seconds = median(outcome.seconds);
+    const double seconds = median_seconds(outcome.seconds);
     json["policy"] = outcome.policy;
     json["seconds"] = seconds;
     json[work.key] = speed(work, seconds);
@@ -60,7 +60,7 @@ nlohmann::ordered_json outcome_json(const Outcome& outcome, const Work& work, nl
         json["tolerance"] = outcome.verification->tolerance;
     }
     if (!outcome.peer_seconds.empty()) {
-        const double peer_s = median(outcome.peer_seconds);
+        const double peer_s = median_seconds(outcome.peer_seconds);
         json["peer"] = {{"name", outcome.peer_name},
                         {"seconds", peer_s},
                         {work.key, speed(work, peer_s)},
@@ -110,14 +110,14 @@ void print_choice(const nlohmann::ordered_json& report) {
 }
 
 void print_table(const Outcome& outcome, const Work& work, const std::string& title) {
-    const double seconds = median(outcome.seconds);
+    const double seconds = median_seconds(outcome.seconds);
     fmt::print("{}\n", title);
     fmt::print("  {:<12} {:.4g} s  {:.4g} {}", outcome.policy, seconds, speed(work, seconds), work.unit);
     if (outcome.seconds.size() > 1)
         fmt::print("  (median of {}; first {:.4g} s)", outcome.seconds.size(), outcome.seconds.front());
     fmt::print("\n");
     if (!outcome.peer_seconds.empty()) {
-        const double peer_s = median(outcome.peer_seconds);
+        const double peer_s = median_seconds(outcome.peer_seconds);
         fmt::print("  {}: {:.4g} s  {:.4g} {}; {} reaches {:.1f} % of its speed\n", outcome.peer_name, peer_s,
                    speed(work, peer_s), work.unit, outcome.policy, 100 * peer_s / seconds);
     }
@@ -216,7 +216,7 @@ bool is_to_be_written(const Outcome& outcome, const std::string& file) {
     return Nodes::here().home() && !file.empty() && (!outcome.verification || outcome.verification->correct);
 }
 
-double median(std::vector<double> values) {
+double median_seconds(std::vector<double> values) {
     if (values.empty()) return 0;
     std::ranges::sort(values);
     return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;

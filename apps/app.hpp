@@ -82,7 +82,7 @@ struct Outcome {
     nlohmann::ordered_json report;             ///< the engine's, of the median run
 };
 
-double median(std::vector<double> values);
+double median_seconds(std::vector<double> values);
 
 /// Whether this rank has a result and is to write it to this file.
 bool is_to_be_written(const Outcome& outcome, const std::string& file);

@@ -62,7 +62,7 @@ Outcome run_rectangles(const std::shared_ptr<MatmulProblem>& problem, PartsOfWor
         workload->spoil_result();
         std::vector<double> busy_s;
         outcome.seconds.push_back(seconds_of([&] { busy_s = run_on_workers(*workload, units); }));
-        if (outcome.seconds.back() <= median(outcome.seconds))
+        if (outcome.seconds.back() <= median_seconds(outcome.seconds))
             outcome.report = report_of(of_workers, busy_s, outcome.seconds.back(), *problem);
         if (!options.verify) continue;
         const Verification found = workload->verify();

@@ -40,7 +40,7 @@ Outcome run_rectangles(const std::shared_ptr<MpdataField>& field, const std::str
         if (!kSimulated) workload->spoil_result();
         std::vector<double> busy_s;
         outcome.seconds.push_back(seconds_of([&] { busy_s = run_on_workers(*workload, units); }));
-        if (outcome.seconds.back() <= median(outcome.seconds))
+        if (outcome.seconds.back() <= median_seconds(outcome.seconds))
             outcome.report = report_of_rectangles(of_workers, busy_s, outcome.seconds.back());
         if (kSimulated) continue;
         if (options.verify && step == options.repeat) outcome.verification = workload->verify();

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "models/io/text.hpp"
 #include "models/io/user_error.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "codelets/common/pinned_memory.hpp"

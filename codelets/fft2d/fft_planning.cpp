@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "models/io/text.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/random.hpp"

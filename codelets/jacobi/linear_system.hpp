@@ -32,8 +32,8 @@ struct LinearSystem {
     double entries() const;  ///< of the matrix
 };
 
-/// Makes random rows, one for each column of the matrix and of as many unknowns as it has rows, those of systems whose
-/// elements are in (-1, 0] off the diagonal, which is 1.1 times as large as their sum.
+/// Each column holds one row of a system, of as many unknowns as there are rows of the Matrix: its elements become
+/// those of a row that is 1.1 times diagonally dominant, in (-1, 0] off the diagonal.
 void make_dominant(Matrix& rows);
 
 /// A dense system with elements in (-1, 0] off the diagonal and a diagonal 1.1 times as large as their sum: the error

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/pinned_memory.hpp"

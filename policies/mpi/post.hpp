@@ -13,6 +13,7 @@
 #include <mpi.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>

@@ -138,11 +138,13 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
                                               std::max(tolerance(entry), 3 * curve.relative_error());
 }
 
-/// Whether one of the kind needed about as long for about as many units; nothing: none had about as many. Neither times
-/// nor speeds fall with size: so blocks of other sizes tell bounds, which most of them can contradict.
+/// Whether one of the kind needed about as long for about as many units; nothing: nobody can tell. Neither times nor
+/// speeds fall with size: who took longer than most blocks of other sizes admit does not agree either. (That small
+/// blocks take less than these tell is not strange: caches.)
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
     constexpr double kSimilarSize = 1.25;
-    int similar = 0, contradict = 0, others = 0;
+    constexpr int kFewest = 2;  // one may be a spike
+    int similar = 0, exceeded = 0, others = 0;
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
         const Entry& other = entries_[p];
         if (&other == &entry || !other.pooled) continue;
@@ -152,14 +154,15 @@ std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const Blo
             const bool faster = (1 + kAgreement) * sample.seconds < theirs.seconds * std::min(1.0, ratio);
             const bool is_similar = std::max(ratio, 1 / ratio) <= kSimilarSize;
             if (is_similar && !slower && !faster) return true;
-            ++others, similar += is_similar, contradict += slower || faster;
+            ++others, similar += is_similar, exceeded += slower;
         }
     }
-    return similar > 0 || 2 * contradict > others ? std::optional(false) : std::nullopt;
+    const bool too_long = exceeded >= kFewest && 2 * exceeded > others;
+    return similar > 0 || too_long ? std::optional(false) : std::nullopt;
 }
 
 /// Whether a block says something else than those before it, or a first block than those of its kind. Where the kind
-/// has no such size, only what confirms a suspicion is strange.
+/// cannot tell, only what confirms a suspicion is strange.
 bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
     if (entry.samples.empty()) {
         if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;

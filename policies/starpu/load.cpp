@@ -118,7 +118,7 @@ void apportion_load::make_run() {
         recovery_->recorded(description_.recorded.processors.empty() || description_.recorded.learnt
                                 ? description_.learnt  // each one's own
                                 : description_.recorded.processors);
-    std::erase_if(not_over_, [](const auto& run) { return !run->left_cancelled(); });
+    std::erase_if(not_over_, [](const auto& run) { return !run->left_something(); });
     // Not make_shared: an alarm of the watch would keep all of its memory.
     not_over_.push_back(
         std::shared_ptr<apportion::Run>(new apportion::Run(setup_, description_, state(), new_record())));
@@ -277,7 +277,7 @@ void apportion_load::wait_for_all_cancelled() {
 std::list<apportion::BlockHandle> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     const apportion::Run::State left_to = state();
-    for (const auto& run : not_over_) run->leave_cancelled_to(left_to);
+    for (const auto& run : not_over_) run->hand_over_to(left_to);
     return kept_.take_retired();
 }
 
@@ -288,7 +288,7 @@ void apportion_load::release_kept() {
     {
         Retired retired;
         const Lock lock(mutex_);
-        if ((run_ && run_->on()) || releasing_)
+        if ((run_ && (run_->on() || run_->left_data_behind())) || releasing_)
             throw ApiError(
                 EBUSY, fmt::format("load '{}' {}", setup_.name,
                                    releasing_ ? "is released already" : "runs again; release it when it has ended"));
@@ -303,8 +303,8 @@ void apportion_load::release_kept() {
 
 bool apportion_load::has_data() const {
     const Lock lock(mutex_);
-    return !finished_ || kept_.any() ||
-           std::ranges::any_of(not_over_, [](const auto& run) { return run->left_cancelled(); });
+    return !finished_ || (run_ && run_->left_data_behind()) || kept_.any() ||
+           std::ranges::any_of(not_over_, [](const auto& run) { return run->left_something(); });
 }
 
 const char* apportion_load::report() {

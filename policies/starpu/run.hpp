@@ -88,17 +88,17 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool left_data_behind() const;
     void wait_for_data_left_behind();
 
-    /// Whether StarPU still has tasks of blocks that were taken over or given up, or something is to be learnt or taken
-    /// from such.
-    bool left_cancelled() const;
+    /// Whether StarPU still has tasks of blocks that were taken over or given up, or something of blocks that were not
+    /// waited for is to be handed over.
+    bool left_something() const;
     /// After an error: such a block that may store in main memory, or has results of an earlier run that no other
     /// memory has, in words; empty: none.
     std::string dangerous_after_error() const;
     void wait_for_cancelled(bool only_in_main_memory);
     /// Whether that would take time.
     bool waits_for_cancelled(bool only_in_main_memory) const;
-    /// And what those taught that have ended.
-    void leave_cancelled_to(const State& load);
+    /// Data of blocks that were not waited for and have ended, and what these taught.
+    void hand_over_to(const State& load);
 
     /// After its end: 0 or the negative error number that ended it, and the sentence.
     int error() const { return error_; }
@@ -212,7 +212,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void give_up(RunningBlock& running, bool lost, Locked& on);
     void cancel(RunningBlock& running, Locked& on);
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
-    void leave(RunningBlock& running);
+    void leave(RunningBlock& running, Locked& on);
     const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }
     /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there.
     static bool is_waited_for(const RunningBlock& running) {
@@ -258,7 +258,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
-    std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;  ///< later than the run, until the load looks at them
+    std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;   ///< not waited for, until handed over
     std::atomic<bool> any_cancelled_ = false;
     RunRecord record_;
 };

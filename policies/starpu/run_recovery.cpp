@@ -108,30 +108,31 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
 /// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    if (begun || kSimulated)
-        running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
+    // First what needs memory: where there is none this is tried again.
+    if (!running.occupies) running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
     any_cancelled_ = true;
+    const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
+    if (!begun && !kSimulated) running.occupies.reset();
     running.data.forget_results();
 }
 
-void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked&) {
+void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
     if (--running.tasks_left > 0) return;
     const bool measures = running.occupies && setup_.options.parts == 1 && running.lanes.size() == 1 &&
                           !running.data.again && running.failed.empty();
     running.taught_s = measures ? busy_s : 0;
     running.occupies.reset();
     running.data.forget_results();
-    leave(running);
+    leave(running, on);
 }
 
 /// Needs no memory.
-void Run::leave(RunningBlock& running) {
+void Run::leave(RunningBlock& running, Locked&) {
     ended_.insert(blocks_.extract(running.block.id));
     changed_.notify_all();
 }
 
-bool Run::left_cancelled() const {
+bool Run::left_something() const {
     const Lock lock(mutex_);
     return !blocks_.empty() || !ended_.empty();
 }
@@ -161,14 +162,19 @@ bool Run::waits_for_cancelled(bool only_in_main_memory) const {
     return any_cancelled(only_in_main_memory);
 }
 
-void Run::leave_cancelled_to(const State& load) {
+void Run::hand_over_to(const State& load) {
     const Lock lock(mutex_);
     for (; !ended_.empty(); ended_.erase(ended_.begin())) {
         RunningBlock& its = *ended_.begin()->second;
-        if (its.cancelled())
+        if (its.cancelled()) {
             load.kept.keep_earlier(std::move(its.data));
-        else
+        } else if (!its.failed.empty()) {
+            its.data.node = STARPU_MAIN_RAM;
+            its.data.forget_results();
+            load.kept.keep_earlier(std::move(its.data));
+        } else {
             load.kept.keep(std::move(its.data));
+        }
         const double busy_s = std::exchange(its.taught_s, 0);
         if (busy_s <= 0) continue;
         if (load.recovery) load.recovery->finished(its.block.processor, its.block.units, busy_s, busy_s);
@@ -180,7 +186,7 @@ void Run::leave_cancelled_to(const State& load) {
 
 /// What the flow needs to know to tell which blocks are late, and who computes something else.
 void Run::tell_flow(Locked& on) {
-    for (const auto& run : state_.earlier) run->leave_cancelled_to(state_);
+    for (const auto& run : state_.earlier) run->hand_over_to(state_);
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {

@@ -56,6 +56,10 @@ TEST_CASE("samples of one size say by what factor a believed line is wrong") {
     CHECK(line.seconds(60) == Approx(4e-5).epsilon(0.1));  // a latency, and not sixty times that
     line.add(1000, 6e-5);
     CHECK(line.seconds(500) == Approx(5e-5).epsilon(0.01));
+
+    TransferLine of_unknown_bandwidth(1e-5, 0);
+    of_unknown_bandwidth.add(100, 0.1);
+    CHECK(of_unknown_bandwidth.seconds(5000) == Approx(5));
 }
 
 TEST_CASE("unusable transfer samples are skipped") {

@@ -86,6 +86,14 @@ TEST_CASE(
     CHECK(models.curve(1) != models.curve(0));
 
     CHECK(models.add(finished(0, 300, 0.025)) == SampleVerdict::used);
+
+    // One slow block of another makes nobody suspicious, nor does a small one that takes less than larger ones tell.
+    PlbHecModels others;
+    others.begin(load);
+    others.add(finished(0, 1, 0.005));
+    CHECK(others.add(finished(1, 12, 0.002)) == SampleVerdict::used);
+    CHECK(others.add(finished(0, 120, 0.2)) == SampleVerdict::used);
+    CHECK(others.curve(0) == others.curve(1));
 }
 
 TEST_CASE("a transfer behind a kernel tells nothing of the link, though the runtime takes a moment between two tasks") {

@@ -219,10 +219,12 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_flag("--condition")
             ->description(
                 "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
-            ->needs(profiles);
+            ->needs(profiles)
+            ->disable_flag_override();
     CLI::Option* variation = plan->add_flag("--variation")
                                  ->description("Tell how much the speeds vary between neighbouring minima and maxima")
-                                 ->needs(profiles);
+                                 ->needs(profiles)
+                                 ->disable_flag_override();
     CLI::Option* policies =
         plan->add_option("--policies", options->policies,
                          "Tell how long the load takes under these policies, with their blocks and the profile's "

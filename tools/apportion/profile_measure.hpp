@@ -54,7 +54,8 @@ class ProfileSubject {
     Units granularity() const { return granularity_; }
 
     /// Runs units[i] units (0: none) on processor i, all beginning at the same time, and returns each one's seconds
-    /// (0 where none). The sum is at most most_units(). Throws DoesNotFit, or UserError for a kernel that fails.
+    /// (0 where none). The sum is at most most_units(). Throws DoesNotFit, or
+    /// another exception for a kernel that fails.
     virtual std::vector<double> run(std::span<const Units> units) = 0;
 
     /// Nothing where that is not known; `one_way_s` must not outlive the subject.
