@@ -60,7 +60,10 @@ void UnlikeUnits::finished(const FinishedBlock& block) {
 }
 
 void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
-    if (units > 0 && busy_s > 0) at(processor).before = {static_cast<double>(units), busy_s, busy_s};
+    if (units <= 0 || busy_s <= 0) return;
+    Lane& lane = at(processor);
+    Sample& known = lane.of_run.units > 0 ? lane.of_run : lane.before;
+    known = {known.units + static_cast<double>(units), known.seconds + busy_s, 0};
 }
 
 void UnlikeUnits::judge(Lane& lane, const Evidence& of_block) {

@@ -162,3 +162,25 @@ TEST_CASE("who needs longer for a unit than the others for all that is left gets
     units.set_lost(1, true);
     CHECK(units.next_block(0, now_s, NothingInFlight(50)) > 0);
 }
+
+TEST_CASE("a block that ended late counts as any other of its processor") {
+    UnlikeUnits units;
+    units.begin(load_of_two());
+    for (int i = 0; i < 10; ++i) {
+        units.finished(finished(0, 10, 10, 0));
+        units.finished(finished(1, 10, 10, 0));
+    }
+    const auto ends_within = [&](double seconds) {
+        return !units.outlasts_others(1, seconds, 0, NothingInFlight(100));
+    };
+    SECTION("of the run before") {
+        units.begin(load_of_two());
+        units.late_block_ended(0, 10, 120);
+    }
+    SECTION("of this run") {
+        units.late_block_ended(0, 10, 120);
+        units.begin(load_of_two());
+    }
+    CHECK(ends_within(199));  // 110 units took 220 s
+    CHECK_FALSE(ends_within(201));
+}
