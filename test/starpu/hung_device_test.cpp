@@ -25,10 +25,16 @@ using Json = nlohmann::json;
 
 static std::atomic<bool> workers_have_no_memory = false;
 
+static void* memory_or_null(std::size_t bytes) {
+    return workers_have_no_memory && starpu_worker_get_id() >= 0 ? nullptr : std::malloc(bytes);
+}
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-    void* const memory = workers_have_no_memory && starpu_worker_get_id() >= 0 ? nullptr : std::malloc(bytes);
+    void* const memory = memory_or_null(bytes);
     if (!memory) throw std::bad_alloc();
     return memory;
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    return memory_or_null(bytes);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
