@@ -108,11 +108,10 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
 /// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    // First what needs memory: where there is none this is tried again.
-    if (!running.occupies) running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
-    any_cancelled_ = true;
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    if (!begun && !kSimulated) running.occupies.reset();
+    if (begun || kSimulated)
+        running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
+    any_cancelled_ = true;
     running.data.forget_results();
 }
 

@@ -89,6 +89,18 @@ void keep_all_on_device(Work& work, apportion_load* load) {
     work.fails = Sabotage{};
 }
 
+/// A run that reads what the run before kept on the device, which hangs in its second block.
+Load end_with_results_held_back(Work& work) {
+    const int worker = device();
+    work.keep = APPORTION_KEEP;
+    Load load = create(work, 70);
+    keep_all_on_device(work, load.get());
+    work.computes_z = true;
+    work.stalls = Sabotage{.worker = worker, .block = 1};
+    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    return load;
+}
+
 }  // namespace
 
 TEST_CASE("who waits for results that a hung device has kept does not hide that it hangs") {
@@ -137,14 +149,8 @@ TEST_CASE("a hung block that reads kept results ends the load, and the next subm
 }
 
 TEST_CASE("results that come home when the run has ended, and nobody has memory, are waited for no longer than that") {
-    const int worker = device();
     Work work;
-    work.keep = APPORTION_KEEP;
-    const Load load = create(work, 70);
-    keep_all_on_device(work, load.get());
-    work.computes_z = true;
-    work.stalls = Sabotage{.worker = worker, .block = 1};
-    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    const Load load = end_with_results_held_back(work);
     workers_have_no_memory = true;
     work.release();
     work.wait_for_the_stalled();
@@ -170,14 +176,8 @@ TEST_CASE("a hung block is given up although all others had nothing to do from t
 }
 
 TEST_CASE("kept results of blocks whose own results a hung device holds back are there for the next submission") {
-    const int worker = device();
     Work work;
-    work.keep = APPORTION_KEEP;
-    const Load load = create(work, 70);
-    keep_all_on_device(work, load.get());
-    work.computes_z = true;
-    work.stalls = Sabotage{.worker = worker, .block = 1};
-    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    const Load load = end_with_results_held_back(work);
     check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
 }
 
