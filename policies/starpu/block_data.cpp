@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <set>
@@ -90,24 +90,49 @@ const char* BlockData::why_not_dropped(bool late_stores_are_equal) const {
 
 namespace {
 
-/// Of the data where the application has them, and of their copy.
-template <class CopyRow>
-void for_each_row(const BlockHandle& h, CopyRow&& copy_row) {
+template <class Word>
+void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
+    using Any [[gnu::may_alias]] = Word;
+    for (std::size_t k = 0; k < bytes; k += sizeof(Word)) {
+        const Any word = __atomic_load_n(reinterpret_cast<const Any*>(from + k), __ATOMIC_RELAXED);
+        __atomic_store_n(reinterpret_cast<Any*>(to + k), word, __ATOMIC_RELAXED);
+    }
+}
+
+/// By whole words: a core that is late may store its results meanwhile, where the application has promised that they
+/// are the same (results_stay).
+void copy_row(std::byte* to, const std::byte* from, std::size_t bytes) {
+    const auto aligned = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
+    if (aligned % 8 == 0)
+        copy_words<std::uint64_t>(to, from, bytes);
+    else if (aligned % 4 == 0)
+        copy_words<std::uint32_t>(to, from, bytes);
+    else
+        copy_words<std::uint8_t>(to, from, bytes);
+}
+
+enum class To { home, copy };
+
+/// The data, between where the application has them and their copy.
+void copy_data(const BlockHandle& h, To to) {
     const DataShape& s = h.shape;
     const std::size_t bytes = s.nx * s.element_size;
     std::byte* copy = h.copy.get();
     for (std::size_t z = 0; z < s.nz; ++z)
-        for (std::size_t y = 0; y < s.ny; ++y, copy += bytes)
-            copy_row(static_cast<std::byte*>(h.data) + (z * s.ldz + y * s.ldy) * s.element_size, copy, bytes);
+        for (std::size_t y = 0; y < s.ny; ++y, copy += bytes) {
+            std::byte* const home = static_cast<std::byte*>(h.data) + (z * s.ldz + y * s.ldy) * s.element_size;
+            if (to == To::home)
+                copy_row(home, copy, bytes);
+            else
+                copy_row(copy, home, bytes);
+        }
 }
 
 }  // namespace
 
 void BlockData::take_results_home() {
     for (const BlockHandle& h : handles)
-        if (h.copy && h.written)
-            for_each_row(
-                h, [](std::byte* home, const std::byte* copy, std::size_t bytes) { std::memcpy(home, copy, bytes); });
+        if (h.copy && h.written) copy_data(h, To::home);
 }
 
 bool BlockData::stores_apart() const {
@@ -152,8 +177,7 @@ BlockHandle without_handle(void* data, const DataShape& shape, bool apart) {
     if (apart) {
         made.copy = std::make_unique_for_overwrite<std::byte[]>(shape.bytes());
         // Results as well: what a codelet leaves as it is stays as it was.
-        for_each_row(made,
-                     [](const std::byte* home, std::byte* copy, std::size_t bytes) { std::memcpy(copy, home, bytes); });
+        copy_data(made, To::copy);
     }
 #endif
     return made;
