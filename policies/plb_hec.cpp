@@ -105,10 +105,10 @@ class PlbHecImproved final : public Policy {
         if (!known || differed != models_.sizes_differ(block.processor)) plan_.outdate(block.processor);
     }
 
-    void block_returned(int processor, Units units, double seconds) override {
-        models_.add_return(processor, units, seconds);
-        repetition_.returned(processor, seconds);
-        plan_.outdate(processor);
+    void block_returned(const ReturnedBlock& block) override {
+        models_.add_return(block);
+        repetition_.returned(block);
+        plan_.outdate(block.processor);
     }
 
     std::vector<OwnedUnits> owned() const override { return repetition_.repeated(); }

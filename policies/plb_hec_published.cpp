@@ -86,8 +86,8 @@ class PlbHecPublished final : public Policy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
-    void block_returned(int processor, Units units, double seconds) override {
-        at(processor).model.add_return(units, seconds);
+    void block_returned(const ReturnedBlock& block) override {
+        at(block.processor).model.add_return(block.units, block.travelled_s);
     }
     void processor_lost(int processor) override;
     PolicyReport report() const override;

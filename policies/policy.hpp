@@ -109,6 +109,14 @@ struct FinishedBlock {
     double half_busy_s = 0;
 };
 
+/// The results of a finished block are in main memory.
+struct ReturnedBlock {
+    int processor = 0;
+    Units units = 0;
+    double travelled_s = 0;  ///< since its kernel ended, or since those of the block before it were home
+    double home_s = 0;       ///< since the load's begin
+};
+
 /// How far a load is: what a policy may look at when it is asked.
 class Progress {
   public:
@@ -176,10 +184,7 @@ class Policy {
 
     virtual void block_finished(const FinishedBlock& block) { (void)block; }
 
-    /// The results of a finished block reached main memory, `seconds` after its kernel ended.
-    virtual void block_returned(int processor, Units units, double seconds) {
-        (void)processor, (void)units, (void)seconds;
-    }
+    virtual void block_returned(const ReturnedBlock& block) { (void)block; }
 
     /// After begin: whose units are whose in this run, by ascending units, all of the load; or nothing, for those of
     /// the run before where data stay.

@@ -220,7 +220,7 @@ void Simulation::transfer_ended(const Transfer& transfer) {
         result_.makespan_s = now_s_;
         result_.blocks.push_back(block);
         if (worker(transfer.worker).link >= 0)
-            policy_.block_returned(transfer.worker, block.units, now_s_ - block.end_s);
+            flow_.returned(transfer.worker, block.units, block.end_s, now_s_);
         blocks_.erase(transfer.block);
     }
     start_what_can(transfer.worker);

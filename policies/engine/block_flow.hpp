@@ -65,6 +65,9 @@ class BlockFlow final : public Progress {
     std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
                                 double half_busy_s = 0);
 
+    /// The results of a finished block, whose kernel ended at `end_s`, are home.
+    void returned(int processor, Units units, double end_s, double home_s);
+
     /// Gives the units of a block in flight back, because it was not computed; no processor is asked.
     void give_back(std::int64_t id);
 
@@ -105,7 +108,7 @@ class BlockFlow final : public Progress {
     struct Lane {
         std::vector<BlockInFlight> blocks;
         std::size_t depth = 1;  ///< blocks in flight, at most
-        double last_end_s = 0;
+        double last_end_s = 0, last_home_s = 0;
         bool fenced = false;    ///< gets nothing more
         bool occupied = false;  ///< gets nothing now
         bool lost = false;      ///< the policy was told so

@@ -116,7 +116,7 @@ Grants::Orders Grants::home(std::int64_t id, double now_s) {
     grant.state = GrantRecord::State::home;
     grant.home_s = now_s;
     --fetching_;
-    policy_.block_returned(grant.block.processor, grant.block.units, now_s - grant.end_s);
+    flow_.returned(grant.block.processor, grant.block.units, grant.end_s, now_s);
     return {};
 }
 

@@ -28,7 +28,7 @@ class VirtualRun {
             if (home) {
                 makespan_s_ = std::max(makespan_s_, at_s);
                 if (load_.processors[p].own_memory)
-                    policy_.block_returned(block.block.processor, block.block.units, at_s - block.end_s);
+                    flow_.returned(block.block.processor, block.block.units, block.end_s, at_s);
                 continue;
             }
             events_.emplace(at_s + one_way_s(load_, p, block.block.units), number, true);

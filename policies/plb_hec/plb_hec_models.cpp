@@ -255,8 +255,8 @@ void PlbHecModels::forget_oldest(Entry& entry) {
     }
 }
 
-void PlbHecModels::add_return(int processor, Units units, double seconds) {
-    at(processor).out.add(static_cast<double>(units), seconds);
+void PlbHecModels::add_return(const ReturnedBlock& block) {
+    at(block.processor).out.add(static_cast<double>(block.units), block.travelled_s);
 }
 
 /// A fit costs as much as a hundred small blocks' bookkeeping: a sample that says what is known does not need one.

@@ -36,7 +36,7 @@ class PlbHecModels {
 
     /// `travelled`: its data were not there before.
     SampleVerdict add(const FinishedBlock& block, bool travelled = true);
-    void add_return(int processor, Units units, double seconds);
+    void add_return(const ReturnedBlock& block);
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.
     const FittedCurve* curve(int processor) const;

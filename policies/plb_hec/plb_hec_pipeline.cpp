@@ -42,13 +42,14 @@ double PipelineTime::out_seconds(double units, double travels) const {
 double PipelineTime::seconds_of(std::span<const Units> blocks) const {
     const auto units = static_cast<double>(std::accumulate(blocks.begin(), blocks.end(), Units{0}));
     const double part = units <= memory_ ? 1 - stays_ : 1;
-    double there_s = 0, end_s = 0, out_s = 0;
+    double there_s = 0, end_s = 0, home_s = 0;
     for (const Units block : blocks) {
         const auto x = static_cast<double>(block);
-        if (own_memory_) there_s += in_.seconds(part * x), out_s = out_seconds(x, part * x);
+        if (own_memory_) there_s += in_.seconds(part * x);
         end_s = std::max(end_s, there_s) + kernel_seconds(x);
+        home_s = std::max(home_s, end_s) + (own_memory_ ? out_seconds(x, part * x) : 0);
     }
-    return end_s + out_s;
+    return home_s;
 }
 
 double PipelineTime::total(double units, const Blocks& blocks) const {

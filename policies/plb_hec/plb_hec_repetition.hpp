@@ -29,7 +29,7 @@ class PlbHecRepetition {
     /// because a block runs much longer than the models say, and than in the run before.
     std::optional<Units> next(int processor, double now_s, const Progress& progress);
     void finished(const FinishedBlock& block) { replay_.finished(block); }
-    void returned(int processor, double seconds) { replay_.returned(processor, seconds); }
+    void returned(const ReturnedBlock& block) { replay_.returned(block); }
     void lost(int processor) { replay_.lost(processor); }
     /// A processor has changed.
     void stop() { replay_.stop(); }

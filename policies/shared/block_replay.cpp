@@ -55,7 +55,6 @@ void BlockReplay::begin(const LoadDescription& load, bool repeat) {
         lane.ran.clear();
         lane.asked = lane.computed = 0;
         lane.end_s = 0;
-        lane.ends_s.clear();
     }
 }
 
@@ -132,15 +131,12 @@ void BlockReplay::finished(const FinishedBlock& block) {
     lane.ran[block.first] = {block.units, block.busy_s};
     lane.computed += block.units;
     lane.end_s = std::max(lane.end_s, block.end_s);
-    lane.ends_s.push_back(block.end_s);
     end_s_ = std::max(end_s_, block.end_s);
 }
 
-void BlockReplay::returned(int processor, double seconds) {
-    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
-    if (lane.ends_s.empty()) return;
-    lane.end_s = std::max(lane.end_s, lane.ends_s.front() + seconds);
-    lane.ends_s.pop_front();
+void BlockReplay::returned(const ReturnedBlock& block) {
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    lane.end_s = std::max(lane.end_s, block.home_s);
 }
 
 double BlockReplay::longest_s(int processor, Units units) const {

@@ -46,8 +46,7 @@ class BlockReplay {
     std::optional<Units> next(int processor, const Progress& progress);
 
     void finished(const FinishedBlock& block);
-    /// The results of the processor's next finished block are home, so many seconds after its end.
-    void returned(int processor, double seconds);
+    void returned(const ReturnedBlock& block);
 
     /// The longest that a block of that size took on the processor in the run before; 0: there was none.
     double longest_s(int processor, Units units) const;
@@ -73,7 +72,6 @@ class BlockReplay {
         Units computed = 0;
         Units asked = 0;              ///< units of the blocks repeated so far
         double end_s = 0;             ///< the last results are home
-        std::deque<double> ends_s{};  ///< of blocks whose results are not
     };
     void plan_missing(const Progress& progress);
     void forget();

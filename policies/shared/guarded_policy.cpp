@@ -145,8 +145,8 @@ void GuardedPolicy::fall_back() {
     finished_.clear();
 }
 
-void GuardedPolicy::block_returned(int processor, Units units, double seconds) {
-    policy().block_returned(processor, units, seconds);
+void GuardedPolicy::block_returned(const ReturnedBlock& block) {
+    policy().block_returned(block);
 }
 
 void GuardedPolicy::late_block_ended(int processor, Units units, double busy_s) {

@@ -27,7 +27,7 @@ class GuardedPolicy final : public Policy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
-    void block_returned(int processor, Units units, double seconds) override;
+    void block_returned(const ReturnedBlock& block) override;
     void late_block_ended(int processor, Units units, double busy_s) override;
     void processor_lost(int processor) override;
     void processor_is_back(int processor) override;

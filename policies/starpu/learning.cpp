@@ -67,7 +67,7 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
             if (processors[p].own_memory && run.run == 1) {
                 point.in_s = transfer_seen_s(block->given_s, before->start_s, before->end_s, block->start_s)
                                  .value_or(0);  // unknown
-                point.out_s = std::max(block->home_s - block->end_s, 0.0);
+                point.out_s = std::max(block->home_s - std::max(block->end_s, before->home_s), 0.0);
             }
             before = block;
             if (blocks_[p].size() > kMostBlocks) halve(blocks_[p]);

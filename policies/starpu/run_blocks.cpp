@@ -234,8 +234,8 @@ void Run::returned(const Return& what, Locked& on) {
         }
         BlockRecord& record = record_of(what.number, on);
         record.home_s = now_s();
-        if (state_.policy && running->data.own_memory)
-            state_.policy->block_returned(record.processor, record.units, record.home_s - record.end_s);
+        if (flow_ && running->data.own_memory)
+            flow_->returned(record.processor, record.units, record.end_s, record.home_s);
         block_done(*running, on);
     }
 }

@@ -77,8 +77,8 @@ class Timed final : public Policy {
     void block_finished(const FinishedBlock& block) override {
         timed([&] { policy_->block_finished(block); });
     }
-    void block_returned(int processor, Units units, double seconds) override {
-        timed([&] { policy_->block_returned(processor, units, seconds); });
+    void block_returned(const ReturnedBlock& block) override {
+        timed([&] { policy_->block_returned(block); });
     }
     void processor_lost(int processor) override {
         timed([&] { policy_->processor_lost(processor); });
