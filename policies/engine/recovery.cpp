@@ -45,6 +45,7 @@ void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
 }
 
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
+    if (kernel_s <= 0) return;  // it had no work: others may have
     Its& its = processors_[static_cast<std::size_t>(processor)];
     if (!its.measured) its.kernel = Pace();
     if (its.measured) longest_ = std::max(longest_, kernel_s / its.kernel.at_most_s(units));

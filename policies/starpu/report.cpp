@@ -92,7 +92,8 @@ JsonText choice_json(const PolicyReport& policy) {
 
 JsonText trace_json(const RunRecord& run) {
     std::vector<JsonText> list;
-    for (const BlockRecord& b : run.blocks)
+    for (const BlockRecord& b : run.blocks) {
+        if (b.processor < 0) continue;  // nobody ran it
         list.push_back({{"processor", b.processor},
                         {"first", b.first},
                         {"units", b.units},
@@ -101,6 +102,7 @@ JsonText trace_json(const RunRecord& run) {
                         {"end", b.end_s},
                         {"home", b.home_s},
                         {"given_back", b.given_back}});
+    }
     return list;
 }
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <list>
+#include <new>
 
 #include "policies/config.hpp"
 #include "policies/engine/core_groups.hpp"
@@ -46,6 +48,11 @@ bool Run::on() const {
     return on_;
 }
 
+bool Run::released() const {
+    const Lock lock(mutex_);
+    return released_;
+}
+
 void Run::wait() {
     Lock lock(mutex_);
     changed_.wait(lock, [&] { return released_; });
@@ -70,6 +77,28 @@ void Run::begin() {
     for (const apportion_use& use : uses_)
         starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
     use_acquired(this);
+}
+
+/// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
+/// on: calls that arise within those of the same thread are made after them. (Simulated threads share the one.)
+void Run::make_calls_in_turn(Locked& on) {
+    struct Calls {
+        std::shared_ptr<Run> run;
+        Locked on;
+    };
+    static thread_local std::list<Calls>* waiting = nullptr;
+    if (kSimulated) return make_calls(on);
+    if (waiting) try {
+            waiting->emplace_back(shared_from_this(), std::move(on));
+            return;
+        } catch (const std::bad_alloc&) {
+            return make_calls(on);
+        }
+    std::list<Calls> its;
+    waiting = &its;
+    make_calls(on);
+    for (; !its.empty(); its.pop_front()) its.front().run->make_calls(its.front().on);
+    waiting = nullptr;
 }
 
 void Run::make_calls(Locked& on) {

@@ -76,6 +76,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void wait();
     /// Whether it is not over: another run of the load must not begin.
     bool on() const;
+    /// Whether wait() would return at once.
+    bool released() const;
 
     /// Of an open load: units that are there now (`there`: some of them were, and are not done), ...
     enum class Answer { taken, there, closed };
@@ -151,6 +153,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// Runs `change()`; false: it threw, which ends the run with an error.
     template <class Change>
     bool tried(Change&& change, Locked& on) noexcept;
+    void make_calls_in_turn(Locked& on);
     void make_calls(Locked& on);
     void tell_done(const std::vector<apportion_done>& done);
     void release_uses();
@@ -198,6 +201,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void end(Locked& on);
     RunningBlock* find(std::int64_t block, Locked& on);
     double begun_s(const RunningBlock& running, Locked& on) const;
+    double waited_s(const RunningBlock& running, Locked& on) const;
     BlockRecord& record_of(std::int64_t block, Locked& on) {
         (void)on;
         return record_.blocks[static_cast<std::size_t>(block)];
@@ -280,7 +284,7 @@ void Run::locked(Change&& change) noexcept {
             lock.lock();
         }
     }
-    make_calls(on);
+    make_calls_in_turn(on);
 }
 
 template <class Change>

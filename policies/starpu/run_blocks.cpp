@@ -31,7 +31,7 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         if (running.data.again) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
-                record_.late.push_back({late, now_s(), now_s() - begun_s(*blocks_.at(block.again_of), on)});
+                record_.late.push_back({late, now_s(), waited_s(*blocks_.at(block.again_of), on)});
         } else {
             take_kept(running, on);
         }
@@ -46,6 +46,12 @@ bool Run::twice_fits(const RunningBlock& running, Locked&) const {
     for (const auto& [id, block] : blocks_)
         if (block->block.processor == running.block.processor) held += block->block.units;
     return held <= setup_.worker_of(running.block.processor).processor.memory_units / 2;
+}
+
+/// Since it began; 0, if it has not.
+double Run::waited_s(const RunningBlock& running, Locked& on) const {
+    const double begun_s = this->begun_s(running, on);
+    return std::max(0.0, now_s() - begun_s);
 }
 
 /// As if the program had not stood still since, and its tasks had run without a break; now, if it has not begun.
@@ -142,7 +148,7 @@ void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on
         // Between its tasks those of others may run, for which it is not late.
         lane.begun_us = RunningBlock::kNone_us;
     }
-    if (record.processor < 0) record.processor = setup_.processor_of(worker);
+    if (record.processor < 0) record.processor = std::max(0, setup_.processor_of(worker));  // nowhere: somebody's
 }
 
 void Run::block_computed(RunningBlock& running, Locked& on) {
@@ -167,10 +173,10 @@ void Run::settle(RunningBlock& running, Locked& on) {
 /// Whether a device still computes it again in place. What it stored at home now could be read there, changed once more
 /// and, where the device needs room, written back.
 bool Run::changed_on_device(const RunningBlock& running, Locked&) const {
-    return std::ranges::any_of(blocks_, [&](const auto& entry) {
-        const RunningBlock& piece = *entry.second;
-        return piece.block.again_of == running.block.id && piece.data.in_place && piece.tasks_left > 0;
-    });
+    return flow_ && std::ranges::any_of(blocks_, [&](const auto& entry) {  // others have all blocks there at once
+               const RunningBlock& piece = *entry.second;
+               return piece.block.again_of == running.block.id && piece.data.in_place && piece.tasks_left > 0;
+           });
 }
 
 /// Tells the flow, and starts what it hands out.

@@ -86,8 +86,7 @@ void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
 /// them the run ends with an error.
 void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
     const int processor = running.block.processor;
-    const std::string what =
-        fmt::format("{} not finished after {:.3g} s", running.range(), now_s() - begun_s(running, on));
+    const std::string what = fmt::format("{} not finished after {:.3g} s", running.range(), waited_s(running, on));
     if (lost) lose(processor, what, on);
     // What was never filled is nowhere, but perhaps its data of an earlier run.
     if (!running.yields && (running.tasks_left > 0 || running.kept_input || !running.failed.empty()))

@@ -269,7 +269,8 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     }
     work.slowdown_of_others = 1;
     CHECK(report.at("lost_processors").size() == 1);
-    CHECK(work.computed_once());
+    CHECK(work.wrong() == 0);
+    CHECK((work.computed_once() || !report.at("late_blocks").empty()));  // as where others disturb the machine
     work.fails = Sabotage{};
     const Json after =
         run(work, load.get());  // where others disturb the machine the device may be late, but does not fail

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -151,9 +152,14 @@ TEST_CASE("a fill function may submit another load, and neither of them waits fo
 TEST_CASE("a fill function that refuses ends the load with its error and loses nothing else") {
     Axpy axpy(5000);
     axpy.refuse_from = 100;
+    setenv("APPORTION_TRACE", "1", 1);
     Load load = create(axpy.options());
     REQUIRE(run(load.get()) == -EPERM);
+    unsetenv("APPORTION_TRACE");
     REQUIRE(std::string(apportion_error()).find("refused units") != std::string::npos);
+    // Nor has anybody what nobody ran.
+    const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
+    for (const auto& block : report.at("trace")) CHECK(block.at("processor") >= 0);
     axpy.refuse_from = -1;
     axpy.y.assign(axpy.y.size(), 0.0);
     REQUIRE(run(load.get()) == 0);

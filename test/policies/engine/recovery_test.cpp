@@ -32,6 +32,17 @@ TEST_CASE("a block should take what its processor's blocks tell at most, and sta
     CHECK(recovery.whole(0).at_most_s(10) == 3);
 }
 
+TEST_CASE("a block without work tells nothing of those that have some") {
+    Recovery recovery(50, 2);
+    recovery.finished(0, 100, 0, 0);
+    CHECK_FALSE(recovery.known(0));
+    CHECK_FALSE(recovery.measured(0));
+    recovery.finished(0, 100, 2, 2);
+    recovery.finished(0, 100, 0, 0);
+    CHECK(recovery.should_run_s(0, 100) == 2);
+    CHECK(recovery.whole(0).within(1) == 0);
+}
+
 TEST_CASE("nobody computes again before a block has run twice as long as it should") {
     Situation s(2);
     CHECK(std::isinf(s.flow->next_look_s(1.5)));  // nobody is idle
