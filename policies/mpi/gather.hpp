@@ -5,9 +5,12 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace apportion {
@@ -16,17 +19,27 @@ namespace apportion {
 inline int gather_texts(MPI_Comm comm, const std::string& text, std::vector<std::string>& texts) {
     int size = 1;
     MPI_Comm_size(comm, &size);
-    const int mine = static_cast<int>(text.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size)), begins(lengths.size());
-    int status = MPI_Allgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm);
+    const auto ranks = static_cast<std::size_t>(size);
+    const long long mine = static_cast<long long>(text.size());
+    std::vector<long long> lengths(ranks);
+    int status = MPI_Allgather(&mine, 1, MPI_LONG_LONG, lengths.data(), 1, MPI_LONG_LONG, comm);
     if (status != MPI_SUCCESS) return status;
-    std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
-    std::string all(static_cast<std::size_t>(begins.back() + lengths.back()), '\0');
-    status = MPI_Allgatherv(text.data(), mine, MPI_CHAR, all.data(), lengths.data(), begins.data(), MPI_CHAR, comm);
-    if (status != MPI_SUCCESS) return status;
-    texts.clear();
-    for (std::size_t r = 0; r < lengths.size(); ++r)
-        texts.push_back(all.substr(static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(lengths[r])));
+    const long long longest = *std::max_element(lengths.begin(), lengths.end());
+    const long long at_once = std::numeric_limits<int>::max() / size;  // counts are ints
+    std::vector<std::string> gathered(ranks);
+    for (long long done = 0; done < longest; done += at_once) {
+        std::vector<int> counts(ranks), begins(ranks);
+        const auto part = [&](long long length) { return static_cast<int>(std::clamp(length - done, 0LL, at_once)); };
+        std::transform(lengths.begin(), lengths.end(), counts.begin(), part);
+        std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
+        std::string all(static_cast<std::size_t>(begins.back() + counts.back()), '\0');
+        status = MPI_Allgatherv(text.data() + std::min(done, mine), part(mine), MPI_CHAR, all.data(), counts.data(),
+                                begins.data(), MPI_CHAR, comm);
+        if (status != MPI_SUCCESS) return status;
+        for (std::size_t r = 0; r < ranks; ++r)
+            gathered[r].append(all, static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(counts[r]));
+    }
+    texts = std::move(gathered);
     return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,6 +22,7 @@
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
+#include "policies/starpu/watch.hpp"
 
 using apportion::ApiError;
 using apportion::Message;
@@ -89,7 +91,7 @@ void apportion_mpi_iteration::take_options(const apportion_load_options& options
     options_.unreported = 1;
     description_.units = static_cast<Units>(options.units);
     description_.granularity = static_cast<Units>(std::max<std::uint64_t>(1, options.granularity));
-    description_.runs_expected = static_cast<int>(options.runs);
+    description_.runs_expected = static_cast<int>(std::min(options.runs, unsigned{INT_MAX}));
 }
 
 /// Of a policy that plans them beforehand. Empty: it hands units out as they are asked for.
@@ -179,6 +181,7 @@ void apportion_mpi_iteration::run_own_load() {
 std::string apportion_mpi_iteration::run() {
     ++runs_;
     begin_us_ = starpu_timing_now();
+    stood_still_us_ = apportion::stood_still_us();
     const bool home = world_.rank() == 0;
     for (int node = 1; home && node < world_.size(); ++node) post_.listen(node);
     run_own_load();
@@ -201,7 +204,7 @@ std::string apportion_mpi_iteration::run() {
     bytes_here_ = 0;
     if (moved) take_shares();
     if (to_file_ && sentence.empty()) gather_reports();
-    if (to_file_ && sentence.empty() && home) apportion::append_report(apportion::report_file_option(), report_);
+    if (to_file_ && sentence.empty() && home) apportion::report_to_file(apportion::report_file_option(), report_);
     return sentence;
 }
 
@@ -229,6 +232,7 @@ std::string apportion_mpi_iteration::hear_all() {
     for (int node = 1; node < world_.size(); ++node) awaited.insert(node);
     while (!awaited.empty()) {
         const auto event = post_.wait(late_at_us());
+        if (!event && starpu_timing_now() < late_at_us()) continue;  // it stood still
         if (!event)
             apportion::abort_job(
                 fmt::format("{} has not computed its units after {:.3g} s, for which it needed {:.3g} s before: it "
@@ -244,12 +248,13 @@ std::string apportion_mpi_iteration::hear_all() {
     return sentence;
 }
 
-/// As blocks of devices do, a node stalls when it takes so many times what it should; never the first time.
+/// As blocks of devices do, as if the program had not stood still, a node stalls when it takes so many times what it
+/// should; never the first time.
 double apportion_mpi_iteration::late_at_us() const {
     if (!recovery_ || shares_->predicted_s() <= 0) return std::numeric_limits<double>::infinity();
     const double stalled_s =
         std::max(recovery_->silence_s(), apportion::stall_factor_option() * shares_->predicted_s());
-    return begin_us_ + stalled_s * 1e6;
+    return begin_us_ + (apportion::stood_still_us() - stood_still_us_) + stalled_s * 1e6;
 }
 
 void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) {

@@ -85,7 +85,7 @@ struct apportion_mpi_iteration {
 
     bool to_file_ = false;  ///< rank 0 writes a report of each run
     int runs_ = 0;
-    double begin_us_ = 0;
+    double begin_us_ = 0, stood_still_us_ = 0;
     double own_seconds_ = 0, seconds_ = 0;
     std::vector<double> node_seconds_;  ///< rank 0: of the last run
     std::int64_t travels_ = 0;

@@ -10,6 +10,7 @@
 
 #include "policies/mpi/iteration.hpp"
 #include "policies/mpi/session.hpp"
+#include "policies/starpu/watch.hpp"
 
 using apportion::Event;
 using apportion::OwnedRanges;
@@ -176,12 +177,15 @@ void apportion_mpi_iteration::travel(const Arrays& arrays, const std::vector<std
         const auto move = parcel.out ? &apportion::Post::send_data : &apportion::Post::receive_data;
         (post_.*move)(parcel.other, parcel.number, {parcel.array}, STARPU_R, {0, parcel.elements});
     }
-    const double begin_us = starpu_timing_now();
+    const double begin_us = starpu_timing_now() - apportion::stood_still_us();
     std::size_t left = parcels.size();
     while (left > 0) {
-        const double silent_us = std::max(begin_us, post_.moved_at_us()) +
-                                 (recovery_ ? recovery_->silence_s() * 1e6 : std::numeric_limits<double>::infinity());
-        const auto event = post_.wait(silent_us);
+        const auto silent_at_us = [&] {
+            return std::max(begin_us + apportion::stood_still_us(), post_.moved_at_us()) +
+                   (recovery_ ? recovery_->silence_s() * 1e6 : std::numeric_limits<double>::infinity());
+        };
+        const auto event = post_.wait(silent_at_us());
+        if (!event && starpu_timing_now() < silent_at_us()) continue;  // it stood still
         if (!event)
             apportion::abort_job(fmt::format(
                 "nothing has come from other nodes, nor gone to them, for {:g} s, and {} messages are "

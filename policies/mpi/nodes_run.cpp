@@ -301,7 +301,7 @@ void apportion_mpi_load::collect_reports(bool all) {
         return;
     }
     report_ = apportion::with_nodes(outer_report(all), nodes);
-    if (const std::string file = report_file(); !file.empty()) apportion::append_report(file, report_);
+    if (const std::string file = report_file(); !file.empty()) apportion::report_to_file(file, report_);
 }
 
 /// Of the whole run, on rank 0. Empty: none.

@@ -22,6 +22,10 @@ constexpr std::int64_t kData = std::int64_t{1} << 40;
 constexpr std::int64_t kArraysPerGrant = 64, kPartsPerArray = 1 << 16, kGrants = std::int64_t{1} << 32;
 static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
 
+/// Of an array, in a message: large enough to cost nothing, and small enough that all nodes hear of one in time where
+/// they share a slow link.
+constexpr std::size_t kPart = std::size_t{1} << 26;
+
 std::size_t bytes_of(const apportion_mpi_array& array) { return array.bytes_per_unit * array.pieces; }
 
 void check(int status, const char* function) {
@@ -110,6 +114,8 @@ void Post::delivered(void* arg) {
     box.put(std::move(parcel));
 }
 
+double Post::moved_at_us() const { return moved_at_us_ + stood_still_us(); }
+
 void Post::add(Event event) { box_->put(std::move(event)); }
 
 starpu_data_handle_t Post::registered(const apportion_mpi_array& array, UnitRange units) {
@@ -134,7 +140,7 @@ void Post::send(int to, const Message& message) {
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     ++on_the_way_;
     bytes_moved_ += sizeof(Message);
-    moved_at_us_ = starpu_timing_now();
+    moved_at_us_ = starpu_timing_now() - stood_still_us();
     const starpu_data_handle_t handle = parcel->handle;
     check(starpu_mpi_isend_detached(handle, to, sent_[to]++, comm_, delivered, parcel.release()),
           "starpu_mpi_isend_detached");
@@ -170,7 +176,7 @@ bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& array
     std::vector<std::pair<std::unique_ptr<Parcel>, std::int64_t>> parcels;
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         if (arrays[k].mode != mode) continue;
-        const Units at_once = std::max<Units>(1, static_cast<Units>(kLargestMessage / bytes_of(arrays[k])));
+        const Units at_once = std::max<Units>(1, static_cast<Units>(kPart / bytes_of(arrays[k])));
         std::int64_t tag =
             kData + ((grant % kGrants) * kArraysPerGrant + static_cast<std::int64_t>(k)) * kPartsPerArray;
         for (Units done = 0; done < units.units; done += at_once, ++tag) {
@@ -199,7 +205,7 @@ bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& array
 
 std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
     starpu_data_unregister(parcel->handle);
-    moved_at_us_ = starpu_timing_now();
+    moved_at_us_ = starpu_timing_now() - stood_still_us();
     if (parcel->from >= 0) {
         Event event;
         event.node = parcel->from;

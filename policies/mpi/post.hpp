@@ -114,8 +114,8 @@ class Post {
 
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }
-    /// When something was sent, or arrived, for the last time.
-    double moved_at_us() const { return moved_at_us_; }
+    /// When something was sent, or arrived, for the last time, as if the program had not stood still since.
+    double moved_at_us() const;
     /// From here and to here, since the process began.
     std::uint64_t bytes_moved() const { return bytes_moved_; }
 
@@ -141,7 +141,7 @@ class Post {
     std::map<int, std::int64_t> sent_, heard_;  ///< messages to and from each node
     std::size_t on_the_way_ = 0;
     std::uint64_t bytes_moved_ = 0;
-    double moved_at_us_ = 0;
+    double moved_at_us_ = 0;  ///< less what the program had stood still
     TransferMemory memory_;
     const std::shared_ptr<Box> box_;  ///< also of its alarms, which may ring later
 };

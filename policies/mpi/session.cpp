@@ -20,6 +20,7 @@
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
+#include "policies/starpu/report_file.hpp"
 
 namespace apportion {
 
@@ -88,9 +89,12 @@ void start(starpu_conf* conf) {
         const bool only_listed = of_home == -ECANCELED;
         throw ApiError(only_listed ? ECANCELED : status == 0 || listed ? EIO : -status, sentence);
     }
-    post = std::make_unique<Post>(world.of_grants());
     const std::string wrong = world.start_starpu_mpi();
-    if (const std::string sentence = agreed_sentence(world, wrong); !sentence.empty()) throw ApiError(EIO, sentence);
+    if (const std::string sentence = agreed_sentence(world, wrong); !sentence.empty()) {
+        apportion_shutdown();
+        throw ApiError(EIO, sentence);
+    }
+    post = std::make_unique<Post>(world.of_grants());
 }
 
 }  // namespace
@@ -108,6 +112,14 @@ std::string agreed_sentence(const World& world, const std::string& problem) {
 void abort_job(const std::string& sentence) {
     fmt::print(stderr, "apportion: {}\n", shown(sentence));
     World::abort();
+}
+
+void report_to_file(const std::string& file, const std::string& report) {
+    try {
+        append_report(file, report);
+    } catch (const ApiError& error) {
+        fmt::print(stderr, "apportion: {}\n", shown(error.what()));
+    }
 }
 
 }  // namespace apportion

@@ -19,4 +19,7 @@ std::string agreed_sentence(const World& world, const std::string& problem);
 /// What cannot be agreed on any more: says so on standard error and ends all ranks.
 [[noreturn]] void abort_job(const std::string& sentence);
 
+/// Appends a run's report. The results are there: where it cannot, this costs a sentence on standard error alone.
+void report_to_file(const std::string& file, const std::string& report);
+
 }  // namespace apportion

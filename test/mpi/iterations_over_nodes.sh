@@ -84,6 +84,19 @@ refused 'rank 1: arrays\[1\]: data is NULL' -np 3 "$ring" 50 null 1
 refused 'rank 2 .*can run codelet' -np 3 "$ring" 50 unable 2
 refused "load 'ring': node 1 .*the test wants it" -np 3 "$ring" 50 fails 1
 refused 'node 1 .*has not computed its units after .* it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$ring" 50 hangs 1
+# Who is stopped from outside, all of the job for longer than a node may be silent, is not late for that.
+APPORTION_STALL_FACTOR=2 nodes -np 3 "$ring" 12000 >"$folder/out" 2>&1 &
+job=$! ranks=''
+until [ "$(wc -w <<<"$ranks")" = 3 ] || ! kill -0 $job; do
+    sleep 0.1
+    ranks=$(pgrep -x ring_over_nodes -P "$(pgrep -d, -f "mpirun .*$folder")" || true)
+done
+sleep 1
+for what in STOP CONT; do
+    for rank in $ranks; do kill -$what "$rank"; done
+    sleep 5
+done
+wait $job || fail "stopped and continued: $(cat "$folder/out")"
 refused '2 planes are fewer than the 3' -np 2 "$apps/mpdata" --size 2 --steps 2
 refused 'rank 1 .*the command line is' -np 1 "$apps/jacobi" --size 100 : -np 1 "$apps/jacobi" --size 101
 refused 'recorded' -np 2 env APPORTION_NODES=hpopta APPORTION_PROFILES="$folder" "$apps/mpdata" --size 16 --steps 2
