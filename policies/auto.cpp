@@ -57,9 +57,7 @@ class Auto final : public Policy {
     void late_block_ended(int processor, Units units, double busy_s) override {
         if (policy_) policy_->late_block_ended(processor, units, busy_s);
     }
-    void block_returned(const ReturnedBlock& block) override {
-        policy_->block_returned(block);
-    }
+    void block_returned(const ReturnedBlock& block) override { policy_->block_returned(block); }
     void processor_lost(int processor) override { policy_->processor_lost(processor); }
     void processor_is_back(int processor) override { policy_->processor_is_back(processor); }
     void units_added(Units units) override { policy_->units_added(units); }

@@ -219,8 +219,7 @@ void Simulation::transfer_ended(const Transfer& transfer) {
         block.returned_s = now_s_;
         result_.makespan_s = now_s_;
         result_.blocks.push_back(block);
-        if (worker(transfer.worker).link >= 0)
-            flow_.returned(transfer.worker, block.units, block.end_s, now_s_);
+        if (worker(transfer.worker).link >= 0) flow_.returned(transfer.worker, block.units, block.end_s, now_s_);
         blocks_.erase(transfer.block);
     }
     start_what_can(transfer.worker);

@@ -26,9 +26,7 @@ class HomeFirst final : public Policy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
-    void block_returned(const ReturnedBlock& block) override {
-        policy_.block_returned(block);
-    }
+    void block_returned(const ReturnedBlock& block) override { policy_.block_returned(block); }
     void processor_lost(int processor) override;
     void late_block_ended(int processor, Units units, double busy_s) override {
         policy_.late_block_ended(processor, units, busy_s);

@@ -70,8 +70,8 @@ class BlockReplay {
         std::map<Units, Block> before;  ///< of the run before
         std::deque<Units> planned;      ///< blocks to repeat
         Units computed = 0;
-        Units asked = 0;              ///< units of the blocks repeated so far
-        double end_s = 0;             ///< the last results are home
+        Units asked = 0;   ///< units of the blocks repeated so far
+        double end_s = 0;  ///< the last results are home
     };
     void plan_missing(const Progress& progress);
     void forget();

@@ -314,6 +314,11 @@ const char* apportion_load::report() {
     return report_.c_str();
 }
 
+const char* apportion_load::policy_name() const {
+    const Lock lock(mutex_);
+    return policy_name_;
+}
+
 double apportion_load::seconds() const {
     refuse_while_filling("apportion_load_seconds");
     const Lock lock(mutex_);

@@ -34,7 +34,7 @@ struct apportion_load {
     /// Of the last finished run.
     const char* report();
     double seconds() const;
-    const char* policy_name() const { return policy_name_; }
+    const char* policy_name() const;
 
     /// Throws ApiError when the calling thread is in this load's fill function: a load must not wait for itself.
     void refuse_while_filling(const char* function) const;

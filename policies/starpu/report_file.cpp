@@ -49,7 +49,7 @@ void append_report(const std::string& path, const std::string& json) {
     const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file < 0) refuse(path, errno);
     // One program at a time: what a full disk took of a line is the file's end, and is cut off again.
-    flock(file, LOCK_EX);
+    while (flock(file, LOCK_EX) != 0 && errno == EINTR) continue;
     struct stat before;
     const bool regular = fstat(file, &before) == 0 && S_ISREG(before.st_mode);
     const std::string line = json + "\n";

@@ -149,14 +149,15 @@ extern "C" {
 int apportion_init(starpu_conf* conf) {
     return apportion::guarded([&] {
         apportion::check_environment_variables();
-        if (!starpu_is_initialized()) {
+        const bool runs = starpu_is_initialized();
+        if (!runs) {
             apportion::check_starpu_environment();
             apportion::start(conf);
         }
         try {
             apportion::check_running_scheduler();
         } catch (...) {
-            apportion_shutdown();
+            if (!runs) apportion_shutdown();
             throw;
         }
     });

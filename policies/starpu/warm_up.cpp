@@ -65,6 +65,7 @@ std::vector<std::string> warm_up_workers(apportion_warm_up_func_t hook, void* ar
     std::vector<std::string> problems(workers.size());
     std::vector<Call> calls(workers.size());
     std::vector<starpu_task*> tasks;
+    tasks.reserve(workers.size());  // nothing throws while tasks run
     for (std::size_t k = 0; k < workers.size(); ++k) {
         calls[k] = {hook, arg, &problems[k]};
         starpu_task* const task = starpu_task_create();
@@ -75,10 +76,12 @@ std::vector<std::string> warm_up_workers(apportion_warm_up_func_t hook, void* ar
         task->workerid = static_cast<unsigned>(workers[k].ids.front());
         task->detach = 0;
         task->destroy = 0;
-        if (starpu_task_submit(task) != 0)
-            problems[k] = "StarPU gave it no task for its warm_up";
-        else
+        if (starpu_task_submit(task) == 0) {
             tasks.push_back(task);
+        } else {
+            problems[k] = "StarPU gave it no task for its warm_up";
+            starpu_task_destroy(task);
+        }
     }
     for (starpu_task* task : tasks) {
         STARPU_CHECK_RETURN_VALUE(starpu_task_wait(task), "starpu_task_wait");
