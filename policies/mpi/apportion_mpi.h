@@ -17,9 +17,9 @@
  * Every rank has room for all units (memory that is never touched takes none), and `fill` gets the same range on
  * whichever rank it is called: the input of the units that a node computes has come to their place there.
  *
- * All functions but apportion_mpi_rank, _nodes and _error are collective: all ranks call them, in the same order, from
- * the thread that called apportion_mpi_init. When one fails it fails on all ranks, with the same sentence; so does each
- * call where ranks call different functions. They return 0 or a negative errno value.
+ * All functions but those that say otherwise are collective: all ranks call them, in the same order, from the thread
+ * that called apportion_mpi_init. When one fails it fails on all ranks, with the same sentence; so does each call where
+ * ranks call different functions. They return 0 or a negative errno value.
  */
 #ifndef APPORTION_MPI_H
 #define APPORTION_MPI_H
@@ -54,7 +54,7 @@ int apportion_mpi_init(struct starpu_conf* conf);
 /** Ends what apportion_mpi_init started, once all ranks have called it. */
 void apportion_mpi_shutdown(void);
 
-/** The calling process and the number of processes; also after apportion_mpi_shutdown. */
+/** The calling process and the number of processes; also after apportion_mpi_shutdown. Not collective. */
 int apportion_mpi_rank(void);
 int apportion_mpi_nodes(void);
 
@@ -165,7 +165,7 @@ double apportion_mpi_iteration_seconds(struct apportion_mpi_iteration* iteration
 /** NULL is allowed. */
 void apportion_mpi_iteration_destroy(struct apportion_mpi_iteration* iteration);
 
-/** The last error: one sentence, the same on all ranks, never NULL. */
+/** The last error: one sentence, the same on all ranks, never NULL. Not collective. */
 const char* apportion_mpi_error(void);
 
 #ifdef __cplusplus

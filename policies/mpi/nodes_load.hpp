@@ -79,7 +79,7 @@ struct apportion_mpi_load {
     apportion::GrantedUnits granted_;
     std::vector<std::pair<std::int64_t, apportion::UnitRange>> waiting_;  ///< for a grant of the same units to end
     std::unique_ptr<apportion::Grants> grants_;
-    std::map<std::int64_t, apportion::UnitRange> orders_;  ///< other ranks: grants, until sent or forgotten
+    std::map<std::int64_t, apportion::UnitRange> orders_;  ///< other ranks: the run's grants
     std::set<int> listening_;                              ///< rank 0: nodes whose last message has not come
     bool part_ended_ = false;
     bool collects_ = false;  ///< all ranks put their reports together

@@ -6,17 +6,6 @@
 
 namespace apportion {
 
-double BlockwiseTime::blocks(double units) const { return std::max(1.0, std::ceil(units / cap_ * (1 - 1e-12))); }
-double BlockwiseTime::seconds(double units) const {
-    const double k = blocks(units);
-    return k * block_.seconds(units / k);
-}
-double BlockwiseTime::derivative(double units) const { return block_.derivative(units / blocks(units)); }
-double BlockwiseTime::second_derivative(double units) const {
-    const double k = blocks(units);
-    return block_.second_derivative(units / k) / k;
-}
-
 namespace {
 
 constexpr double kTolerance = 1e-9;  // relative, of shares and of T

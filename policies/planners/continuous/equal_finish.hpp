@@ -24,20 +24,6 @@ class ShareTime {
     virtual double second_derivative(double units) const = 0;
 };
 
-/// A share above the memory of a device runs as k blocks of equal size: E(x) = k E_block(x / k), k = ceil(x / cap).
-class BlockwiseTime final : public ShareTime {
-  public:
-    BlockwiseTime(const ShareTime& block, double largest_block_units) : block_(block), cap_(largest_block_units) {}
-    double blocks(double units) const;
-    double seconds(double units) const override;
-    double derivative(double units) const override;
-    double second_derivative(double units) const override;
-
-  private:
-    const ShareTime& block_;
-    double cap_;
-};
-
 struct EqualFinishProcessor {
     const ShareTime* time = nullptr;  ///< not owned
     double busy_until_s = 0;

@@ -161,21 +161,6 @@ TEST_CASE("no distribution on a grid finishes earlier") {
     }
 }
 
-TEST_CASE("a share above the memory pays for each of its blocks") {
-    PowerTime block(3, 0.01);
-    BlockwiseTime time(block, 1000);
-    CHECK(time.blocks(1000) == 1);
-    CHECK(time.blocks(1001) == 2);
-    CHECK(time.seconds(1000) == Approx(13));
-    CHECK(time.seconds(2500) == Approx(9 + 25));
-    PowerTime other(0, 0.02);
-    EqualFinishProblem problem{4000, {{&time}, {&other}}};
-    const EqualFinishPlan plan = equal_finish(problem);
-    CHECK(sum_of(problem, plan) == Approx(4000));
-    CHECK(time.seconds(plan.shares_units[0]) <= plan.finish_s * (1 + 1e-6));
-    CHECK(other.seconds(plan.shares_units[1]) == Approx(plan.finish_s));
-}
-
 TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
     for (const auto start : {IpoptStart::bisection, IpoptStart::equal_shares}) {
         EqualFinishIpopt ipopt;
