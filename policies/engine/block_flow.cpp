@@ -280,12 +280,13 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
         if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || not_only_late()))
             order.emplace_back(rest_s(p, now_s), p);
     std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
+    Ends known;
     for (const auto& [rest_s, p] : order) {
         const double overdue_s = this->overdue_s(p, now_s);
         const double within_s = overdue_s > 0 ? overdue_s : rest_s / Recovery::kSurelyFaster;
         if (within_s <= 0 || within_s < smallest_s) continue;
-        if (!is_late(p, now_s) && all_end_within(within_s, now_s) < granules_left(p)) continue;
-        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
+        if (!is_late(p, now_s) && !all_end(granules_left(p), within_s, now_s, known)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, known, out);
     }
 }
 
@@ -313,11 +314,26 @@ double BlockFlow::all_end_within(double seconds, double now_s) const {
     return granules;
 }
 
-/// In which they end so many granules: half of `most_s`, a quarter, ..., as short as will do; `most_s` if nothing does.
-double BlockFlow::all_end_s(double granules, double most_s, double now_s) const {
-    for (int halvings = 0; halvings < kHalvings && all_end_within(most_s / 2, now_s) >= granules; ++halvings)
-        most_s /= 2;
-    return most_s;
+double BlockFlow::all_end_within_power(int exponent, double now_s, Ends& known) const {
+    const auto [its, is_new] = known.emplace(exponent, 0);
+    if (is_new) its->second = all_end_within(std::exp2(exponent), now_s);
+    return its->second;
+}
+
+/// Whether they end so many granules in that time; often the powers of two around it tell.
+bool BlockFlow::all_end(double granules, double within_s, double now_s, Ends& known) const {
+    const int exponent = std::min(std::ilogb(within_s), 60);  // seconds enough for everything
+    return all_end_within_power(exponent + 1, now_s, known) >= granules &&
+           (all_end_within_power(exponent, now_s, known) >= granules || all_end_within(within_s, now_s) >= granules);
+}
+
+/// In which they end so many granules: a power of two, as short as will do; `most_s` if nothing shorter does.
+double BlockFlow::all_end_s(double granules, double most_s, double now_s, Ends& known) const {
+    if (!(most_s > 0)) return most_s;
+    const int largest = std::min(std::ilogb(most_s), 60);
+    int exponent = largest + 1;
+    while (exponent > largest - kHalvings && all_end_within_power(exponent - 1, now_s, known) >= granules) --exponent;
+    return std::min(most_s, std::exp2(exponent));
 }
 
 /// Of its units that nobody computes again.
@@ -334,11 +350,12 @@ double BlockFlow::granules_left(int processor) const {
 
 /// Pieces of a block to those that have nothing to do, in proportion to what they end in that time, or in a half of it,
 /// a quarter, ... if all that are not late end the whole block then.
-void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out) {
+void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now_s, Ends& known,
+                          std::vector<Block>& out) {
     Flight& flight = flights_.at(late.id);
     const double spare = granules_left(late);
     if (flight.piece_of != kNone || spare == 0) return;
-    const double seconds = all_end_s(spare, within_s, now_s);
+    const double seconds = all_end_s(spare, within_s, now_s, known);
     const double part = spare / std::max(all_end_within(seconds, now_s), spare);
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
@@ -351,6 +368,7 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
         flight.pieces.push_back(next_id_);
         out.push_back(hand_out(p, {late.first + flight.taken, units}, late.id, now_s));
         flight.taken += units;
+        known.clear();
     }
 }
 
@@ -379,13 +397,14 @@ double BlockFlow::next_look_s(double now_s) const {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };
     look_at(silent_at_s());
+    Ends known;
     for (int p = 0; p < processors(); ++p)
         if (const Lane& its = lane(p); its.runs() && can_be_lost(p)) {
             const Units units = its.running().units;
             const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
             look_at(its.begun_s() + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
             if (not_only_late())
-                look_at(its.begun_s() + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s));
+                look_at(its.begun_s() + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s, known));
         }
     return next_s;
 }
