@@ -8,6 +8,7 @@
 
 #include <starpu.h>
 
+#include <cstddef>
 #include <functional>
 #include <list>
 #include <map>
@@ -53,6 +54,7 @@ class KeptData {
 
     /// Handles to be unregistered.
     std::list<BlockHandle> take_retired() { return std::exchange(retired_, {}); }
+    std::size_t retired() const { return retired_.size(); }
 
   private:
     struct Evacuation {

@@ -36,6 +36,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -136,6 +137,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     struct Locked {
         std::vector<starpu_task*> tasks;
         std::vector<std::unique_ptr<Return>> returns;
+        std::list<BlockHandle> retired;
         double wake_at_us = 0;  ///< when the run is to look; 0: never
         std::vector<apportion_done> done;
         bool over = false;  ///< the run is, since this
@@ -153,6 +155,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// Runs `change()`; false: it threw, which ends the run with an error.
     template <class Change>
     bool tried(Change&& change, Locked& on) noexcept;
+    void retire(Locked& on);
     void make_calls_in_turn(Locked& on);
     void make_calls(Locked& on);
     void tell_done(const std::vector<apportion_done>& done);
@@ -278,6 +281,7 @@ void Run::locked(Change&& change) noexcept {
             if (flow_ && on_) set_alarm(on);
         };
         tried(changed, on);
+        retire(on);
         while (!tried([&] { check_complete(on); }, on)) {  // with the error it needs less memory, but some
             lock.unlock();
             starpu_sleep(1e-3F);  // others may free some
