@@ -51,7 +51,11 @@ class PlbHecImproved final : public Policy {
         plan_.begin(load);
         tried_.resize(load.processors.size());
         const bool known_before = all_known_ = models_.begin(load);
-        unlike_.begin(load);
+        using Promise = UnlikeUnits::Promise;
+        unlike_.begin(load, promised_s_ <= 0                  ? Promise::none
+                            : ended_s_ > kTwice * promised_s_ ? Promise::broken
+                                                              : Promise::kept);
+        promised_s_ = ended_s_ = 0;
         repetition_.begin(load, report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
     }
@@ -87,6 +91,7 @@ class PlbHecImproved final : public Policy {
                                 ? plan_.first_units(processor)
                                 : aligned(processor, block_of(processor, share, now_s, progress), now_s, progress);
         plan_.gave(processor, units, now_s);
+        if (units == progress.remaining()) promised_s_ = plan_.finish_s();
         return units;
     }
 
@@ -94,6 +99,7 @@ class PlbHecImproved final : public Policy {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
         plan_.block_ended(block.processor, block.end_s);
+        ended_s_ = std::max(ended_s_, block.end_s);
         repetition_.finished(block);
         unlike_.finished(block);
         if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
@@ -123,6 +129,7 @@ class PlbHecImproved final : public Policy {
         plan_.lose(processor);
         unlike_.set_lost(processor, true);
         repetition_.lost(processor);
+        promised_s_ = 0;
         decision_ = "processor lost";
     }
 
@@ -204,6 +211,8 @@ class PlbHecImproved final : public Policy {
     PolicyReport report_;
     std::vector<bool> tried_;         ///< was given a first block, in any run
     bool all_known_ = false;          ///< who computes, at least
+    double promised_s_ = 0;           ///< when the run was to end by its last plan; 0: it had none
+    double ended_s_ = 0;              ///< the last block of the run did
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 

@@ -39,9 +39,11 @@ Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of,
     return block;
 }
 
-/// As its data are copied: one at a time, unless all processors' trials are less than half of the load.
+/// As its data are copied: one at a time, unless all processors' trials are less than half of the load; and none where
+/// nobody could compute it again.
 bool BlockFlow::is_trial(int processor, Units units) const {
-    if (!recovery_ || recovery_->known(processor) || units > load_.granularity) return false;
+    if (!recovery_ || recovery_->known(processor) || units > load_.granularity || processors() == 1) return false;
+    if (load_.processors[static_cast<std::size_t>(processor)].own_memory) return false;  // needs no copy
     return load_.units / load_.granularity / 2 > processors() ||
            std::ranges::none_of(flights_, [](const auto& entry) { return entry.second.trial; });
 }
@@ -75,6 +77,8 @@ void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
         if (lane(p).blocks.empty()) ask(p, 1, now_s, out);
     const auto idle = std::ranges::find_if(lanes_, &Lane::idle);
     if (remaining() == 0 || !flights_.empty() || idle == lanes_.end()) return;
+    const auto comes_soon = [](const Lane& its) { return its.occupied && its.soon_free && !its.fenced && !its.lost; };
+    if (std::ranges::any_of(lanes_, comes_soon)) return;
     // Nobody wants a block and none is in flight: the load must not stand still, for who is occupied least of all.
     const auto lost = std::ranges::count(lanes_, true, &Lane::lost);
     for (int p = 0; p < processors(); ++p)
@@ -187,8 +191,9 @@ void BlockFlow::fence(int processor) {
     if (!std::exchange(lane(processor).lost, true)) policy_.processor_lost(processor);
 }
 
-void BlockFlow::set_occupied(int processor, bool is) {
+void BlockFlow::set_occupied(int processor, bool is, bool soon_free) {
     Lane& its = lane(processor);
+    its.soon_free = soon_free;
     occupied_is_told_ = true;
     its.occupied = is;
     if (!is && !its.fenced && std::exchange(its.lost, false)) policy_.processor_is_back(processor);

@@ -30,7 +30,7 @@ struct Block {
     Units first = 0;
     Units units = 0;
     std::int64_t again_of = -1;  ///< of what block it is a piece, whose results wait for the flow's decision
-    bool trial = false;  ///< the smallest block there is, of a processor of which nothing is known: that may take long
+    bool trial = false;  ///< the smallest block there is, of a core of which nothing is known: that may take long
 };
 
 /// What the flow has decided on blocks, for its caller, which runs them.
@@ -55,8 +55,8 @@ class BlockFlow final : public Progress {
     void begins(std::int64_t id, double begun_s);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
     /// Whether the processor still computes something for nobody, of this load or another one: until that has ended it
-    /// gets nothing.
-    void set_occupied(int processor, bool is);
+    /// gets nothing. Where that is soon, those for whom nothing is planned wait for it.
+    void set_occupied(int processor, bool is, bool soon_free = false);
     bool occupied(int processor) const { return lane(processor).occupied; }
     /// Nobody knows for how long: the policy plans without it, unless there is nobody else.
     void do_without(int processor);
@@ -112,7 +112,8 @@ class BlockFlow final : public Progress {
         double last_end_s = 0, last_home_s = 0;
         bool fenced = false;    ///< gets nothing more
         bool occupied = false;  ///< gets nothing now
-        bool lost = false;      ///< the policy was told so
+        bool soon_free = false;
+        bool lost = false;  ///< the policy was told so
 
         bool takes_blocks() const { return !fenced && !occupied; }
         bool idle() const { return blocks.empty() && takes_blocks(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "policies/shared/adaptive_factoring.hpp"
 
@@ -18,19 +19,26 @@ constexpr std::size_t kContradictions = 4;  // one in so many pairs
 constexpr std::size_t kBlocks = 10;         // of a chunk, and by which a processor is known, as in LB4OMP
 constexpr double kOverdue = 2;              // times what blocks took on average
 constexpr double kMostFixed = 0.05;         // of a block
+constexpr int kMostWithoutPlan = 1024;      // runs
 
 }  // namespace
 
-void UnlikeUnits::begin(const LoadDescription& load) {
+void UnlikeUnits::begin(const LoadDescription& load, Promise last) {
     const auto same = [](const Processor& a, const Processor& b) { return a.name == b.name && a.kind == b.kind; };
-    if (load.units != units_ || !std::ranges::equal(load.processors, processors_, same)) {
+    const bool other = load.units != units_ || !std::ranges::equal(load.processors, processors_, same);
+    if (other) {
         *this = {};
         units_ = load.units;
         processors_ = load.processors;
         lanes_.resize(processors_.size());
     }
     granularity_ = load.granularity;
-    found_ = seen_;
+    if (last == Promise::broken && !other)
+        without_plan_ = std::exchange(next_without_plan_, std::min(2 * next_without_plan_, kMostWithoutPlan));
+    else if (last == Promise::kept)
+        next_without_plan_ = 1;
+    found_ = seen_ || without_plan_ > 0;
+    without_plan_ = std::max(0, without_plan_ - 1);
     seen_ = false;
     for (Lane& lane : lanes_) lane.begin();
 }

@@ -4,7 +4,9 @@
 // measured of sizes says nothing of blocks elsewhere in the load then. Of a processor's blocks only that is assumed
 // that neither their time nor their speed falls with their size. A processor contradicts that when one in four pairs of
 // its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do. Nodes are
-// not judged: they become faster while they learn about their own processors.
+// not judged: they become faster while they learn about their own processors. A run may have too few blocks to tell:
+// when it took twice as long as planned, the next one goes without a plan, and twice as many each time that the plan
+// after these is wrong again.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
@@ -24,8 +26,10 @@ namespace apportion {
 
 class UnlikeUnits {
   public:
-    /// What the last run showed holds for this one where it has as many units and the same processors.
-    void begin(const LoadDescription& load);
+    enum class Promise { none, kept, broken };
+    /// What the last run showed holds for this one where it has as many units and the same processors, and so does
+    /// what became of its plan's promise.
+    void begin(const LoadDescription& load, Promise last = Promise::none);
     void finished(const FinishedBlock& block);
     void late_block_ended(int processor, Units units, double busy_s);
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
@@ -78,8 +82,9 @@ class UnlikeUnits {
     std::vector<Processor> processors_;
     std::vector<Lane> lanes_;
     Units units_ = 0, granularity_ = 1;
-    bool found_ = false;  ///< in this run or the one before
-    bool seen_ = false;   ///< in this run
+    bool found_ = false;                            ///< in this run or the one before
+    bool seen_ = false;                             ///< in this run
+    int without_plan_ = 0, next_without_plan_ = 1;  ///< runs, because a promise was broken, and when the next is
 };
 
 }  // namespace apportion

@@ -4,10 +4,8 @@
 #include <starpu.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <set>
-#include <utility>
 
 #include "policies/starpu/mutex.hpp"
 
@@ -17,11 +15,9 @@ namespace {
 
 struct Occupied {
     Mutex mutex;  // held for these few lines only: whoever has it takes no other lock but the watch's
-    std::array<std::array<int, 2>, STARPU_NMAXWORKERS> tasks{};  // of each worker, by whether they soon end
+    OccupiedWorkers* first = nullptr;
     std::set<std::weak_ptr<Watched>, std::owner_less<>> asked;
-    std::atomic<int> all_tasks = 0;  // 0, as nearly always: who asks needs no lock
-
-    int& tasks_of(int id, bool soon_free) { return tasks[static_cast<std::size_t>(id)][soon_free ? 1 : 0]; }
+    std::atomic<int> all = 0;  // 0, as nearly always: who asks needs no lock
 };
 Occupied& occupied() {
     static Occupied& of_all_loads = *new Occupied;
@@ -30,30 +26,34 @@ Occupied& occupied() {
 
 }  // namespace
 
-OccupiedWorkers::OccupiedWorkers(const std::vector<int>& ids, bool soon_free) : soon_free_(soon_free), ids_(ids) {
+OccupiedWorkers::OccupiedWorkers(const std::vector<int>& ids, double late_at_us) : ids_(ids), late_at_us_(late_at_us) {
     Occupied& all = occupied();
     const Lock lock(all.mutex);
-    ++all.all_tasks;
-    for (const int id : ids_) ++all.tasks_of(id, soon_free_);
+    ++all.all;
+    after_ = all.first;
+    if (after_) after_->before_ = this;
+    all.first = this;
 }
 
 OccupiedWorkers::~OccupiedWorkers() {
     Occupied& all = occupied();
     const Lock lock(all.mutex);
-    for (const int id : ids_) --all.tasks_of(id, soon_free_);
-    --all.all_tasks;
+    (before_ ? before_->after_ : all.first) = after_;
+    if (after_) after_->before_ = before_;
+    --all.all;
     for (const auto& asking : all.asked) wake_at(asking, starpu_timing_now());  // else it looks by itself, but later
     all.asked.clear();
 }
 
 OccupiedWorkers::State OccupiedWorkers::of(const std::vector<int>& ids, const std::weak_ptr<Watched>& asking) {
     Occupied& all = occupied();
-    if (all.all_tasks == 0) return State::free;
+    if (all.all == 0) return State::free;
     const Lock lock(all.mutex);
-    const auto any = [&](bool soon_free) {
-        return std::ranges::any_of(ids, [&](int id) { return all.tasks_of(id, soon_free) > 0; });
-    };
-    const State state = any(false) ? State::occupied : any(true) ? State::soon_free : State::free;
+    const double now_us = starpu_timing_now() - stood_still_us();
+    State state = State::free;
+    for (const OccupiedWorkers* its = all.first; its; its = its->after_)
+        if (std::ranges::find_first_of(ids, its->ids_) != ids.end())
+            state = std::max(state, now_us < its->late_at_us_ ? State::soon_free : State::occupied);
     if (state != State::free) all.asked.insert(asking);
     return state;
 }

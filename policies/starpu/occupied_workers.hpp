@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Workers whose tasks compute for nobody: others took their block over, or it was given up. What such a worker is given
-// next would wait behind that task, so that no load of the process gives it anything until the task has ended. That may
-// be soon, as of what was computed again in vain, or nobody knows when.
+// next would wait behind that task, so that no load of the process gives it anything until the task has ended. That is
+// thought to be soon as long as the task is not late; then nobody knows when.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,9 @@ namespace apportion {
 /// Workers are occupied as long as one of these names them.
 class OccupiedWorkers {
   public:
-    OccupiedWorkers(const std::vector<int>& ids, bool soon_free);
+    /// `late_at_us`: from then on, by StarPU's clock less stood_still_us(), they are not thought to be free soon. Needs
+    /// no memory.
+    OccupiedWorkers(const std::vector<int>& ids, double late_at_us);
     /// Those that asked look again.
     ~OccupiedWorkers();
     OccupiedWorkers(const OccupiedWorkers&) = delete;
@@ -26,8 +28,9 @@ class OccupiedWorkers {
     static State of(const std::vector<int>& ids, const std::weak_ptr<Watched>& asking);
 
   private:
-    bool soon_free_;
     const std::vector<int>& ids_;  ///< of the load, which outlives its tasks
+    double late_at_us_;
+    OccupiedWorkers *before_ = nullptr, *after_ = nullptr;  ///< all of them, in a list
 };
 
 }  // namespace apportion

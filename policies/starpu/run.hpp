@@ -218,6 +218,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void piece_decided(std::int64_t block, bool counts, Locked& on);
     void give_up(RunningBlock& running, bool lost, Locked& on);
     void cancel(RunningBlock& running, Locked& on);
+    double late_at_us(const RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
     void leave(RunningBlock& running, Locked& on);
     const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }

@@ -109,9 +109,16 @@ void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
     if (begun || kSimulated)
-        running.occupies.emplace(setup_.worker_of(running.block.processor).ids, running.data.again);
+        running.occupies.emplace(setup_.worker_of(running.block.processor).ids, late_at_us(running, on));
     any_cancelled_ = true;
     running.data.forget_results();
+}
+
+/// By StarPU's clock less stood_still_us().
+double Run::late_at_us(const RunningBlock& running, Locked&) const {
+    const Block& block = running.block;
+    const double late_after_s = state_.recovery ? state_.recovery->late_after_s(block.processor, block.units) : 0;
+    return running.begun_us() + 1e6 * late_after_s;
 }
 
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
@@ -189,7 +196,7 @@ void Run::tell_flow(Locked& on) {
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {
         const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, weak_from_this());
-        flow_->set_occupied(p, state != OccupiedWorkers::State::free);
+        flow_->set_occupied(p, state != OccupiedWorkers::State::free, state == OccupiedWorkers::State::soon_free);
         if (state == OccupiedWorkers::State::occupied) flow_->do_without(p);
     }
 }
