@@ -296,8 +296,8 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
         block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * options_.growth);
-    // While of no device fixed costs are known, nobody knows how long the load will last: it may double.
-    if (!at(processor).own_memory && only_unknown_devices())
+    // While of no device fixed costs are known, nobody knows how long the first run will last: it may double.
+    if (!at(processor).own_memory && load_.run == 1 && only_unknown_devices())
         block = std::min(block, std::max(granule(), block * now_s / time.kernel_seconds(block)));
     if (!idle) {
         // Early only to hide a transfer, and if that is worth more than to know better.
