@@ -113,7 +113,8 @@ struct FinishedBlock {
 struct ReturnedBlock {
     int processor = 0;
     Units units = 0;
-    double travelled_s = 0;  ///< since its kernel ended, or since those of the block before it were home
+    double seconds = 0;      ///< since its kernel ended,
+    double travelled_s = 0;  ///< or since those of the block before it were home, if that was later
     double home_s = 0;       ///< since the load's begin
 };
 

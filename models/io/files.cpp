@@ -30,6 +30,12 @@ namespace {
 
 }  // namespace
 
+void refuse_overwriting(const std::string& in, const std::string& out) {
+    std::error_code error;
+    if (std::filesystem::equivalent(in, out, error) && !error)
+        throw UserError(fmt::format("{}: is the file that is read; write into another one", out));
+}
+
 void require_regular_file(const std::string& path) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0) fail_to_open(path);

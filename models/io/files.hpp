@@ -34,6 +34,9 @@ std::string read_whole_file(const std::string& path);
 // beforehand and is created by this process, so that neither a planted link nor the part of a process that was killed
 // is in the way.
 
+/// Throws UserError where the file that is to be written is the one that is read.
+void refuse_overwriting(const std::string& in, const std::string& out);
+
 class NewFile {
   public:
     /// Creates the part, empty. Anything but a regular file at `path` is left alone. Throws FileError.

@@ -149,7 +149,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
 
 void BlockFlow::returned(int processor, Units units, double end_s, double home_s) {
     const double begun_s = std::max(end_s, std::exchange(lane(processor).last_home_s, home_s));
-    policy_.block_returned({processor, units, std::max(0.0, home_s - begun_s), home_s});
+    policy_.block_returned({processor, units, std::max(0.0, home_s - end_s), std::max(0.0, home_s - begun_s), home_s});
 }
 
 /// What others computed of it is not needed.

@@ -255,8 +255,10 @@ void PlbHecModels::forget_oldest(Entry& entry) {
     }
 }
 
+/// Of what waited behind the block before it the latency may have passed meanwhile.
 void PlbHecModels::add_return(const ReturnedBlock& block) {
-    at(block.processor).out.add(static_cast<double>(block.units), block.travelled_s);
+    TransferLine& out = at(block.processor).out;
+    out.add(static_cast<double>(block.units), std::min(block.seconds, block.travelled_s + out.latency_s()));
 }
 
 /// A fit costs as much as a hundred small blocks' bookkeeping: a sample that says what is known does not need one.

@@ -22,6 +22,7 @@ Plan plan_curves(const RecordedProblem& problem, const char* planner) {
 }
 
 void StaticPolicy::begin(const LoadDescription& load) {
+    if (load.units == 0 && !load.open) return;  // nothing to plan, and nothing will ever be learnt
     if (load.recorded.processors.size() != load.processors.size())
         throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
                                                         : load.recorded.problem);

@@ -129,6 +129,8 @@ struct apportion_load_options {
     uint64_t granularity;   /**< blocks are multiples of it, except the last units; 0 means 1 */
     uint64_t initial_block; /**< units of a first block (plb-hec: of a device); 0: APPORTION_INITIAL_BLOCK, else units /
                                (64 workers) */
+    /** Workers that cannot run it get nothing. Its can_execute is asked by apportion_load_create, of a task without
+     *  handles and arguments; under Apportion's policies its first implementation counts alone. */
     struct starpu_codelet* codelet;
     apportion_fill_func_t fill;
     void* arg;               /**< for fill and warm_up */

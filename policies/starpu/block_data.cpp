@@ -202,7 +202,8 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
         if (std::max({shape.nx, shape.ny, shape.nz, shape.ldy, shape.ldz}) > kMost) {
             block_data.problem =
-                "StarPU's handles have at most 2^32 - 1 elements a dimension, and these data have more";
+                "StarPU's handles have at most 2^32 - 1 elements a dimension, and these data have more; use larger "
+                "elements (a struct for a unit), or a matrix or volume with a unit for each row or plane";
             return nullptr;
         }
         if (shape.overlaps_itself()) {

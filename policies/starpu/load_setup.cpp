@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <set>
 
 #include "policies/config.hpp"
@@ -77,6 +78,11 @@ LoadSetup set_up(const apportion_load_options* options) {
         workers_for(*o.codelet, setup.sched_ctx, static_cast<Units>(o.granularity), {o.bytes_per_unit, o.bytes_shared});
     if (o.warm_up) warm_up(setup);
     group_cores(setup.workers, setup.sched_ctx);
+    // StarPU's handles have at most 2^32 - 1 elements a dimension, and a unit has one at least.
+    const auto most = static_cast<Units>(UINT32_MAX / o.granularity * o.granularity);
+    if (o.units > UINT32_MAX && most > 0)
+        for (Worker& worker : setup.workers)
+            worker.processor.memory_units = std::min(worker.processor.memory_units, most);
     setup.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);
     for (std::size_t p = 0; p < setup.workers.size(); ++p)
         for (const int id : setup.workers[p].ids)

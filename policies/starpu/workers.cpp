@@ -29,12 +29,14 @@ struct FreeDeleter {
     void operator()(void* p) const { std::free(p); }
 };
 
-bool can_run(unsigned worker, starpu_codelet& codelet) {
+bool can_run(unsigned worker, starpu_codelet& codelet, bool bound) {
     starpu_task task;
     starpu_task_init(&task);
     task.cl = &codelet;
     unsigned implementation = 0;
-    const bool able = starpu_worker_can_execute_task_first_impl(worker, &task, &implementation) != 0;
+    // StarPU refuses a task that is bound to a worker which cannot run the first one.
+    const bool able = bound ? starpu_worker_can_execute_task(worker, &task, 0) != 0
+                            : starpu_worker_can_execute_task_first_impl(worker, &task, &implementation) != 0;
     starpu_task_clean(&task);
     return able;
 }
@@ -98,10 +100,11 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
     const std::unique_ptr<int, FreeDeleter> ids(ids_raw);
 
     std::vector<Worker> workers;
+    const bool bound = find_policy(scheduler_of(sched_ctx)) != nullptr;
     std::map<unsigned, unsigned> workers_on_node;
     for (unsigned k = 0; k < count; ++k) {
         const int id = ids.get()[k];
-        if (!can_run(id, codelet)) continue;
+        if (!can_run(id, codelet, bound)) continue;
         Worker worker;
         worker.ids = {id};
         worker.node = starpu_worker_get_memory_node(id);

@@ -11,6 +11,7 @@
 
 #include "codelets/io/progress.hpp"
 #include "codelets/simulated/platform_file.hpp"
+#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/interruption.hpp"
@@ -105,6 +106,7 @@ int act(const ProfileOptions& options) {
         forget_learnt(options.forget);
         return 0;
     }
+    refuse_overwriting(options.platform, options.out);
     return options.platform.empty() ? profile_machines(options) : record_platform(options);
 }
 

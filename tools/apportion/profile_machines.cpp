@@ -65,14 +65,15 @@ Units whole_problem(const ProfileSubject& subject, Units size) {
     return subject.most_units() == kNoLimit ? size : subject.most_units();
 }
 
-/// Sixteenths of the problem.
+/// Sixteenths of the problem, and all of it.
 std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
     constexpr Units kSizes = 16;
     const Units granules = std::max<Units>(whole_problem(subject, size) / subject.granularity(), 1);
     const Units step = std::max<Units>(granules / kSizes, 1);
     std::vector<Units> sizes;
-    for (Units i = step; i <= granules && std::ssize(sizes) < kSizes; i += step)
+    for (Units i = step; i < granules && std::ssize(sizes) < kSizes - 1; i += step)
         sizes.push_back(i * subject.granularity());
+    sizes.push_back(granules * subject.granularity());
     return sizes;
 }
 

@@ -40,7 +40,8 @@ std::vector<Units> dense_sizes(Units units, Units granularity) {
     std::vector<Units> sizes;
     const Units granules = std::max<Units>(units / granularity, 1), step = std::max<Units>(granules / kLinear, 1);
     for (Units x = 1; x < step * kGrowth && x <= granules; x += std::max<Units>(1, x / kGrowth)) sizes.push_back(x);
-    for (Units x = step; x <= granules; x += step) sizes.push_back(x);
+    for (Units x = step; x < granules; x += step) sizes.push_back(x);
+    sizes.push_back(granules);
     for (Units& x : sizes) x *= granularity;
     std::ranges::sort(sizes);
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());

@@ -129,6 +129,7 @@ struct TraceOptions {
 };
 
 int trace_command(const TraceOptions& options) {
+    refuse_overwriting(options.file, options.out);
     Trace trace;
     for (const RunReport& report : read_reports(options.file)) trace.add_run(report);
     if (options.out.empty())

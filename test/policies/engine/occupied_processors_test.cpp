@@ -84,6 +84,17 @@ TEST_CASE("units that the policy keeps for who computes something for nobody are
         CHECK(policy.lost[1] != becomes_free);
         CHECK(flow.remaining() == 0);
     }
+    {
+        Halves policy;
+        BlockFlow flow(load, policy);
+        flow.set_occupied(1, true, true);
+        const auto first = flow.ask_all(0);
+        CHECK(flow.finished(first.at(0).id, 0, 1, 1, 1).empty());  // the other one is soon free
+        CHECK(flow.waits_for_occupied());
+        flow.set_occupied(1, false);
+        CHECK(flow.look(1.5).size() == 1);
+        CHECK_FALSE(policy.lost[1]);
+    }
     Halves policy;
     BlockFlow flow(load, policy);
     for (const int p : {0, 1}) flow.set_occupied(p, true);
