@@ -37,7 +37,7 @@ inline void submit_ordinary_tasks(Random& random) {
         starpu_task* task = starpu_task_create();
         task->cl = &codelet;
         auto* seconds = static_cast<float*>(std::malloc(sizeof(float)));
-        *seconds = static_cast<float>(random.between(0, 0.05));
+        *seconds = static_cast<float>(random.between(1e-4, 0.05));  // of less than that StarPU simulates none
         task->cl_arg = seconds;
         task->cl_arg_size = sizeof *seconds;
         task->cl_arg_free = 1;
