@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "policies/plb_hec/plb_hec_models.hpp"
@@ -51,11 +52,9 @@ class PlbHecImproved final : public Policy {
         plan_.begin(load);
         tried_.resize(load.processors.size());
         const bool known_before = all_known_ = models_.begin(load);
-        using Promise = UnlikeUnits::Promise;
-        unlike_.begin(load, promised_s_ <= 0                  ? Promise::none
-                            : ended_s_ > kTwice * promised_s_ ? Promise::broken
-                                                              : Promise::kept);
-        promised_s_ = ended_s_ = 0;
+        unlike_.begin(load, knew_all_ ? kept_promise() : UnlikeUnits::Promise::none);
+        knew_all_ = known_before;
+        promised_.assign(load.processors.size(), {});
         repetition_.begin(load, report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
     }
@@ -91,7 +90,7 @@ class PlbHecImproved final : public Policy {
                                 ? plan_.first_units(processor)
                                 : aligned(processor, block_of(processor, share, now_s, progress), now_s, progress);
         plan_.gave(processor, units, now_s);
-        if (units == progress.remaining()) promised_s_ = plan_.finish_s();
+        promised_[index(processor)].blocks[units] = plan_.time(processor).kernel_seconds(static_cast<double>(units));
         return units;
     }
 
@@ -99,7 +98,7 @@ class PlbHecImproved final : public Policy {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
         plan_.block_ended(block.processor, block.end_s);
-        ended_s_ = std::max(ended_s_, block.end_s);
+        promised_[index(block.processor)].took(block);
         repetition_.finished(block);
         unlike_.finished(block);
         if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
@@ -129,7 +128,7 @@ class PlbHecImproved final : public Policy {
         plan_.lose(processor);
         unlike_.set_lost(processor, true);
         repetition_.lost(processor);
-        promised_s_ = 0;
+        promised_.assign(load_.processors.size(), {});
         decision_ = "processor lost";
     }
 
@@ -148,10 +147,35 @@ class PlbHecImproved final : public Policy {
     }
 
   private:
+    /// What a processor's planned blocks were to take, and took.
+    struct Promised {
+        std::map<Units, double> blocks;  ///< in flight, by size
+        double promised_s = 0, took_s = 0;
+
+        void took(const FinishedBlock& block) {
+            const auto its = blocks.find(block.units);
+            if (its == blocks.end()) return;
+            promised_s += its->second;
+            took_s += block.busy_s;
+            blocks.erase(its);
+        }
+    };
+
     static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }
     const Processor& at(int processor) const { return load_.processors[index(processor)]; }
 
     double granule() const { return static_cast<double>(load_.granularity); }
+
+    /// Of the last run: whether those that computed longest did so for twice as long as planned.
+    UnlikeUnits::Promise kept_promise() const {
+        double promised_s = 0, took_s = 0;
+        for (const Promised& its : promised_) {
+            promised_s = std::max(promised_s, its.promised_s);
+            took_s = std::max(took_s, its.took_s);
+        }
+        using Promise = UnlikeUnits::Promise;
+        return took_s > kTwice * promised_s ? Promise::broken : took_s > 0 ? Promise::kept : Promise::none;
+    }
 
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
     /// core's smallest block outlasts the run. One such block is enough to know, which others take over then. Or it
@@ -211,8 +235,8 @@ class PlbHecImproved final : public Policy {
     PolicyReport report_;
     std::vector<bool> tried_;         ///< was given a first block, in any run
     bool all_known_ = false;          ///< who computes, at least
-    double promised_s_ = 0;           ///< when the run was to end by its last plan; 0: it had none
-    double ended_s_ = 0;              ///< the last block of the run did
+    bool knew_all_ = false;           ///< this run began with curves of all processors
+    std::vector<Promised> promised_;  ///< per processor, in this run
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 

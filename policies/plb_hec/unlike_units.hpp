@@ -5,8 +5,8 @@
 // that neither their time nor their speed falls with their size. A processor contradicts that when one in four pairs of
 // its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do. Nodes are
 // not judged: they become faster while they learn about their own processors. A run may have too few blocks to tell:
-// when it took twice as long as planned, the next one goes without a plan, and twice as many each time that the plan
-// after these is wrong again.
+// when blocks took twice as long as planned, the next one goes without a plan, and twice as many each time that the
+// plan after these is wrong again.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
