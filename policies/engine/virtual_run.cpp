@@ -16,7 +16,7 @@ namespace {
 class VirtualRun {
   public:
     VirtualRun(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions)
-        : load_(load), policy_(policy), functions_(functions), lanes_(functions.size()), flow_(load, policy) {}
+        : load_(load), functions_(functions), lanes_(functions.size()), flow_(load, policy) {}
 
     double run() {
         accept(flow_.ask_all(0), 0);
@@ -61,7 +61,6 @@ class VirtualRun {
     }
 
     const LoadDescription& load_;
-    Policy& policy_;
     const std::vector<PiecewiseLinear>& functions_;
     std::vector<Lane> lanes_;
     BlockFlow flow_;

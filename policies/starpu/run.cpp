@@ -48,12 +48,15 @@ bool Run::on() const {
     return on_;
 }
 
+thread_local std::list<Run::Calls>* Run::waiting = nullptr;
+
 bool Run::released() const {
     const Lock lock(mutex_);
     return released_;
 }
 
 void Run::wait() {
+    make_waiting_calls();
     Lock lock(mutex_);
     changed_.wait(lock, [&] { return released_; });
 }
@@ -88,11 +91,6 @@ void Run::retire(Locked& on) {
 /// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
 /// on: calls that arise within those of the same thread are made after them. (Simulated threads share the one.)
 void Run::make_calls_in_turn(Locked& on) {
-    struct Calls {
-        std::shared_ptr<Run> run;
-        Locked on;
-    };
-    static thread_local std::list<Calls>* waiting = nullptr;
     if (kSimulated) return make_calls(on);
     if (waiting) try {
             waiting->emplace_back(shared_from_this(), std::move(on));
@@ -103,8 +101,17 @@ void Run::make_calls_in_turn(Locked& on) {
     std::list<Calls> its;
     waiting = &its;
     make_calls(on);
-    for (; !its.empty(); its.pop_front()) its.front().run->make_calls(its.front().on);
+    make_waiting_calls();
     waiting = nullptr;
+}
+
+/// Also by who is called back and waits for a run.
+void Run::make_waiting_calls() {
+    while (waiting && !waiting->empty()) {
+        std::list<Calls> first;
+        first.splice(first.begin(), *waiting, waiting->begin());
+        first.front().run->make_calls(first.front().on);
+    }
 }
 
 void Run::make_calls(Locked& on) {

@@ -142,6 +142,11 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         std::vector<apportion_done> done;
         bool over = false;  ///< the run is, since this
     };
+    struct Calls {
+        std::shared_ptr<Run> run;
+        Locked on;
+    };
+    static thread_local std::list<Calls>* waiting;  ///< calls that this thread makes after those it makes
     /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
     struct TaskOf {
         UnitRange range;
@@ -157,6 +162,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool tried(Change&& change, Locked& on) noexcept;
     void retire(Locked& on);
     void make_calls_in_turn(Locked& on);
+    static void make_waiting_calls();
     void make_calls(Locked& on);
     void tell_done(const std::vector<apportion_done>& done);
     void release_uses();
