@@ -27,6 +27,7 @@ class Counted final : public Policy {
         return policy_.next_block(processor, now_s, progress);
     }
     void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
+    void block_returned(const ReturnedBlock& block) override { policy_.block_returned(block); }
     void processor_lost(int processor) override { policy_.processor_lost(processor); }
     void processor_is_back(int processor) override { policy_.processor_is_back(processor); }
     std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
@@ -61,7 +62,6 @@ class Simulation {
     Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load,
                const std::vector<OwnedUnits>& previous)
         : platform_(platform),
-          policy_(policy),
           counted_(policy, result_.asked),
           recovery_(std::max(1.0, platform.stall_factor), load.processors.size()),
           flow_(load, counted_, previous, platform.stall_factor > 0 ? &recovery_ : nullptr),
@@ -99,7 +99,6 @@ class Simulation {
     bool advance();
 
     const FakePlatform& platform_;
-    Policy& policy_;
     FakeRun result_;
     Counted counted_;
     Recovery recovery_;
