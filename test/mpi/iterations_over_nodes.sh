@@ -85,17 +85,26 @@ refused 'rank 2 .*can run codelet' -np 3 "$ring" 50 unable 2
 refused "load 'ring': node 1 .*the test wants it" -np 3 "$ring" 50 fails 1
 refused 'node 1 .*has not computed its units after .* it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$ring" 50 hangs 1
 # Who is stopped from outside, all of the job for longer than a node may be silent, is not late for that.
-APPORTION_STALL_FACTOR=2 nodes -np 3 "$ring" 12000 >"$folder/out" 2>&1 &
+stoppable() { # the process numbers of the ranks
+    local process
+    for process in /proc/[0-9]*; do
+        [ "$(cat "$process/comm" 2>&1)" = ring_over_nodes ] && grep -qzxs "STOPPABLE=$folder" "$process/environ" && basename "$process"
+    done
+    return 0
+}
+APPORTION_STALL_FACTOR=2 nodes -np 3 env STOPPABLE="$folder" "$ring" 12000 >"$folder/out" 2>&1 &
 job=$! ranks=''
-until [ "$(wc -w <<<"$ranks")" = 3 ] || ! kill -0 $job; do
+for _ in {1..100}; do
+    ranks=$(stoppable)
+    [ "$(wc -w <<<"$ranks")" != 3 ] || break
     sleep 0.1
-    ranks=$(pgrep -x ring_over_nodes -P "$(pgrep -d, -f "mpirun .*$folder")" || true)
 done
 sleep 1
 for what in STOP CONT; do
-    for rank in $ranks; do kill -$what "$rank"; done
+    for rank in $ranks; do kill -$what "$rank" || fail "rank $rank has ended before it was to $what"; done
     sleep 5
 done
+[ "$(wc -w <<<"$ranks")" = 3 ] || fail "the ranks to stop: $ranks"
 wait $job || fail "stopped and continued: $(cat "$folder/out")"
 refused '2 planes are fewer than the 3' -np 2 "$apps/mpdata" --size 2 --steps 2
 refused 'rank 1 .*the command line is' -np 1 "$apps/jacobi" --size 100 : -np 1 "$apps/jacobi" --size 101

@@ -19,38 +19,19 @@ using namespace apportion::test;
 
 namespace {
 
-/// Results, of which no unit needs work.
-struct Nothing {
-    std::vector<double> y;
-
-    static int fill(starpu_task* task, apportion_block* block, void* arg) {
-        auto& self = *static_cast<Nothing*>(arg);
-        task->handles[0] = apportion_block_vector(block, STARPU_W, &self.y[block->first], block->units, sizeof(double));
-        task->where = STARPU_NOWHERE;
-        return 0;
-    }
-    static void cpu(void**, void*) {}
-
-    static starpu_codelet& codelet() {
-        static starpu_codelet cl = [] {
-            starpu_codelet c;
-            starpu_codelet_init(&c);
-            c.cpu_funcs[0] = cpu;
-            c.nbuffers = 1;
-            c.modes[0] = STARPU_W;
-            c.name = "nothing";
-            return c;
-        }();
-        return cl;
-    }
-};
+int fill_without_work(starpu_task* task, apportion_block* block, void* arg) {
+    const int status = Axpy::fill(task, block, arg);
+    task->where = STARPU_NOWHERE;
+    return status;
+}
 
 }  // namespace
 
 TEST_CASE("blocks without work end within their submission, however many follow, and somebody has them") {
-    Nothing nothing{Vector(20000)};  // of one unit, where that is the policy's: too many for calls within calls
-    apportion::LoadOptions options("nothing", nothing.y.size(), Nothing::codelet(), Nothing::fill, &nothing);
-    options.initial_block = 1;
+    Axpy axpy(20000);
+    apportion_load_options options = axpy.options();
+    options.fill = fill_without_work;
+    options.initial_block = 1;  // where that is the policy's block: too many for calls within calls
     setenv("APPORTION_TRACE", "1", 1);
     Load load = create(options);
     for (int k = 0; k < 2; ++k) REQUIRE(run(load.get()) == 0);
@@ -58,7 +39,8 @@ TEST_CASE("blocks without work end within their submission, however many follow,
     const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
     std::uint64_t units = 0;
     for (const auto& processor : report.at("processors")) units += processor.at("units").get<std::uint64_t>();
-    CHECK(units == nothing.y.size());
+    CHECK(units == axpy.y.size());
+    CHECK(axpy.y == Vector(axpy.y.size(), 0.0));
     for (const auto& block : report.at("trace")) REQUIRE(block.at("processor") >= 0);
 }
 

@@ -259,25 +259,6 @@ TEST_CASE("who has computed nothing computes nothing again, also where nothing i
     CHECK(flow.look(3).empty());
 }
 
-TEST_CASE("trials are of cores, where somebody else could compute them again") {
-    LoadDescription load;
-    load.units = 6;  // few: one trial at a time
-    Fixed policy;
-    policy.units = 1;
-    for (const int cores : {0, 1, 2}) {
-        load.processors.assign(1 + static_cast<std::size_t>(cores), {});
-        load.processors[0].own_memory = cores > 0;
-        Recovery recovery(kFactor, load.processors.size());
-        BlockFlow flow(load, policy, {}, &recovery);
-        int trials = 0;
-        for (const Block& block : flow.ask_all(0)) {
-            CHECK((block.processor > 0 || !block.trial));
-            trials += block.trial;
-        }
-        CHECK(trials == std::min(cores, 1));
-    }
-}
-
 TEST_CASE("the first block of a processor is judged by what was recorded of it") {
     LoadDescription load;
     load.processors.resize(2);

@@ -2,6 +2,7 @@
 //
 // The rule of recovery.hpp as BlockFlow carries it out, step by step: blocks that stall, or that nobody else may
 // compute; the laws for every policy are in laws_test.cpp.
+#include <algorithm>
 #include <cmath>
 
 #include "test/catch.hpp"
@@ -158,4 +159,23 @@ TEST_CASE("nobody computes from when on the last running block stalls, however m
     CHECK(flow.silent_at_s() == 13.5);
     flow.finished(blocks[1].id, 12, 13, 1, 13);
     CHECK(flow.silent_at_s() == 12.5);
+}
+
+TEST_CASE("trials are of cores, where somebody else could compute them again") {
+    LoadDescription load;
+    load.units = 6;  // few: one trial at a time
+    Fixed policy;
+    policy.units = 1;
+    for (const int cores : {0, 1, 2}) {
+        load.processors.assign(1 + static_cast<std::size_t>(cores), {});
+        load.processors[0].own_memory = cores > 0;
+        Recovery recovery(kFactor, load.processors.size());
+        BlockFlow flow(load, policy, {}, &recovery);
+        int trials = 0;
+        for (const Block& block : flow.ask_all(0)) {
+            CHECK((block.processor > 0 || !block.trial));
+            trials += block.trial;
+        }
+        CHECK(trials == std::min(cores, 1));
+    }
 }

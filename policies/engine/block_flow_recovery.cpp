@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How BlockFlow carries out the rule of recovery.hpp.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "policies/engine/block_flow.hpp"
+
+namespace apportion {
+
+namespace {
+constexpr int kHalvings = 20;
+constexpr double kPolicyThinksAgain_s = 1;  // it may keep units for who is late
+constexpr double kNever_s = std::numeric_limits<double>::infinity();
+}  // namespace
+
+void BlockFlow::begins(std::int64_t id, double begun_s) {
+    BlockInFlight* const block = find(id);
+    if (!block) return;
+    Lane& its = lane(flights_.at(id).processor);
+    block->begun_s = begun_s;
+    // Blocks that two threads hand to the runtime at once may run in another order than they were given.
+    if (block->begun_s >= 0 && its.blocks.front().begun_s < 0) std::swap(its.blocks.front(), *block);
+}
+
+double BlockFlow::silent_at_s() const {
+    double at_s = -kNever_s;
+    for (int p = 0; p < processors(); ++p)
+        if (const Lane& its = lane(p); its.runs())
+            at_s = std::max(at_s, its.begun_s() + recovery_->stalled_after_s(p, its.running().units));
+    return at_s;
+}
+
+/// It gets nothing more, and all its blocks are for others.
+void BlockFlow::lose(int processor) {
+    for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(processor).blocks)) {
+        decisions_.given_up.push_back(block.id);
+        give_back(block.id);
+    }
+    fence(processor);
+}
+
+bool BlockFlow::is_late(int processor, double now_s) const {
+    const Lane& its = lane(processor);
+    return its.runs() && now_s >= its.begun_s() + recovery_->late_after_s(processor, its.running().units);
+}
+
+double BlockFlow::overdue_s(int processor, double now_s) const {
+    const Lane& its = lane(processor);
+    if (!its.runs()) return 0;
+    const Units units = its.running().units;
+    return now_s - its.begun_s() -
+           (is_late(processor, now_s) ? recovery_->should_run_s(processor, units)
+                                      : recovery_->overdue_after_s(processor, units));
+}
+
+bool BlockFlow::can_be_lost(int processor) const {
+    return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
+}
+
+/// Until it ends its blocks: if it is overdue, if that ends its running one now + overdue_s and it takes as long for
+/// each unit of the others; else if it takes as long as it should at most; 0: nothing is known.
+double BlockFlow::rest_s(int processor, double now_s) const {
+    const Lane& its = lane(processor);
+    double units = 0, should_s = 0;
+    for (const BlockInFlight& block : its.blocks) {
+        units += static_cast<double>(block.units);
+        should_s += recovery_->should_run_s(processor, block.units);
+    }
+    const double ran_s = its.runs() ? now_s - its.begun_s() : 0;
+    const double overdue_s = this->overdue_s(processor, now_s);
+    if (overdue_s <= 0) return recovery_->known(processor) ? should_s - ran_s : 0;
+    return (ran_s + overdue_s) * units / static_cast<double>(its.running().units) - ran_s;
+}
+
+/// First those of who would end last.
+void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
+    if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
+    const double smallest_s = smallest_piece_s();
+    std::vector<std::pair<double, int>> order;
+    for (int p = 0; p < processors(); ++p)
+        if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || not_only_late()))
+            order.emplace_back(rest_s(p, now_s), p);
+    std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
+    Ends known;
+    for (const auto& [rest_s, p] : order) {
+        const double overdue_s = this->overdue_s(p, now_s);
+        const double within_s = overdue_s > 0 ? overdue_s : rest_s / Recovery::kSurelyFaster;
+        if (within_s <= 0 || within_s < smallest_s) continue;
+        if (!is_late(p, now_s) && !all_end(granules_left(p), within_s, now_s, known)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, known, out);
+    }
+}
+
+/// What the smallest piece takes those that have nothing to do.
+double BlockFlow::smallest_piece_s() const {
+    double smallest_s = kNever_s;
+    for (int p = 0; p < processors(); ++p)
+        if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
+    return smallest_s;
+}
+
+/// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
+Units BlockFlow::ends_within(int processor, double seconds, double now_s) const {
+    if (!lane(processor).takes_blocks() || is_late(processor, now_s)) return 0;
+    const Pace& pace = recovery_->whole(processor);
+    double busy_s = 0;
+    for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
+    if (lane(processor).runs()) busy_s = std::max(0.0, busy_s - (now_s - lane(processor).begun_s()));
+    return seconds >= busy_s ? pace.within(seconds - busy_s) / load_.granularity : 0;
+}
+
+double BlockFlow::all_end_within(double seconds, double now_s) const {
+    double granules = 0;
+    for (int p = 0; p < processors(); ++p) granules += static_cast<double>(ends_within(p, seconds, now_s));
+    return granules;
+}
+
+double BlockFlow::all_end_within_power(int exponent, double now_s, Ends& known) const {
+    const auto [its, is_new] = known.emplace(exponent, 0);
+    if (is_new) its->second = all_end_within(std::exp2(exponent), now_s);
+    return its->second;
+}
+
+/// Whether they end so many granules in that time; often the powers of two around it tell.
+bool BlockFlow::all_end(double granules, double within_s, double now_s, Ends& known) const {
+    const int exponent = std::min(std::ilogb(within_s), 60);  // seconds enough for everything
+    return all_end_within_power(exponent + 1, now_s, known) >= granules &&
+           (all_end_within_power(exponent, now_s, known) >= granules || all_end_within(within_s, now_s) >= granules);
+}
+
+/// In which they end so many granules: a power of two, as short as will do; `most_s` if nothing shorter does.
+double BlockFlow::all_end_s(double granules, double most_s, double now_s, Ends& known) const {
+    if (!(most_s > 0)) return most_s;
+    const int largest = std::min(std::ilogb(most_s), 60);
+    int exponent = largest + 1;
+    while (exponent > largest - kHalvings && all_end_within_power(exponent - 1, now_s, known) >= granules) --exponent;
+    return std::min(most_s, std::exp2(exponent));
+}
+
+/// Of its units that nobody computes again.
+double BlockFlow::granules_left(const BlockInFlight& block) const {
+    const Units units = block.units - flights_.at(block.id).taken;
+    return std::ceil(static_cast<double>(units) / static_cast<double>(load_.granularity));
+}
+
+double BlockFlow::granules_left(int processor) const {
+    double granules = 0;
+    for (const BlockInFlight& block : lane(processor).blocks) granules += granules_left(block);
+    return granules;
+}
+
+/// Pieces of a block to those that have nothing to do, in proportion to what they end in that time, or in a half of it,
+/// a quarter, ... if all that are not late end the whole block then.
+void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now_s, Ends& known,
+                          std::vector<Block>& out) {
+    Flight& flight = flights_.at(late.id);
+    const double spare = granules_left(late);
+    if (flight.piece_of != kNone || spare == 0) return;
+    const double seconds = all_end_s(spare, within_s, now_s, known);
+    const double part = spare / std::max(all_end_within(seconds, now_s), spare);
+    for (int p = 0; p < processors(); ++p) {
+        if (!lane(p).idle()) continue;
+        const auto granules = static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part));
+        const Units left = late.units - flight.taken;
+        Units units = std::min({left, granules * load_.granularity, room(p)});
+        if (units < left)
+            units = units / load_.granularity * load_.granularity;  // the load may end in no whole granule
+        if (units == 0) continue;
+        flight.pieces.push_back(next_id_);
+        out.push_back(hand_out(p, {late.first + flight.taken, units}, late.id, now_s));
+        flight.taken += units;
+        known.clear();
+    }
+}
+
+std::vector<Block> BlockFlow::look(double now_s, bool ended) {
+    std::vector<Block> out;
+    if (recovery_ && now_s >= silent_at_s() && (ended || std::ranges::any_of(lanes_, &Lane::idle)))
+        for (int p = 0; p < processors(); ++p) {
+            // How slow a processor is that has finished no block is not known: its block is waited for, unless others
+            // may compute it.
+            if (!lane(p).runs()) continue;
+            if (!ended && !recovery_->measured(p) && !flights_.at(lane(p).running().id).yields) continue;
+            decisions_.lost.push_back(p);
+            lose(p);
+        }
+    if (ended) return out;
+    ask_idle(now_s, out);  // the policy may keep units for a late processor: now it can tell
+    compute_again(now_s, out);
+    return out;
+}
+
+double BlockFlow::next_look_s(double now_s) const {
+    if (!recovery_ || std::ranges::none_of(lanes_, &Lane::idle)) return kNever_s;
+    const double smallest_s = smallest_piece_s();
+    double next_s = remaining() > 0 ? now_s + kPolicyThinksAgain_s : kNever_s;
+    const auto look_at = [&](double at_s) {
+        if (at_s > now_s) next_s = std::min(next_s, at_s);
+    };
+    look_at(silent_at_s());
+    Ends known;
+    for (int p = 0; p < processors(); ++p)
+        if (const Lane& its = lane(p); its.runs() && can_be_lost(p)) {
+            const Units units = its.running().units;
+            const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
+            look_at(its.begun_s() + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
+            if (not_only_late())
+                look_at(its.begun_s() + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s, known));
+        }
+    return next_s;
+}
+
+}  // namespace apportion
