@@ -97,9 +97,10 @@ void transform_block(cufftType type, void* in, void* out, bool inverse) {
     void* const work_area = device.scratch.at_least(before + batch * length * sizeof(Complex));
     auto* const scratch = reinterpret_cast<Complex*>(static_cast<char*>(work_area) + before);
     const auto transform_rows = [&](std::size_t some, const Complex* from) {
-        const cufftHandle plan = device.plans.at({type, length, in_ld, some}).handle;
-        require(cufftSetWorkArea(plan, work_area), "cufftSetWorkArea");
-        require(transform(plan, from, scratch, inverse ? CUFFT_INVERSE : CUFFT_FORWARD),
+        const FftPlan& plan = device.plans.at({type, length, in_ld, some});
+        // None for a plan that needs none: cuFFT refuses to run it where the area is also its input or output.
+        if (plan.work_bytes > 0) require(cufftSetWorkArea(plan.handle, work_area), "cufftSetWorkArea");
+        require(transform(plan.handle, from, scratch, inverse ? CUFFT_INVERSE : CUFFT_FORWARD),
                 sizeof(T) == sizeof(float) ? "cufftExecC2C" : "cufftExecZ2Z");
     };
     // Whatever is there: each plan runs once, because CUDA loads its kernels then.
