@@ -5,9 +5,11 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace apportion {
@@ -41,37 +43,89 @@ double basis(std::size_t i, double u, int order) {
     }
 }
 
+/// All of them, at u > 0.
+std::array<double, kBasis> basis(double u) {
+    const double logarithm = std::log(u), exponential = std::exp(u);
+    return {1, logarithm, u, u * u, u * u * u, exponential, u * exponential, u * logarithm};
+}
+
 constexpr const char* kBasisText[kBasis] = {"", " ln u", " u", " u^2", " u^3", " e^u", " u e^u", " u ln u"};
 
+constexpr int kRows = static_cast<int>(kBasis) + 1;  // of what is left of the samples: the functions and the right side
+
+/// A matrix of at most so many rows and columns, without memory from the heap.
+template <int rows, int columns>
+using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, rows, columns>;
+
 struct Solution {
-    Eigen::VectorXd coefficients;
+    Small<kLargestSubset, 1> coefficients;
     double relative_rss = std::numeric_limits<double>::infinity();
 };
 
-/// Of each sample, the basis functions relative to its seconds.
-Eigen::MatrixXd relative_basis(const std::vector<BlockTime>& samples, double scale, std::size_t functions) {
-    Eigen::MatrixXd all(static_cast<Eigen::Index>(samples.size()), static_cast<Eigen::Index>(functions));
-    for (Eigen::Index r = 0; r < all.rows(); ++r) {
-        const BlockTime& sample = samples[static_cast<std::size_t>(r)];
-        for (std::size_t i = 0; i < functions; ++i)
-            all(r, static_cast<Eigen::Index>(i)) = basis(i, sample.units / scale, 0) / sample.seconds;
+/// Least squares on the relative residuals, over any few of the basis functions. The samples are reduced once, by an
+/// orthogonal transformation of all functions beside the right side (ones), which leaves a triangle of kRows rows: its
+/// columns have the same least squares as the samples', whichever are chosen.
+class RelativeLeastSquares {
+  public:
+    RelativeLeastSquares(const std::vector<BlockTime>& samples, double scale, std::size_t functions) {
+        Eigen::MatrixXd all(static_cast<Eigen::Index>(samples.size()), static_cast<Eigen::Index>(functions) + 1);
+        for (Eigen::Index r = 0; r < all.rows(); ++r) {
+            const BlockTime& sample = samples[static_cast<std::size_t>(r)];
+            const std::array<double, kBasis> values = basis(sample.units / scale);
+            for (std::size_t i = 0; i < functions; ++i)
+                all(r, static_cast<Eigen::Index>(i)) = values[i] / sample.seconds;
+        }
+        all.rightCols<1>().setOnes();
+        const Eigen::HouseholderQR<Eigen::Ref<Eigen::MatrixXd>> in_place(all);
+        triangle_ = all.topRows(std::min(all.rows(), all.cols())).triangularView<Eigen::Upper>();
     }
-    return all;
-}
 
-/// Least squares on the relative residuals, over the basis functions in `subset`.
-Solution solve(const Eigen::MatrixXd& all, unsigned subset) {
-    Eigen::MatrixXd matrix(all.rows(), std::popcount(subset));
-    Eigen::Index column = 0;
-    for (std::size_t i = 0; i < kBasis; ++i)
-        if (subset >> i & 1) matrix.col(column++) = all.col(static_cast<Eigen::Index>(i));
-    const Eigen::VectorXd ones = Eigen::VectorXd::Ones(all.rows());
-    Solution solution;
-    solution.coefficients = matrix.colPivHouseholderQr().solve(ones);
-    if (solution.coefficients.allFinite())
-        solution.relative_rss = (ones - matrix * solution.coefficients).squaredNorm();
-    return solution;
-}
+    Solution solve(unsigned subset) const {
+        Small<kRows, kLargestSubset> chosen(triangle_.rows(), std::popcount(subset));
+        Eigen::Index column = 0;
+        for (std::size_t i = 0; i < kBasis; ++i)
+            if (subset >> i & 1) chosen.col(column++) = triangle_.col(static_cast<Eigen::Index>(i));
+        Solution solution;
+        solution.coefficients = chosen.colPivHouseholderQr().solve(triangle_.rightCols<1>());
+        if (solution.coefficients.allFinite())
+            solution.relative_rss = (triangle_.rightCols<1>() - chosen * solution.coefficients).squaredNorm();
+        return solution;
+    }
+
+    /// Calls `found` with every subset of 1 to `most` functions and what its least squares leave, at a fraction of what
+    /// solve() costs: each function is made orthogonal to those before it, once for all subsets that begin with them.
+    template <class Found>
+    void for_each_residual(int most, Found&& found) const {
+        extend(0, 0, most, triangle_, triangle_.rightCols<1>(), found);
+    }
+
+  private:
+    using Columns = Small<kRows, kRows>;
+    using Column = Small<kRows, 1>;
+
+    /// `columns` and `rest` (of the right side) are orthogonal to the functions in `subset`.
+    template <class Found>
+    void extend(unsigned subset, Eigen::Index from, int more, const Columns& columns, const Column& rest,
+                Found& found) const {
+        constexpr double kDependent = 1e-10;  // what is left of a function that those before it contain
+        const Eigen::Index functions = columns.cols() - 1;
+        for (Eigen::Index i = from; i < functions; ++i) {
+            const double length = columns.col(i).norm();
+            if (!(length > kDependent * triangle_.col(i).norm())) continue;
+            const Column direction = columns.col(i) / length;
+            const Column left = rest - direction * direction.col(0).dot(rest.col(0));
+            const unsigned extended = subset | 1u << i;
+            found(extended, left.squaredNorm());
+            if (more == 1) continue;
+            Columns orthogonal = columns;
+            for (Eigen::Index j = i + 1; j < functions; ++j)
+                orthogonal.col(j) -= direction * direction.col(0).dot(columns.col(j));
+            extend(extended, i + 1, more - 1, orthogonal, left, found);
+        }
+    }
+
+    Columns triangle_;
+};
 
 /// Corrected Akaike criterion. Residuals below a thousandth are no better than residuals of a thousandth: clocks and
 /// caches are not that exact, and without the floor noise-free data would buy any number of parameters.
@@ -124,51 +178,52 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
     shape.samples_ = static_cast<int>(valid.size());
 
     std::optional<FittedCurve> best;
-    double best_criterion = std::numeric_limits<double>::infinity();
     const std::size_t sizes = distinct_sizes(valid);
-    const Eigen::MatrixXd all = relative_basis(valid, shape.scale_, sizes >= 4 ? kBasis : 3);
-    auto consider = [&](unsigned subset, auto rank) {
-        const Solution solution = solve(all, subset);
-        const double value = rank(solution);
-        if (!(value < best_criterion)) return;
+    const RelativeLeastSquares least_squares(valid, shape.scale_, sizes >= 4 ? kBasis : 3);
+    /// Takes it as the best, unless it falls somewhere.
+    auto take = [&](unsigned subset, const Solution& solution) {
         FittedCurve curve = shape;
         Eigen::Index column = 0;
         for (std::size_t i = 0; i < kBasis; ++i)
-            curve.coefficients_[i] = subset >> i & 1 ? solution.coefficients[column++] : 0;
-        if (subset == (kConstant | kLinear) && valid.size() <= 3 && (curve.coefficients_[0] < 0)) return;
+            curve.coefficients_[i] = subset >> i & 1 ? solution.coefficients(column++, 0) : 0;
+        if (subset == (kConstant | kLinear) && valid.size() <= 3 && (curve.coefficients_[0] < 0)) return false;
         curve.error_ = std::sqrt(solution.relative_rss / static_cast<double>(valid.size()));
         curve.extend_by_lines();
-        if (!curve.increases()) return;
+        if (!curve.increases()) return false;
         best = curve;
-        best_criterion = value;
+        return true;
     };
 
-    const auto by_residual = [](const Solution& solution) { return solution.relative_rss; };
-    if (sizes >= 2) consider(kConstant | kLinear, by_residual);
+    if (sizes >= 2) take(kConstant | kLinear, least_squares.solve(kConstant | kLinear));
     if (best) shape.line_slope_ = best->raw(best->scale_, 1);
     constexpr std::size_t kFewSizes = 6;
     constexpr double kGoodLine = 0.1;  // with few sizes, only what no line explains is worth a bent curve
     if (sizes >= kFewSizes || (sizes >= 4 && !(options.line_first && best && best->error_ < kGoodLine))) {
-        best_criterion =
+        const double line =
             best ? criterion(best->error_ * best->error_ * static_cast<double>(valid.size()), valid.size(), 2)
                  : std::numeric_limits<double>::infinity();
         // At least one size must be left over to judge by.
         const int most = std::min(kLargestSubset, static_cast<int>(sizes) - 2);
-        for (unsigned subset = 1; subset < 1u << kBasis; ++subset)
-            if (const int parameters = std::popcount(subset); parameters <= most)
-                consider(subset, [&](const Solution& solution) {
-                    return criterion(solution.relative_rss, valid.size(), parameters);
-                });
+        std::vector<std::pair<double, unsigned>> better;
+        least_squares.for_each_residual(most, [&](unsigned subset, double relative_rss) {
+            const double value = criterion(relative_rss, valid.size(), std::popcount(subset));
+            if (value < line) better.emplace_back(value, subset);
+        });
+        std::ranges::sort(better);
+        for (const auto& [value, subset] : better)
+            if (take(subset, least_squares.solve(subset))) break;
     }
     if (!best) {
         // One size, or a line that would fall or begin below 0: of those that just do not, the better one.
-        consider(kLinear, by_residual);
+        const Solution line = least_squares.solve(kLinear);
+        take(kLinear, line);
         if (sizes >= 2) {
             // That larger blocks cost nothing, no block has shown: beyond, their speed does not grow.
             for (const BlockTime& sample : valid)
                 if (sample.units == shape.scale_)
                     shape.line_slope_ = std::max(shape.line_slope_, sample.seconds / sample.units);
-            consider(kConstant, by_residual);
+            const Solution level = least_squares.solve(kConstant);
+            if (!best || level.relative_rss < line.relative_rss) take(kConstant, level);
         }
     }
     if (best) best->r2_ = coefficient_of_determination(*best, valid);
