@@ -235,6 +235,28 @@ TEST_CASE("a recorded profile reads back as it was measured") {
     CHECK(profile.processors[0].points[0].repetitions == point.repetitions);
 }
 
+TEST_CASE("each kind of processor may be measured by a command of its own, but none in two ways") {
+    const TemporaryFile file;
+    const ProfileRecord::Mode cores{"together: CPU 0, CPU 1", {"CPU 0", "CPU 1"}}, card{"together: CUDA 0", {"CUDA 0"}};
+    ProfileRecord(file.path, kIdentity, {}, cores).add("CPU 0", {64, 0.5, 0, 3});
+    ProfileRecord(file.path, kIdentity, {}, card).add("CUDA 0", {640, 0.5, 0, 3});
+    ProfileRecord(file.path, kIdentity, {}, card).add("CUDA 0", {1280, 0.9, 0, 3});
+    ProfileRecord(file.path, kIdentity, {}, cores).add("CPU 1", {64, 0.6, 0, 3});
+    const Profile profile = read_profile(file.path);
+    REQUIRE(profile.processors.size() == 3);
+    CHECK(profile.processors[1].points.size() == 2);
+    CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", cores.text)) == 1);
+    CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", card.text)) == 1);
+
+    const std::string before = file.text();
+    const std::string message = thrown<FileError>([&] {
+        const ProfileRecord record(file.path, kIdentity, {}, {"one processor at a time", {"CPU 1", "CUDA 1"}});
+    });
+    CHECK(message.find("CPU 1 was measured in mode 'together: ") != std::string::npos);
+    CHECK(message.find("not 'one processor at a time'") != std::string::npos);
+    CHECK(file.text() == before);
+}
+
 TEST_CASE("a profile of something else is refused and stays as it is") {
     const TemporaryFile file;
     ProfileRecord(file.path, kIdentity, {}).add("CPU 0", {64, 0.5, 0, 3});

@@ -50,14 +50,19 @@ class Interruptible {
     void (*before_[std::size(kSignals)])(int);
 };
 
+ProfileRecord::Mode mode(const ProfileSubject& subject, const ProfileOptions& options) {
+    const auto processors = subject.processors();
+    return {
+        options.measure.alone ? "one processor at a time" : fmt::format("together: {}", fmt::join(processors, ", ")),
+        {processors.begin(), processors.end()}};
+}
+
 Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
-    const std::string together = fmt::format("together: {}", fmt::join(subject.processors(), ", "));
     return {{"kernel", subject.kernel()},
             {kLoadNote, subject.load()},
             {kMachineNote, this_machine().description},
             {"size", options.size},
             {"unit", subject.unit()},
-            {"mode", options.measure.alone ? "one processor at a time" : together},
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
 }
 
@@ -127,7 +132,8 @@ Here::Here(const ProfileOptions& options, const Machines& machines) : options_(o
         out_ = file_of_rank(out_, machines.rank());
     sizes_ = options.sizes.empty() ? default_sizes(*subject_, size.front()) : parse_sizes(options.sizes);
     const double load = load_per_cpu();
-    record_ = std::make_unique<ProfileRecord>(out_, identity(*subject_, options), remarks(load));
+    record_ =
+        std::make_unique<ProfileRecord>(out_, identity(*subject_, options), remarks(load), mode(*subject_, options));
     warn_of_load(load);
 }
 

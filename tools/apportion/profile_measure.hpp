@@ -118,10 +118,16 @@ using Notes = std::vector<std::pair<std::string, std::string>>;
 
 class ProfileRecord {
   public:
+    /// How processors are measured: all points of one are measured in one way.
+    struct Mode {
+        std::string text;  ///< a note of the file
+        std::vector<std::string> processors;
+    };
+
     /// Opens or creates the file, for this process alone. A file with points must have every note of `identity`, and
-    /// with the same value; `remarks` (the date) are written beside them into a new file and not compared. Throws
-    /// FileError.
-    ProfileRecord(std::string path, Notes identity, Notes remarks);
+    /// with the same value, and no point of one of the mode's processors that was measured in another mode; `remarks`
+    /// (the date) are written beside them into a new file and not compared. Throws FileError.
+    ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode = {});
     /// Removes the file when it has no point and was created here.
     ~ProfileRecord();
     ProfileRecord(const ProfileRecord&) = delete;
@@ -140,9 +146,12 @@ class ProfileRecord {
     void load();
     void write(const std::string& text);
     void compare(const Profile& profile) const;
+    void compare_mode(const Profile& profile);
 
     std::string path_;
     Notes identity_, remarks_;
+    Mode mode_;
+    bool mode_noted_ = true;
     std::map<std::string, std::map<std::int64_t, double>> points_;
     std::size_t found_ = 0;
     int file_ = -1;  ///< every write goes to its end; locked

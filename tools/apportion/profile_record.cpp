@@ -24,6 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kMode = "mode";
+constexpr const char* kFirstColumn = "processor,units,";
+
 [[noreturn]] void fail_to_write(const std::string& path) {
     throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno)));
 }
@@ -38,8 +41,9 @@ void make_one_line(std::string& text) {
 
 }  // namespace
 
-ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks)
-    : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)) {
+ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode)
+    : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)), mode_(std::move(mode)) {
+    make_one_line(mode_.text);
     for (Notes* notes : {&identity_, &remarks_})
         for (auto& [key, value] : *notes) make_one_line(value);
     open();
@@ -89,12 +93,14 @@ void ProfileRecord::write(const std::string& text) {
 /// Changes the file only when it is known to be one that can be continued.
 void ProfileRecord::load() {
     const std::string content = read_whole_file(path_);
+    mode_noted_ = mode_.text.empty();
     if (content.empty()) return;
     const std::size_t last_end = content.rfind('\n');
     const std::size_t whole = last_end == std::string::npos ? content.size() : last_end + 1;
     std::istringstream lines(content.substr(0, whole));
     const Profile profile = read_profile(lines, path_);
     compare(profile);
+    compare_mode(profile);
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
             points_[processor.name].emplace(point.units, point.seconds);
@@ -122,23 +128,45 @@ void ProfileRecord::compare(const Profile& profile) const {
     }
 }
 
+/// Each kind of processor may need sizes of its own, so that it is measured by a command of its own.
+void ProfileRecord::compare_mode(const Profile& profile) {
+    std::string others;
+    for (const auto& [key, value] : profile.notes) {
+        if (key != kMode) continue;
+        mode_noted_ |= value == mode_.text;
+        if (others.empty() || value != mode_.text) others = value;
+    }
+    if (mode_noted_) return;
+    for (const ProcessorProfile& processor : profile.processors)
+        if (std::ranges::find(mode_.processors, processor.name) != mode_.processors.end())
+            throw FileError(
+                fmt::format("{}: {} was measured in mode '{}', not '{}'; choose another file or remove this one", path_,
+                            processor.name, others, mode_.text));
+}
+
 bool ProfileRecord::has(const std::string& processor, std::int64_t units) const {
     const auto entry = points_.find(processor);
     return entry != points_.end() && entry->second.contains(units);
 }
 
 void ProfileRecord::add(const std::string& processor, const ProfilePoint& point) {
-    Profile profile{{}, {{processor, {point}}}};
+    const Notes mode = mode_noted_ ? Notes{} : Notes{{kMode, mode_.text}};
+    Profile profile{mode, {{processor, {point}}}};
     if (empty_) {
         profile.notes = identity_;
         profile.notes.insert(profile.notes.end(), remarks_.begin(), remarks_.end());
+        profile.notes.insert(profile.notes.end(), mode.begin(), mode.end());
     }
     std::ostringstream text;
     write_profile(text, profile);
     std::string lines = text.str();
-    if (!empty_) lines.erase(0, lines.find('\n') + 1);  // the names of the columns
+    if (!empty_) {  // the names of the columns are there
+        const std::size_t columns = lines.find(kFirstColumn);
+        lines.erase(columns, lines.find('\n', columns) + 1 - columns);
+    }
     write(lines);
     empty_ = false;
+    mode_noted_ = true;
     points_[processor].emplace(point.units, point.seconds);
 }
 
