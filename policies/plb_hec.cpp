@@ -102,7 +102,7 @@ class PlbHecImproved final : public Policy {
         repetition_.finished(block);
         unlike_.finished(block);
         if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
-            repetition_.stop();
+            repetition_.changed();
             ++report_.rebalances;
             decision_ = "rebalance";
             plan_.outdate();

@@ -12,11 +12,16 @@ void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) 
     load_ = load;
     replay_.conclude(load);
     data_move_ = false;
+    moving_s_ = 0;
     const bool known = load.staying > 0 && replay_.before_s() > 0;
     if (replay_.broken_s() > 0)
         rebalancer_.shares_not_kept(replay_.broken_s());
     else if (!known)
         rebalancer_.forget();
+    if (known) {
+        const std::vector<double> nowhere(load.processors.size(), -1);
+        moving_s_ = moving_seconds(load, nowhere, replay_.units_before());
+    }
     if (known && redistribute(report)) return;
     replay_.begin(load, known);
     if (!active()) return;
@@ -57,8 +62,9 @@ std::optional<Units> PlbHecRepetition::next(int processor, double now_s, const P
     return replay_.next(processor, progress);
 }
 
-/// Whether a block runs much longer than the models say, and than in the run before: what was kept for its processor is
-/// for others then.
+/// Whether a block runs much longer than the models say, and than in the run before, and has done so for as long as it
+/// takes to move data: what was kept for its processor is for others then. So waiting and moving together take at most
+/// twice as long as the better of the two.
 bool PlbHecRepetition::somebody_overdue(double now_s, const Progress& progress) const {
     for (std::size_t p = 0; p < load_.processors.size(); ++p) {
         const int processor = static_cast<int>(p);
@@ -69,7 +75,7 @@ bool PlbHecRepetition::somebody_overdue(double now_s, const Progress& progress) 
         const Units units = blocks.front().units;
         const double expected_s =
             std::max(curve->seconds(static_cast<double>(units)), replay_.longest_s(processor, units));
-        if (ran_s >= kTwice * expected_s) return true;
+        if (ran_s - expected_s >= std::max(expected_s, moving_s_)) return true;
     }
     return false;
 }

@@ -31,8 +31,10 @@ class PlbHecRepetition {
     void finished(const FinishedBlock& block) { replay_.finished(block); }
     void returned(const ReturnedBlock& block) { replay_.returned(block); }
     void lost(int processor) { replay_.lost(processor); }
-    /// A processor has changed.
-    void stop() { replay_.stop(); }
+    /// A processor has changed: others may compute what was kept for it, unless moving data takes longer than a run.
+    void changed() {
+        if (moving_s_ < replay_.before_s()) replay_.stop();
+    }
 
     /// Whether the block took less than twice as long as one of its size in the run that is repeated.
     bool as_before(const FinishedBlock& block) const {
@@ -50,6 +52,7 @@ class PlbHecRepetition {
     LoadDescription load_;
     BlockReplay replay_;
     Rebalancer rebalancer_;
+    double moving_s_ = 0;     ///< what it costs to move the data of all to others
     bool data_move_ = false;  ///< all blocks are fixed, but some have their data elsewhere
 };
 

@@ -141,6 +141,28 @@ TEST_CASE("plb-hec gives a device behind a slow link what it does in all the run
     CHECK(units_of_device(0, 100) < 0.3 * kUnits);  // nothing of them stays
 }
 
+TEST_CASE("plb-hec moves no data because a core is late, where that takes longer than to wait") {
+    FakePlatform platform = plain_platform({10'000, 1000, 1000, 1000}, 1e-4);
+    platform.workers[0].link = 0;
+    platform.links = {{1e6}};
+    platform.bytes_in_per_unit = 1e3;
+    platform.links_known = true;
+    const auto policy = find_policy("plb-hec")->make();
+    LoadDescription load = platform.load(kUnits);
+    load.runs_expected = 1000;
+    FakeRun last = run(platform, *policy, load);
+    load.staying = 1;
+    for (std::size_t core = 1; core < platform.workers.size(); ++core) platform.workers[core].noise = 0.4;
+    Units moved = 0;
+    for (load.run = 2; load.run <= 60; ++load.run) {
+        platform.seed = static_cast<unsigned>(load.run);
+        const FakeRun now = run(platform, *policy, load, &last);
+        if (load.run > 20) moved += moved_units(last, now);
+        last = now;
+    }
+    CHECK(moved < 4 * kUnits);  // of forty times as many as there are
+}
+
 TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
     const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
     const auto policy = find_policy("fpm-dynamic")->make();

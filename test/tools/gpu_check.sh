@@ -111,9 +111,9 @@ done
 gpu_check
 [ "$status" = 0 ] || fail "a good machine: $(cat "$folder/out" "$folder/err")"
 [ "$(rows)" = 36 ] || fail "3 applications in 3 places under 4 schedulers are no 36 rows: $(cat "$folder/out")"
-said "^matmul +16384 GPU +plb-hec +0.25 +1.00x 100.0 %  yes" "the GPU alone"
-said "^matmul +16384 CPU\+GPU +plb-hec +0.25 +1.00x  60.0 %  yes" "both"
-said "^matmul +16384 CPU +plb-hec +0.5 +1.00x   0.0 %  yes" "CPU cores alone, once"
+said "^matmul +8192 GPU +plb-hec +0.25 +1.00x 100.0 %  yes" "the GPU alone"
+said "^matmul +8192 CPU\+GPU +plb-hec +0.25 +1.00x  60.0 %  yes" "both"
+said "^matmul +8192 CPU +plb-hec +0.5 +1.00x   0.0 %  yes" "CPU cores alone, once"
 said "^matmul: plb-hec on CPU\+GPU has 1.00 times the speed of the GPU alone, 0.67 of the sum of both" "the sum"
 python3 - "$folder/json" <<'END' || fail "JSON lines: $(head -c 2000 "$folder/json")"
 import json, sys
