@@ -196,6 +196,18 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
     auto& handles = block_data.handles;
     const bool writes = (mode & STARPU_W) != 0, reads = (mode & STARPU_R) != 0;
     const bool keep = (mode & APPORTION_KEEP) != 0 && block_data.stays;
+    if (!writes && !reads) {
+        block_data.problem =
+            "a block's data are given with STARPU_R, STARPU_W or STARPU_RW; register scratch and redux "
+            "handles with StarPU, and set them in the task";
+        return nullptr;
+    }
+#ifndef STARPU_SIMGRID
+    if (!data && shape.bytes() > 0) {
+        block_data.problem = "its data are at NULL; give the address in main memory of what the block reads or writes";
+        return nullptr;
+    }
+#endif
     auto known = std::find_if(handles.begin(), handles.end(),
                               [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
     if (known == handles.end()) {

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "policies/starpu/apportion.h"
@@ -196,6 +197,28 @@ TEST_CASE("a fill function that names as only read what the codelet writes ends 
     Load load = create(options);
     REQUIRE(run(load.get()) == -EINVAL);
     CHECK(std::string(apportion_error()).find("writes what the fill function names as STARPU_R") != std::string::npos);
+}
+
+TEST_CASE("data at NULL, and modes that neither read nor write, end the load with a sentence") {
+    static int mode;
+    static double* address;
+    double something = 0;
+    for (const auto& [its_mode, its_address, text] :
+         {std::tuple{STARPU_W, static_cast<double*>(nullptr), "are at NULL; give the address in main memory"},
+          std::tuple{STARPU_SCRATCH, &something, "are given with STARPU_R, STARPU_W or STARPU_RW"}}) {
+        mode = its_mode;
+        address = its_address;
+        Axpy axpy(5000);
+        auto options = axpy.options();
+        options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+            Axpy::fill(task, block, arg);
+            task->handles[1] = apportion_block_vector(block, mode, address, block->units, sizeof(double));
+            return 0;
+        };
+        Load load = create(options);
+        REQUIRE(run(load.get()) == -EINVAL);
+        CHECK(std::string(apportion_error()).find(text) != std::string::npos);
+    }
 }
 
 TEST_CASE("data whose rows or planes overlap end the load with a sentence") {
