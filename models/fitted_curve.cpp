@@ -180,8 +180,10 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
     std::optional<FittedCurve> best;
     const std::size_t sizes = distinct_sizes(valid);
     const RelativeLeastSquares least_squares(valid, shape.scale_, sizes >= 4 ? kBasis : 3);
-    /// Takes it as the best, unless it falls somewhere.
+    /// Takes it as the best, unless it falls or is not positive somewhere, or is a line through a few that begins below
+    /// 0.
     auto take = [&](unsigned subset, const Solution& solution) {
+        if (!std::isfinite(solution.relative_rss)) return false;
         FittedCurve curve = shape;
         Eigen::Index column = 0;
         for (std::size_t i = 0; i < kBasis; ++i)
@@ -210,8 +212,13 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
             if (value < line) better.emplace_back(value, subset);
         });
         std::ranges::sort(better);
-        for (const auto& [value, subset] : better)
-            if (take(subset, least_squares.solve(subset))) break;
+        double least = line;  // solved with pivots: what depends on the others almost counts less there
+        for (const auto& [screened, subset] : better) {
+            if (screened >= least) break;
+            const Solution solution = least_squares.solve(subset);
+            const double value = criterion(solution.relative_rss, valid.size(), std::popcount(subset));
+            if (value < least && take(subset, solution)) least = value;
+        }
     }
     if (!best) {
         // One size, or a line that would fall or begin below 0: of those that just do not, the better one.

@@ -36,7 +36,7 @@ class FittedCurve {
     static constexpr double kClearlyLarger = 1.25;  ///< sizes closer than that count as one for the choice of a basis
 
     /// The best fit to `samples` (units > 0, seconds > 0; others are skipped), or nothing when there is no valid
-    /// sample. O(subsets x samples): about 100 least-squares problems with at most three unknowns each.
+    /// sample. O(samples): they are reduced to nine rows, on which 92 subsets of at most three functions are compared.
     static std::optional<FittedCurve> fit(std::span<const BlockTime> samples, const FitOptions& options = {});
 
     /// F(x), F'(x) and F''(x) for x > 0. F'' is 0 where F is a line.

@@ -101,8 +101,8 @@ class PlbHecImproved final : public Policy {
         promised_[index(block.processor)].took(block);
         repetition_.finished(block);
         unlike_.finished(block);
-        if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block)) {
-            repetition_.changed();
+        if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block) &&
+            !repetition_.changed(block.processor)) {
             ++report_.rebalances;
             decision_ = "rebalance";
             plan_.outdate();

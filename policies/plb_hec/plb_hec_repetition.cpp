@@ -13,6 +13,7 @@ void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) 
     replay_.conclude(load);
     data_move_ = false;
     moving_s_ = 0;
+    lateness_.assign(load.processors.size(), {});
     const bool known = load.staying > 0 && replay_.before_s() > 0;
     if (replay_.broken_s() > 0)
         rebalancer_.shares_not_kept(replay_.broken_s());
@@ -62,20 +63,41 @@ std::optional<Units> PlbHecRepetition::next(int processor, double now_s, const P
     return replay_.next(processor, progress);
 }
 
-/// Whether a block runs much longer than the models say, and than in the run before, and has done so for as long as it
-/// takes to move data: what was kept for its processor is for others then. So waiting and moving together take at most
-/// twice as long as the better of the two.
+/// What a block should take: as long as one of its size in the run before, or as the models say, unless these have
+/// learnt meanwhile that the processor has changed.
+double PlbHecRepetition::expected_s(int processor, Units units) const {
+    const double before_s = replay_.longest_s(processor, units);
+    const FittedCurve* curve = models_.curve(processor);
+    if (!curve || (before_s > 0 && lateness_[static_cast<std::size_t>(processor)].changed)) return before_s;
+    return std::max(before_s, curve->seconds(static_cast<double>(units)));
+}
+
+void PlbHecRepetition::finished(const FinishedBlock& block) {
+    Lateness& its = lateness_[static_cast<std::size_t>(block.processor)];
+    its.late_s = std::max(0.0, its.late_s + block.busy_s - expected_s(block.processor, block.units));
+    replay_.finished(block);
+    if (its.changed && its.late_s >= moving_s_) replay_.stop();
+}
+
+bool PlbHecRepetition::changed(int processor) {
+    Lateness& its = lateness_[static_cast<std::size_t>(processor)];
+    its.changed = true;
+    if (its.late_s >= moving_s_) replay_.stop();
+    return active();
+}
+
+/// Whether a processor has changed, or its block takes twice as long as it should, and its blocks were late for as long
+/// as it takes to move data: what was kept for it is for others then. So waiting and moving together take at most twice
+/// as long as the better of the two.
 bool PlbHecRepetition::somebody_overdue(double now_s, const Progress& progress) const {
     for (std::size_t p = 0; p < load_.processors.size(); ++p) {
         const int processor = static_cast<int>(p);
         const auto blocks = progress.in_flight(processor);
-        const FittedCurve* curve = models_.curve(processor);
-        if (blocks.empty() || blocks.front().begun_s < 0 || !curve) continue;
+        if (blocks.empty() || blocks.front().begun_s < 0 || !models_.curve(processor)) continue;
         const double ran_s = now_s - std::max(blocks.front().begun_s, plan_.last_end_s(processor));
-        const Units units = blocks.front().units;
-        const double expected_s =
-            std::max(curve->seconds(static_cast<double>(units)), replay_.longest_s(processor, units));
-        if (ran_s - expected_s >= std::max(expected_s, moving_s_)) return true;
+        const double expected_s = this->expected_s(processor, blocks.front().units);
+        const double late_s = lateness_[p].late_s + std::max(0.0, ran_s - expected_s);
+        if ((lateness_[p].changed || ran_s >= kTwice * expected_s) && late_s >= moving_s_) return true;
     }
     return false;
 }

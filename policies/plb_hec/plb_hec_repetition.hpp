@@ -28,13 +28,11 @@ class PlbHecRepetition {
     /// Units of the processor's next block (0: nothing now), or nothing when the run repeats nothing, or no more
     /// because a block runs much longer than the models say, and than in the run before.
     std::optional<Units> next(int processor, double now_s, const Progress& progress);
-    void finished(const FinishedBlock& block) { replay_.finished(block); }
+    void finished(const FinishedBlock& block);
     void returned(const ReturnedBlock& block) { replay_.returned(block); }
     void lost(int processor) { replay_.lost(processor); }
-    /// A processor has changed: others may compute what was kept for it, unless moving data takes longer than a run.
-    void changed() {
-        if (moving_s_ < replay_.before_s()) replay_.stop();
-    }
+    /// A processor has changed. Returns whether the run goes on as before all the same.
+    bool changed(int processor);
 
     /// Whether the block took less than twice as long as one of its size in the run that is repeated.
     bool as_before(const FinishedBlock& block) const {
@@ -45,6 +43,7 @@ class PlbHecRepetition {
 
   private:
     bool redistribute(PolicyReport& report);
+    double expected_s(int processor, Units units) const;
     bool somebody_overdue(double now_s, const Progress& progress) const;
 
     const PlbHecModels& models_;
@@ -52,8 +51,16 @@ class PlbHecRepetition {
     LoadDescription load_;
     BlockReplay replay_;
     Rebalancer rebalancer_;
-    double moving_s_ = 0;     ///< what it costs to move the data of all to others
-    bool data_move_ = false;  ///< all blocks are fixed, but some have their data elsewhere
+    /// By how much a processor's blocks took longer than in the run before, those that took less long counted against
+    /// it, and whether it has changed.
+    struct Lateness {
+        double late_s = 0;
+        bool changed = false;
+    };
+
+    std::vector<Lateness> lateness_;  ///< per processor
+    double moving_s_ = 0;             ///< what it costs to move the data of all to others
+    bool data_move_ = false;          ///< all blocks are fixed, but some have their data elsewhere
 };
 
 }  // namespace apportion

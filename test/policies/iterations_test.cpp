@@ -163,6 +163,28 @@ TEST_CASE("plb-hec moves no data because a core is late, where that takes longer
     CHECK(moved < 4 * kUnits);  // of forty times as many as there are
 }
 
+TEST_CASE("plb-hec waits for a late processor as long as moving the data takes, over all its blocks") {
+    FakePlatform platform = plain_platform({2000, 1000, 1000, 1000}, 1e-4);
+    platform.workers[0].link = 0;
+    platform.links = {{1e9}};
+    platform.bytes_in_per_unit = 1e3;
+    platform.links_known = true;
+    for (const double moving_s : {0.1, 6.0, 25.0})
+        for (const double slower : {3, 10, 30}) {
+            INFO(moving_s << " s to move, " << slower << " times slower");
+            const auto policy = find_policy("plb-hec")->make();
+            LoadDescription load = platform.load(kUnits);
+            load.runs_expected = 2;
+            const FakeRun first = run(platform, *policy, load);
+            load.staying = 1;
+            load.run = 2;
+            load.links[0] = {moving_s, 0};
+            FakePlatform disturbed = platform;
+            disturbed.workers[1].seconds = [slower](double units) { return slower * (1e-4 + units / 1000); };
+            CHECK(run(disturbed, *policy, load, &first).makespan_s < 25 + 1.2 * moving_s);  // 20 s undisturbed
+        }
+}
+
 TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
     const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
     const auto policy = find_policy("fpm-dynamic")->make();

@@ -248,6 +248,12 @@ TEST_CASE("each kind of processor may be measured by a command of its own, but n
     CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", cores.text)) == 1);
     CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", card.text)) == 1);
 
+    const ProfileRecord::Mode alone{"one processor at a time", {"CPU 2"}};
+    ProfileRecord(file.path, kIdentity, {}, alone).add("CPU 2", {64, 0.5, 0, 3});
+    CHECK_FALSE(thrown<FileError>([&] {
+                    const ProfileRecord record(file.path, kIdentity, {}, {alone.text, {"CUDA 0"}});
+                }).empty());
+
     const std::string before = file.text();
     const std::string message = thrown<FileError>([&] {
         const ProfileRecord record(file.path, kIdentity, {}, {"one processor at a time", {"CPU 1", "CUDA 1"}});

@@ -24,8 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMode = "mode";
+constexpr const char* kMode = "mode";  // "one processor at a time", or "together: " and the names of all
 constexpr const char* kFirstColumn = "processor,units,";
+
+/// Whether the processor is one of those of a mode.
+bool names(const std::string& mode, const std::string& processor) {
+    const std::size_t list = mode.find(": ");
+    return list != std::string::npos &&
+           (", " + mode.substr(list + 2) + ", ").find(", " + processor + ", ") != std::string::npos;
+}
 
 [[noreturn]] void fail_to_write(const std::string& path) {
     throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno)));
@@ -130,18 +137,28 @@ void ProfileRecord::compare(const Profile& profile) const {
 
 /// Each kind of processor may need sizes of its own, so that it is measured by a command of its own.
 void ProfileRecord::compare_mode(const Profile& profile) {
-    std::string others;
+    if (mode_.text.empty()) return;
+    std::vector<std::string> others;
     for (const auto& [key, value] : profile.notes) {
         if (key != kMode) continue;
-        mode_noted_ |= value == mode_.text;
-        if (others.empty() || value != mode_.text) others = value;
+        if (value == mode_.text)
+            mode_noted_ = true;
+        else
+            others.push_back(value);
     }
-    if (mode_noted_) return;
-    for (const ProcessorProfile& processor : profile.processors)
-        if (std::ranges::find(mode_.processors, processor.name) != mode_.processors.end())
+    if (!mode_noted_ && others.empty())
+        throw FileError(
+            fmt::format("{}: does not say its {}, so it cannot be continued; choose another file", path_, kMode));
+    for (const std::string& processor : mode_.processors) {
+        auto other = std::ranges::find_if(others, [&](const std::string& mode) { return names(mode, processor); });
+        if (other == others.end() && !mode_noted_ &&
+            std::ranges::find(profile.processors, processor, &ProcessorProfile::name) != profile.processors.end())
+            other = others.begin();
+        if (other != others.end())
             throw FileError(
                 fmt::format("{}: {} was measured in mode '{}', not '{}'; choose another file or remove this one", path_,
-                            processor.name, others, mode_.text));
+                            processor, *other, mode_.text));
+    }
 }
 
 bool ProfileRecord::has(const std::string& processor, std::int64_t units) const {
