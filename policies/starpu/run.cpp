@@ -114,8 +114,8 @@ void Run::make_waiting_calls() {
     }
 }
 
-void Run::make_calls(Locked& on) {
-    for (starpu_task* task : on.tasks) {
+void Run::submit(const std::vector<starpu_task*>& tasks) {
+    for (starpu_task* task : tasks) {
         // The block may be gone once the task is submitted, or given up before.
         auto* running = static_cast<RunningBlock*>(task->callback_arg);
         const std::int64_t id = running->block.id;
@@ -129,6 +129,21 @@ void Run::make_calls(Locked& on) {
                 if (RunningBlock* still = find(id, next); still && still->cancelled()) still->data.forget_results();
             });
         }
+    }
+}
+
+void Run::make_calls(Locked& on) {
+    submit(on.tasks);
+    for (const std::int64_t id : on.to_fill) {
+        std::vector<starpu_task*> tasks;
+        locked([&](Locked& next) {
+            RunningBlock* const still = find(id, next);  // it may have been given up meanwhile
+            if (!still) return;
+            still->to_be_filled = false;
+            fill(*still, next);
+            tasks.swap(next.tasks);
+        });
+        submit(tasks);
     }
     for (std::unique_ptr<Return>& what : on.returns) {
         const starpu_data_handle_t handle = what->handle;

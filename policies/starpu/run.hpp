@@ -136,6 +136,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// The run's lock, held, and calls into StarPU to be made without it.
     struct Locked {
         std::vector<starpu_task*> tasks;
+        std::vector<std::int64_t> to_fill;  ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::unique_ptr<Return>> returns;
         std::list<BlockHandle> retired;
         double wake_at_us = 0;  ///< when the run is to look; 0: never
@@ -164,6 +165,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void make_calls_in_turn(Locked& on);
     static void make_waiting_calls();
     void make_calls(Locked& on);
+    void submit(const std::vector<starpu_task*>& tasks);
     void tell_done(const std::vector<apportion_done>& done);
     void release_uses();
 

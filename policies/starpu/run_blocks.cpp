@@ -35,7 +35,13 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         } else {
             take_kept(running, on);
         }
-        if (running.departures_left == 0) fill(running, on);
+        if (running.departures_left > 0) continue;
+        if (on.tasks.empty() && on.to_fill.empty()) {
+            fill(running, on);
+        } else {
+            on.to_fill.push_back(block.id);
+            running.to_be_filled = true;
+        }
     }
 }
 

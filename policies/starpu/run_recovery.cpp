@@ -77,7 +77,7 @@ void Run::piece_decided(std::int64_t block, bool counts, Locked& on) {
     RunningBlock* piece = find(block, on);
     if (!piece) return;  // gone, as after an error
     piece->counts = counts ? RunningBlock::Counts::yes : RunningBlock::Counts::no;
-    if (piece->tasks_left > 0) return;  // it is in flight, or fails
+    if (piece->tasks_left > 0 || (counts && piece->to_be_filled)) return;  // it is in flight, or will be, or fails
     if (counts) send_home(*piece, on);
     settle(*piece, on);
 }

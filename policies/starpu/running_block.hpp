@@ -42,6 +42,7 @@ struct RunningBlock {
     BlockData data;
     Counts counts = Counts::yes;
     unsigned tasks_left = 0;                 ///< with StarPU, or about to be
+    bool to_be_filled = false;               ///< by who handed it out, without the lock meanwhile
     unsigned departures_left = 0;            ///< evacuations of overlapping kept data that must end before it is filled
     unsigned returns_left = 0;               ///< written handles on their way home
     bool timed = false;                      ///< a task of it that did work has been recorded

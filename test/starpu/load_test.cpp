@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -26,6 +27,33 @@ int fill_without_work(starpu_task* task, apportion_block* block, void* arg) {
 }
 
 }  // namespace
+
+TEST_CASE("a block begins before the next one is filled") {
+    static std::atomic<bool> begun;
+    static bool in_time;
+    static int fills;
+    static starpu_codelet codelet = Axpy::codelet();
+    codelet.cpu_funcs[0] = [](void** buffers, void* arg) {
+        begun = true;
+        Axpy::cpu(buffers, arg);
+    };
+    begun = false;
+    in_time = true;
+    fills = 0;
+    Axpy axpy(5000);
+    auto options = axpy.options();
+    options.codelet = &codelet;
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        constexpr double kLongest_us = 20e6;
+        const double from_us = starpu_timing_now();
+        for (const bool second = ++fills == 2; second && in_time && !begun; starpu_sleep(0.001f))
+            in_time = starpu_timing_now() - from_us < kLongest_us;
+        return Axpy::fill(task, block, arg);
+    };
+    Load load = create(options);
+    REQUIRE(run(load.get()) == 0);
+    CHECK(in_time);
+}
 
 TEST_CASE("blocks without work end within their submission, however many follow, and somebody has them") {
     Axpy axpy(20000);
