@@ -33,12 +33,14 @@ Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of,
     return block;
 }
 
-/// As its data are copied: one at a time, unless all processors' trials are less than half of the load; and none where
-/// nobody could compute it again.
+/// As its data are copied: one at a time, unless all processors' trials are less than half of the load, and only where
+/// others are of another kind, which may be much faster; and none where nobody could compute it again.
 bool BlockFlow::is_trial(int processor, Units units) const {
     if (!recovery_ || recovery_->known(processor) || units > load_.granularity || processors() == 1) return false;
     if (load_.processors[static_cast<std::size_t>(processor)].own_memory) return false;  // needs no copy
-    return load_.units / load_.granularity / 2 > processors() ||
+    if (load_.units / load_.granularity / 2 > processors()) return true;
+    const int kind = load_.processors[static_cast<std::size_t>(processor)].kind;
+    return std::ranges::any_of(load_.processors, [&](const Processor& other) { return other.kind != kind; }) &&
            std::ranges::none_of(flights_, [](const auto& entry) { return entry.second.trial; });
 }
 

@@ -169,6 +169,7 @@ TEST_CASE("trials are of cores, where somebody else could compute them again") {
     for (const int cores : {0, 1, 2}) {
         load.processors.assign(1 + static_cast<std::size_t>(cores), {});
         load.processors[0].own_memory = cores > 0;
+        load.processors[0].kind = 1;
         Recovery recovery(kFactor, load.processors.size());
         BlockFlow flow(load, policy, {}, &recovery);
         int trials = 0;
