@@ -18,7 +18,7 @@
 //     and as 1.5 s, their processors are lost, and their units are handed out again.
 //  5. This is for blocks whose stores cannot reach the result. Others are waited for, or end the load with an error.
 //     The smallest block there is, of a core of which nothing is known, is computed in a copy of its data: it may be a
-//     trial.
+//     trial. Not where that is much of a load whose processors are all alike: the copy would cost what it could save.
 //
 // Why it does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
 // overdue by d nothing else is known, so that what takes at most d is no worse than waiting; and how far noise makes
