@@ -14,8 +14,9 @@ namespace {
 
 constexpr double kContradicted = 1.5;       // that much longer or shorter than bounds admit
 constexpr std::size_t kLatest = 4;          // blocks of a processor, by which it is judged
+constexpr std::ptrdiff_t kToOneSide = 3;    // of these
 constexpr int kAboutAsLarge = 2;            // doublings
-constexpr std::size_t kContradictions = 4;  // one in so many pairs
+constexpr int kContradictions = 4;          // one in so many pairs
 constexpr std::size_t kBlocks = 10;         // of a chunk, and by which a processor is known, as in LB4OMP
 constexpr double kOverdue = 2;              // times what blocks took on average
 constexpr double kMostFixed = 0.05;         // of a block
@@ -43,18 +44,19 @@ void UnlikeUnits::begin(const LoadDescription& load, Promise last) {
     for (Lane& lane : lanes_) lane.begin();
 }
 
-/// Of the last block of each size up to a power of two, those about as large, and those of them that contradict it.
-UnlikeUnits::Evidence UnlikeUnits::Lane::weigh(const Sample& sample) const {
-    Evidence evidence;
+/// To which side the blocks about as large, of each size up to a power of two the last one, are contradicted by it.
+int UnlikeUnits::Lane::deviation(const Sample& sample) const {
     const int size = std::ilogb(sample.units);
     const auto end = of_size.upper_bound(size + kAboutAsLarge);
+    int pairs = 0, longer = 0, shorter = 0;
     for (auto other = of_size.lower_bound(size - kAboutAsLarge); other != end; ++other) {
         const double same_s = other->second.kernel_s, in_proportion_s = same_s * sample.units / other->second.units;
-        ++evidence.pairs;
-        evidence.contradictions += sample.kernel_s * kContradicted < std::min(same_s, in_proportion_s) ||
-                                   sample.kernel_s > kContradicted * std::max(same_s, in_proportion_s);
+        ++pairs;
+        shorter += sample.kernel_s * kContradicted < std::min(same_s, in_proportion_s);
+        longer += sample.kernel_s > kContradicted * std::max(same_s, in_proportion_s);
     }
-    return evidence;
+    const bool enough = std::max(longer, shorter) * kContradictions > pairs;
+    return !enough || longer == shorter ? 0 : longer > shorter ? 1 : -1;
 }
 
 void UnlikeUnits::finished(const FinishedBlock& block) {
@@ -63,7 +65,7 @@ void UnlikeUnits::finished(const FinishedBlock& block) {
     if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
     Lane& lane = at(block.processor);
     // A node's times contradict each other while it learns about its own processors.
-    if (!(block.half_busy_s > 0)) judge(lane, lane.weigh(sample));
+    if (!(block.half_busy_s > 0)) judge(lane, lane.deviation(sample));
     lane.add(sample);
 }
 
@@ -74,18 +76,18 @@ void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
     known = {known.units + static_cast<double>(units), known.seconds + busy_s, 0};
 }
 
-void UnlikeUnits::judge(Lane& lane, const Evidence& of_block) {
-    if (of_block.pairs == 0) return;
-    lane.evidence.push_back(of_block);
-    if (lane.evidence.size() < kLatest) return;
-    if (lane.evidence.size() > kLatest) lane.evidence.pop_front();
-    Evidence sum;
-    for (const Evidence& block : lane.evidence)
-        sum = {sum.pairs + block.pairs, sum.contradictions + block.contradictions};
+void UnlikeUnits::judge(Lane& lane, int deviation) {
+    if (lane.of_size.empty()) return;
+    lane.deviations.push_back(deviation);
+    if (lane.deviations.size() < kLatest) return;
+    if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
+    const auto to = [&](int side) { return std::ranges::count(lane.deviations, side); };
+    const std::ptrdiff_t needed = found_ ? 1 : kToOneSide;
     lane.judged = true;
-    lane.contradicted = sum.contradictions * kContradictions > sum.pairs;
+    lane.contradicted = to(1) >= needed ? 1 : to(-1) >= needed ? -1 : 0;
     const auto judged = std::ranges::count_if(lanes_, &Lane::judged);
-    seen_ = seen_ || (judged > 1 && 2 * std::ranges::count_if(lanes_, &Lane::contradicted) > judged);
+    for (const int side : {1, -1})
+        seen_ = seen_ || (judged > 1 && 2 * std::ranges::count(lanes_, side, &Lane::contradicted) > judged);
     found_ = found_ || seen_;
 }
 
@@ -102,9 +104,10 @@ void UnlikeUnits::Lane::begin() {
     if (of_run.units > 0) before = of_run;
     of_run = {};
     last.clear();
-    evidence.clear();
+    deviations.clear();
     of_size.clear();
-    judged = contradicted = false;
+    judged = false;
+    contradicted = 0;
     lost = false;
 }
 

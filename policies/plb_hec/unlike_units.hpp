@@ -2,8 +2,9 @@
 //
 // plb-hec where units are unlike (rows of a triangular matrix, points of Mandelbrot's set) or times vary much: what was
 // measured of sizes says nothing of blocks elsewhere in the load then. Of a processor's blocks only that is assumed
-// that neither their time nor their speed falls with their size. A processor contradicts that when one in four pairs of
-// its latest blocks and earlier ones about as large do, by half; units are unlike when most processors do. Nodes are
+// that neither their time nor their speed falls with their size. A block contradicts that when one in four of the
+// earlier ones about as large does, by half. Units are unlike when of most processors' latest four blocks three do, all
+// to the same side: what varies by chance does so to both. They stay so while one of the four still does. Nodes are
 // not judged: they become faster while they learn about their own processors. A run may have too few blocks to tell:
 // when blocks took twice as long as planned, the next one goes without a plan, and twice as many each time that the
 // plan after these is wrong again.
@@ -48,22 +49,20 @@ class UnlikeUnits {
         double seconds = 0;  ///< with what of its transfer was not hidden
         double kernel_s = 0;
     };
-    struct Evidence {
-        std::size_t pairs = 0, contradictions = 0;
-    };
     struct Lane {
         std::deque<Sample> last;  ///< of this run
         Sample of_run, before;    ///< all of this run together, and of the last one that it had a part in
         Sample shortest, fastest;
         std::map<int, Sample> of_size;  ///< the last one, by the exponent of its units
-        std::deque<Evidence> evidence;  ///< of the latest blocks
-        bool judged = false, contradicted = false;
+        std::deque<int> deviations;     ///< of the latest blocks: 1, longer than earlier ones admit, 0, -1, shorter
+        bool judged = false;
+        int contradicted = 0;  ///< to which side
         bool lost = false;
 
         void begin();
         void add(const Sample& sample);
         bool measured() const { return !last.empty() || before.units > 0; }
-        Evidence weigh(const Sample& sample) const;
+        int deviation(const Sample& sample) const;
         double mean_s() const;    ///< of a unit
         double variance() const;  ///< of a unit's seconds; n units have n times as much
         double fixed_s() const;   ///< of a block, at most
@@ -77,7 +76,7 @@ class UnlikeUnits {
 
     bool overdue(int processor, double now_s, const Progress& progress) const;
     Together together(int without, double now_s, const Progress* progress) const;
-    void judge(Lane& lane, const Evidence& of_block);
+    void judge(Lane& lane, int deviation);
 
     std::vector<Processor> processors_;
     std::vector<Lane> lanes_;
