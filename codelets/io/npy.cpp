@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -18,11 +17,11 @@
 #include <numeric>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
@@ -48,120 +47,55 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
     fail(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
 }
 
+std::vector<std::size_t> shape_of(const std::string& path, std::string_view numbers, const char* malformed) {
+    std::vector<std::size_t> shape;
+    if (numbers.ends_with(',')) numbers.remove_suffix(1);  // "(6,)"
+    for (const std::string_view number : numbers.empty() ? std::vector<std::string_view>() : split(numbers, ',')) {
+        const auto dimension = parse_number<std::size_t>(number);
+        if (!dimension) fail(path, malformed);
+        shape.push_back(*dimension);
+    }
+    if (shape.empty() || shape.size() > kMaxDimensions)
+        fail(path, fmt::format("has {} dimensions; an array with 1 to {} is needed", shape.size(), kMaxDimensions));
+    if (std::ranges::find(shape, 0u) != shape.end())
+        fail(path, fmt::format("is an empty array of {}", fmt::join(shape, " x ")));
+    return shape;
+}
+
 /// The header's text: a Python dictionary with exactly the keys 'descr', 'fortran_order' and 'shape'.
-class HeaderParser {
-  public:
-    HeaderParser(const std::string& path, std::string_view text) : path_(path), rest_(text) {}
-
-    NpyHeader parse() {
-        NpyHeader header;
-        bool seen[3] = {};
-        auto once = [&](int key) {
-            if (std::exchange(seen[key], true)) malformed();
-        };
-        expect('{');
-        while (!accept('}')) {
-            const std::string_view key = quoted();
-            expect(':');
-            if (key == "descr")
-                once(0), header.type = element_type();
-            else if (key == "fortran_order")
-                once(1), header.fortran_order = boolean();
-            else if (key == "shape")
-                once(2), shape(header);
-            else
-                malformed();
-            if (!accept(',')) {
-                expect('}');
-                break;
-            }
-        }
-        skip_space();
-        if (!rest_.empty() || !seen[0] || !seen[1] || !seen[2]) malformed();
-        return header;
-    }
-
-  private:
-    [[noreturn]] void malformed() const { fail(path_, "the .npy header is malformed; write the file with numpy.save"); }
-
-    void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n"), rest_.size())); }
-
-    bool accept(char c) {
-        skip_space();
-        if (!rest_.starts_with(c)) return false;
-        rest_.remove_prefix(1);
-        return true;
-    }
-
-    void expect(char c) {
-        if (!accept(c)) malformed();
-    }
-
-    bool accept_word(std::string_view word) {
-        skip_space();
-        if (!rest_.starts_with(word)) return false;
-        rest_.remove_prefix(word.size());
-        return true;
-    }
-
-    std::string_view quoted() {
-        skip_space();
-        const char quote = rest_.empty() ? '\0' : rest_.front();
-        if (quote != '\'' && quote != '"') malformed();
-        const std::size_t end = rest_.find(quote, 1);
-        if (end == rest_.npos) malformed();
-        const std::string_view text = rest_.substr(1, end - 1);
-        rest_.remove_prefix(end + 1);
-        return text;
-    }
-
-    bool boolean() {
-        if (accept_word("True")) return true;
-        if (!accept_word("False")) malformed();
-        return false;
-    }
-
-    ElementType element_type() {
-        skip_space();
-        if (rest_.starts_with('[')) fail(path_, "has structured elements; floating-point numbers are needed");
-        const std::string_view descr = quoted();
-        for (const auto& [type, name] : kTypes)
-            if (descr == name) return type;
-        fail(path_, fmt::format("has elements of type {}; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
-                                "'<c16' (complex128) are needed",
-                                in_quotes(descr)));
-    }
-
-    std::size_t integer() {
-        skip_space();
-        std::size_t value = 0;
-        const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-        if (error != std::errc{}) malformed();
-        rest_.remove_prefix(end - rest_.data());
-        return value;
-    }
-
-    void shape(NpyHeader& header) {
-        std::vector<std::size_t> dimensions;
-        expect('(');
-        while (!accept(')')) {
-            dimensions.push_back(integer());
-            if (!accept(',')) {
-                expect(')');
-                break;
-            }
-        }
-        if (dimensions.empty() || dimensions.size() > kMaxDimensions)
-            fail(path_,
-                 fmt::format("has {} dimensions; an array with 1 to {} is needed", dimensions.size(), kMaxDimensions));
-        if (std::ranges::find(dimensions, 0u) != dimensions.end())
-            fail(path_, fmt::format("is an empty array of {}", fmt::join(dimensions, " x ")));
-        header.shape = dimensions;
-    }
-
-    const std::string& path_;
-    std::string_view rest_;
-};
+NpyHeader parse_header(const std::string& path, const std::string& header) {
+    constexpr const char* kMalformed = "the .npy header is malformed; write the file with numpy.save";
+    std::string text;
+    for (const char c : header)  // without blanks, but that "2 3" does not become a number
+        if ((c != ' ' && c != '\n') || (!text.empty() && text.back() >= '0' && text.back() <= '9')) text += c;
+    std::ranges::replace(text, '"', '\'');
+    /// The value of that key up to this last character of it, which goes from the text with its key.
+    const auto take = [&](const char* key, char last) {
+        const std::size_t begin = text.find(key), value = begin + std::strlen(key);
+        const std::size_t end = begin == text.npos ? begin : text.find(last, value + 1);
+        if (end == text.npos) fail(path, kMalformed);
+        const std::string taken = text.substr(value, end + 1 - value);
+        text.erase(begin, end + 1 - begin);
+        return taken;
+    };
+    const std::string descr = take("'descr':", '\'');
+    if (descr.front() == '[') fail(path, "has structured elements; floating-point numbers are needed");
+    const std::string order = take("'fortran_order':", 'e'), shape = take("'shape':", ')');
+    const bool in_order = order == "True" || order == "False";
+    if (descr.front() != '\'' || !in_order || shape.front() != '(' || (text != "{,,}" && text != "{,,,}"))
+        fail(path, kMalformed);
+    const std::string_view type = std::string_view(descr).substr(1, descr.size() - 2);
+    const auto known = std::ranges::find(kTypes, type, [](const auto& t) { return std::string_view(t.second); });
+    if (known == std::end(kTypes))
+        fail(path, fmt::format("has elements of type {}; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
+                               "'<c16' (complex128) are needed",
+                               in_quotes(type)));
+    NpyHeader parsed;
+    parsed.type = known->first;
+    parsed.fortran_order = order == "True";
+    parsed.shape = shape_of(path, std::string_view(shape).substr(1, shape.size() - 2), kMalformed);
+    return parsed;
+}
 
 File open_file(const std::string& path) {
     require_regular_file(path);
@@ -185,7 +119,7 @@ NpyHeader read_header(const std::string& path, std::FILE* file) {
     std::string text(length, '\0');
     std::fseek(file, static_cast<long>(before), SEEK_SET);
     if (std::fread(text.data(), 1, length, file) != length) fail(path, "ends within its .npy header");
-    NpyHeader header = HeaderParser(path, text).parse();
+    NpyHeader header = parse_header(path, text);
     header.data_offset = before + length;
 
     struct stat status;

@@ -8,10 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 
-#include "policies/mpi/gather.hpp"
 #include "policies/starpu/error.hpp"
 
 namespace apportion {
@@ -116,8 +117,25 @@ void World::share(void* data, std::size_t bytes) const {
 }
 
 std::vector<std::string> World::gather(const std::string& text) const {
-    std::vector<std::string> texts;
-    check(gather_texts(common_, text, texts), "MPI_Allgather");
+    const auto ranks = static_cast<std::size_t>(size_);
+    const long long mine = std::ssize(text);
+    std::vector<long long> lengths(ranks);
+    check(MPI_Allgather(&mine, 1, MPI_LONG_LONG, lengths.data(), 1, MPI_LONG_LONG, common_), "MPI_Allgather");
+    const long long longest = std::ranges::max(lengths);
+    const long long at_once = std::numeric_limits<int>::max() / size_;  // counts are ints
+    std::vector<std::string> texts(ranks);
+    for (long long done = 0; done < longest; done += at_once) {
+        std::vector<int> counts(ranks), begins(ranks);
+        const auto part = [&](long long length) { return static_cast<int>(std::clamp(length - done, 0LL, at_once)); };
+        std::ranges::transform(lengths, counts.begin(), part);
+        std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
+        std::string all(static_cast<std::size_t>(begins.back() + counts.back()), '\0');
+        check(MPI_Allgatherv(text.data() + std::min(done, mine), part(mine), MPI_CHAR, all.data(), counts.data(),
+                             begins.data(), MPI_CHAR, common_),
+              "MPI_Allgatherv");
+        for (std::size_t r = 0; r < ranks; ++r)
+            texts[r].append(all, static_cast<std::size_t>(begins[r]), static_cast<std::size_t>(counts[r]));
+    }
     return texts;
 }
 

@@ -75,33 +75,6 @@ TEST_CASE("nothing more of a link is measured when it is to stop") {
     }
 }
 
-TEST_CASE("machines become one instance: a node each, and buses in the costs of devices") {
-    const std::string file = temporary_file();
-    Machine machine;
-    const std::vector<std::map<Units, double>> times(4, {{10, 20}});
-    const std::string own = machine_instance(machine, times, 10, {}, kNever);
-    const std::string machines[] = {own, own}, names[] = {"rank 0 (a)", "rank 1 (b)"};
-    const LinkTimes links[] = {{}, {1e-4, 1e8}};
-    const std::string told = save_instance(file, cluster_instance(machines, names, links));
-    CHECK(told ==
-          fmt::format("rank 1 (b): a message takes 0.0001 s and 1e+08 bytes/s\n{}: an instance of 2 nodes with 8 "
-                      "processing units\n",
-                      file));
-    const DataAssignment problem = read_instance(file);
-    std::filesystem::remove(file);
-    REQUIRE(problem.nodes.size() == 2);
-    REQUIRE(problem.units.size() == 8);
-    CHECK(problem.nodes[0].startup_s == 0);
-    CHECK(problem.nodes[0].seconds_per_packet < 1e-12);
-    CHECK(problem.nodes[1].startup_s == Approx(1e-4));
-    CHECK(problem.nodes[1].seconds_per_packet == Approx(1000 / 1e8));
-    CHECK(problem.units[4].name == "rank 1 (b): card 0");
-    CHECK(problem.units[4].node == 1);
-    CHECK(problem.units[4].seconds_per_packet == Approx(2 + 2 * kStartup_s + 1000 / kBytesPerSecond).epsilon(1e-6));
-    CHECK(problem.units[4].computing_per_packet_s == Approx(2));
-    CHECK(problem.units[5].seconds_per_packet == Approx(2));
-}
-
 TEST_CASE("a measured machine is an instance that the reader takes, each device memory a node") {
     const std::string file = temporary_file();
     Machine machine;

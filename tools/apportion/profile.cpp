@@ -107,7 +107,7 @@ int act(const ProfileOptions& options) {
         return 0;
     }
     refuse_overwriting(options.platform, options.out);
-    return options.platform.empty() ? profile_machines(options) : record_platform(options);
+    return options.platform.empty() ? profile_here(options) : record_platform(options);
 }
 
 }  // namespace
@@ -151,8 +151,8 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->type_name("FROM:TO:STEP");
     profile
         ->add_option("--instance", options->instance,
-                     "Measure the links to devices, too, and under mpirun those between machines, and write all as an "
-                     "instance of the data assignment problem, for plan --instance")
+                     "Measure the links to devices, too, and write all as an instance of the data assignment problem, "
+                     "for plan --instance")
         ->type_name("FILE.json")
         ->excludes(platform);
     profile

@@ -80,7 +80,7 @@ LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s
 void check_instance(const std::string& path, ProfileSubject& subject) {
     if (!subject.transfers())
         throw UserError("--instance: a kernel's data are not known; give an application by --app NAME");
-    if (!path.empty()) const NewFile can_be_written(path);
+    const NewFile can_be_written(path);
 }
 
 std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
@@ -105,33 +105,6 @@ std::string machine_instance(ProfileSubject& subject, const std::vector<std::map
                  unit_seconds(times[p], share, subject.processors()[p]));
     }
     return instance.dump(2);
-}
-
-std::string cluster_instance(std::span<const std::string> machines, std::span<const std::string> names,
-                             std::span<const LinkTimes> links) {
-    Json cluster;
-    for (std::size_t m = 0; m < machines.size(); ++m) {
-        const Json machine = Json::parse(machines[m]);
-        if (m == 0) {
-            cluster = empty_instance("");
-            for (const char* same : {"description", "d_si_bytes", "d_sr_bytes"}) cluster[same] = machine[same];
-        }
-        add_node(cluster, names[m], m > 0 ? &links[m] : nullptr);
-        const double bytes = machine["d_si_bytes"].get<double>() + machine["d_sr_bytes"].get<double>();
-        std::map<std::string, double> bus_s;  // of a unit, there and back
-        for (std::size_t i = 0; i < machine["nodes"].size(); ++i) {
-            const Json& bytes_per_s = machine["b_N_bytes_per_s"][i];
-            bus_s[machine["nodes"][i]] =
-                2 * machine["a_N_s"][i].get<double>() + (bytes_per_s.is_null() ? 0 : bytes / bytes_per_s.get<double>());
-        }
-        for (std::size_t j = 0; j < machine["pus"].size(); ++j) {
-            const Json& unit = machine["pus"][j];
-            const double computing_s = machine["c_s"][j];
-            add_unit(cluster, names[m], unit["device"], computing_s + bus_s[unit["node"]]);
-            cluster["compute_s"].push_back(computing_s);
-        }
-    }
-    return cluster.dump(2);
 }
 
 std::string save_instance(const std::string& path, const std::string& instance) {

@@ -195,9 +195,7 @@ std::unique_ptr<ProfileSubject> library_subject(const std::string& path, std::ui
 // (Theil and Sen), and each size's time a median, so that a disturbed message or size changes nothing. What a unit
 // costs a processor is the measured time nearest an equal share.
 //
-// Of one machine, main memory is a node without transfers, and every device memory a node with its link. Of several,
-// every machine is a node with its link to rank 0's, which has the data, and what a unit takes on its bus is in the
-// cost of a device, as in the paper.
+// Main memory is a node without transfers, and every device memory a node with its link.
 
 struct LinkTimes {
     double startup_s = 0;
@@ -212,18 +210,13 @@ LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s
                        const std::function<bool()>& stop);
 
 /// Before long work: throws UserError where the subject's data are not known, FileError where the file cannot be
-/// written. `path` may be empty: another rank writes it.
+/// written.
 void check_instance(const std::string& path, ProfileSubject& subject);
 
 /// This machine's instance, JSON, of a subject that check_instance() took; measures the links to devices. `times`: per
 /// processor seconds of the sizes that were measured; `share`: units that a processor may have. Throws UserError.
 std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
                              const SampleOptions& options, const std::function<bool()>& stop);
-
-/// Those of several machines as one, of which the first has the data; all of the same load. `names`: of the machines;
-/// `links`: from the first to each.
-std::string cluster_instance(std::span<const std::string> machines, std::span<const std::string> names,
-                             std::span<const LinkTimes> links);
 
 /// Returns what to tell the user, lines. Throws FileError.
 std::string save_instance(const std::string& path, const std::string& instance);

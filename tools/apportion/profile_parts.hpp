@@ -97,8 +97,8 @@ void forget_learnt(const std::string& load_or_file);
 /// For forget_learnt: everything.
 inline constexpr const char* kEverything = "all";
 
-// `apportion profile --app` and `--kernel`: the measurement on this machine, or on those of mpirun at once, each of
-// which gets a profile of its own; with `--instance` also the links, to devices and from rank 0 to the others.
+// `apportion profile --app` and `--kernel`: the measurement on this machine; with `--instance` also the links to
+// devices.
 
 struct ProfileOptions {
     std::string app, kernel, show, forget;  ///< one of them, or
@@ -120,8 +120,7 @@ void check(const ProfileOptions& options);
 /// Where other programs kept the machine busy before the measurement, as load_per_cpu() has it.
 void warn_of_load(double load);
 
-/// Returns the exit status, 2 on all ranks where one of mpirun's has an error, which rank 0 has told. Without mpirun
-/// throws UserError and FileError.
-int profile_machines(ProfileOptions options);
+/// Returns the exit status. Throws UserError and FileError.
+int profile_here(ProfileOptions options);
 
 }  // namespace apportion

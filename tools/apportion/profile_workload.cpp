@@ -12,6 +12,7 @@
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/handicap.hpp"
+#include "codelets/common/mpirun.hpp"
 #include "policies/config.hpp"
 #include "policies/engine/core_groups.hpp"
 #include "policies/starpu/apportion.h"
@@ -33,6 +34,9 @@ const WorkloadEntry& find(const std::string& app) {
 
 struct StarpuSession {
     StarpuSession() {
+        // As in programs over nodes, a core is left to StarPU-MPI's thread.
+        if (mpirun_process().count > 1 && !std::getenv("STARPU_NCPU") && !std::getenv("STARPU_NCPUS"))
+            setenv("STARPU_RESERVE_NCPU", "1", 0);
         setenv("STARPU_SCHED", "eager", 1);
         if (apportion_init(nullptr) != 0) throw UserError(apportion_error());
     }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tools/apportion/profile_parts.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "codelets/common/child_process.hpp"
+#include "models/io/shown.hpp"
+#include "policies/starpu/machine.hpp"
+#include "policies/starpu/profile_store.hpp"
+#include "tools/apportion/command.hpp"
+#include "tools/apportion/machine_load.hpp"
+#include "tools/apportion/profile_measure.hpp"
+
+namespace apportion {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;  ///< by this signal
+
+bool is_interrupted() { return interrupted != 0; }
+
+/// Takes Ctrl-C and an end by the batch system or with the terminal as the wish to stop behind the current repetition.
+class Interruptible {
+  public:
+    Interruptible() {
+        for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+            before_[i] = std::signal(kSignals[i], [](int signal) { interrupted = signal; });
+            if (before_[i] == SIG_IGN) std::signal(kSignals[i], SIG_IGN);  // nohup
+        }
+    }
+    ~Interruptible() {
+        for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
+    }
+    Interruptible(const Interruptible&) = delete;
+    Interruptible& operator=(const Interruptible&) = delete;
+
+  private:
+    static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+    void (*before_[std::size(kSignals)])(int);
+};
+
+ProfileRecord::Mode mode(const ProfileSubject& subject, const ProfileOptions& options) {
+    const auto processors = subject.processors();
+    return {
+        options.measure.alone ? "one processor at a time" : fmt::format("together: {}", fmt::join(processors, ", ")),
+        {processors.begin(), processors.end()}};
+}
+
+Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
+    return {{"kernel", subject.kernel()},
+            {kLoadNote, subject.load()},
+            {kMachineNote, this_machine().description},
+            {"size", options.size},
+            {"unit", subject.unit()},
+            {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
+}
+
+Units whole_problem(const ProfileSubject& subject, Units size) {
+    return subject.most_units() == kNoLimit ? size : subject.most_units();
+}
+
+/// Sixteenths of the problem, and all of it.
+std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
+    constexpr Units kSizes = 16;
+    const Units granules = std::max<Units>(whole_problem(subject, size) / subject.granularity(), 1);
+    const Units step = std::max<Units>(granules / kSizes, 1);
+    std::vector<Units> sizes;
+    for (Units i = step; i < granules && std::ssize(sizes) < kSizes - 1; i += step)
+        sizes.push_back(i * subject.granularity());
+    sizes.push_back(granules * subject.granularity());
+    return sizes;
+}
+
+/// Notes of a new file that may differ when it is continued.
+Notes remarks(double load) {
+    return {{"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))},
+            {"load per CPU before", fmt::format("{:.2f}", load)}};
+}
+
+/// Measures the profile, and the instance where it is wanted. Returns the exit status.
+int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions& options, const std::string& out,
+            Units size) {
+    const std::vector<Units> sizes = options.sizes.empty() ? default_sizes(subject, size) : parse_sizes(options.sizes);
+    std::size_t points = 0;
+    for (const std::string& processor : subject.processors())
+        points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
+    MeasurementCourse course(subject, record, points, is_interrupted);
+    const bool complete = measure_profile(subject, sizes, options.measure, course.watcher());
+    course.finish(out, options.measure.samples, complete);
+    if (complete && !options.instance.empty()) {
+        std::vector<std::map<Units, double>> times;
+        for (const std::string& processor : subject.processors()) times.push_back(record.times(processor));
+        const Units share = whole_problem(subject, size) / std::ssize(subject.processors());
+        const std::string instance = machine_instance(subject, times, share, options.measure.samples, is_interrupted);
+        if (is_interrupted())
+            std::cerr << fmt::format("apportion profile: interrupted; {} is not written\n", shown(options.instance));
+        else
+            fmt::print("{}", save_instance(options.instance, instance));
+    }
+    return is_interrupted() ? Interrupted(interrupted).status() : 0;
+}
+
+}  // namespace
+
+void check(const ProfileOptions& options) {
+    if (const std::string problem = options.measure.samples.invalid(); !problem.empty()) throw UserError(problem);
+    if (std::set(options.processors.begin(), options.processors.end()).size() != options.processors.size())
+        throw UserError("--processors: a processor is given twice; give each once");
+    if (!options.sizes.empty()) parse_sizes(options.sizes);
+}
+
+void warn_of_load(double load) {
+    constexpr double kQuiet = 0.3;
+    if (load > kQuiet)
+        std::cerr << fmt::format(
+            "apportion profile: other programs keep this machine busy ({:.1f} per CPU in the last minute), and what "
+            "they take is in the times; measure on a quiet machine\n",
+            load);
+}
+
+int profile_here(ProfileOptions options) {
+    options.measure.samples.least = std::min(options.measure.samples.least, options.measure.samples.most);
+    const Interruptible interruptible;
+    check(options);
+    const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
+    if (options.app.empty() && size.size() > 1)
+        throw UserError(fmt::format("--size {}: a kernel's size is one number", options.size));
+    const auto subject = options.app.empty() ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()),
+                                                               options.processors)
+                                             : workload_subject(options.app, size, options.processors);
+    if (!options.instance.empty()) check_instance(options.instance, *subject);
+    const std::string out = options.out.empty() ? default_file(subject->load(), this_machine()) : options.out;
+    const double load = load_per_cpu();
+    ProfileRecord record(out, identity(*subject, options), remarks(load), mode(*subject, options));
+    warn_of_load(load);
+    return measure(*subject, record, options, out, size.front());
+}
+
+}  // namespace apportion
