@@ -84,17 +84,20 @@ void merge(std::vector<ProfilePoint>& points, const ProfilePoint& block) {
     ++here->repetitions;
 }
 
-/// `points` become `newer`; a size that these do not reach keeps its part of the curve, in proportion to their end.
+/// `points` become `newer`. A size that these do not reach becomes slower in proportion to their end, but not faster:
+/// the end may have become slower before, too little at a time to contradict anything, and this size not. In any case
+/// neither times nor speeds fall with size.
 void replace(std::vector<ProfilePoint>& points, const std::vector<ProfilePoint>& newer) {
-    const auto change_at = [&points](const ProfilePoint& end) {
-        return end.seconds / interpolated_seconds(points, static_cast<double>(end.units));
-    };
-    const double change_below = change_at(newer.front()), change_above = change_at(newer.back());
     std::vector<ProfilePoint> all = newer;
     for (const ProfilePoint& point : points) {
         const bool below = point.units < newer.front().units;
         if (!below && point.units <= newer.back().units) continue;
-        merge(all, {point.units, point.seconds * (below ? change_below : change_above), 0, 1, point.in_s, point.out_s});
+        const ProfilePoint& end = below ? newer.front() : newer.back();
+        const double change = end.seconds / interpolated_seconds(points, static_cast<double>(end.units));
+        const double proportional_s = end.seconds * static_cast<double>(point.units) / static_cast<double>(end.units);
+        const auto [least_s, most_s] = std::minmax(end.seconds, proportional_s);
+        const double seconds = std::clamp(point.seconds * std::max(1.0, change), least_s, most_s);
+        merge(all, {point.units, seconds, 0, 1, point.in_s, point.out_s});
     }
     points = std::move(all);
 }

@@ -5,8 +5,8 @@
 // contradict what is known are set aside, and decide nothing until the process ends. Either blocks agree with what is
 // known again meanwhile: then something was in the processor's way, and nothing is forgotten. Or two at least went on
 // contradicting it up to the end: then the processor is another one now. What they took replaces all sizes among them,
-// and sizes that they did not reach change in proportion, so that a few small blocks never cost what is known of large
-// ones.
+// and sizes that they did not reach become slower in proportion, or as fast as the nearest of them, so that a few small
+// blocks never cost what is known of large ones.
 #pragma once
 
 #include <vector>

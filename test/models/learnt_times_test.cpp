@@ -67,6 +67,19 @@ TEST_CASE("sizes that contradicting blocks did not reach change in proportion") 
     CHECK(interpolated_seconds(times.points(), 160) == Approx(330));
 }
 
+TEST_CASE("a time that rises slowly and falls at once, again and again, takes no other size along") {
+    LearntTimes times;
+    for (const std::int64_t units : {20, 2000}) times.add(block(units, 1e-4 * double(units)));
+    times.end_process();
+    for (int process = 0; process < 300; ++process) {
+        const double factor = 1 + 0.5 * double(process % 5);  // 1 to 3
+        for (int k = 0; k < 8; ++k) times.add(block(20, 2e-3 * factor));
+        times.end_process();
+    }
+    CHECK(interpolated_seconds(times.points(), 2000) > 0.19);
+    CHECK(interpolated_seconds(times.points(), 2000) < 0.61);
+}
+
 TEST_CASE("what was in a processor's way for some blocks makes nothing forgotten") {
     LearntTimes times = line(1);
     for (const std::int64_t units : {40, 60, 50, 30}) times.add(block(units, 3 * double(units)));
