@@ -155,7 +155,8 @@ std::string bound_text(const Comparison& comparison) {
     if (!std::isfinite(comparison.lower_bound_s)) return "";
     return fmt::format("{:.4g} s, {}", comparison.lower_bound_s,
                        comparison.bound_is_measured ? "measured: units / sum of the processors' best speeds"
-                                                    : "exact: no schedule on this platform is faster");
+                       : comparison.plan.exact      ? "exact: no schedule on this platform is faster"
+                                               : "exact without the platform's noise, which may make blocks faster");
 }
 
 std::vector<std::string> ranked_policies(const Comparison& comparison, const Order& order) {
