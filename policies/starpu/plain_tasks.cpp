@@ -3,6 +3,7 @@
 
 #include <starpu.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
@@ -48,7 +49,7 @@ void bound_task_pushed(starpu_task* task, int worker, int model_worker, unsigned
 
 bool known_to_dmdas(const starpu_task& task) {
     if (Run::is_block_task(task)) return false;
-    return !task.execute_on_a_specific_worker || task.predicted > 0;  // which dmdas sets when it is told
+    return !task.execute_on_a_specific_worker || std::isgreater(task.predicted, 0.0);  // NaN until dmdas is told
 }
 
 void task_begins(starpu_task* task, unsigned sched_ctx) {

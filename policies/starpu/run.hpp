@@ -34,6 +34,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cfenv>
 #include <cstdint>
 #include <exception>
 #include <list>
@@ -58,6 +59,22 @@ inline constexpr bool kSimulated = true;
 #else
 inline constexpr bool kSimulated = false;
 #endif
+
+/// While it lives, floating-point exceptions of the calling thread are no signals, even where the program wants them:
+/// policies reckon with infinities.
+class DefaultFloatingPoint {
+  public:
+    DefaultFloatingPoint() {
+        std::fegetenv(&before_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~DefaultFloatingPoint() { std::fesetenv(&before_); }
+    DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
+    DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
+
+  private:
+    std::fenv_t before_{};
+};
 
 class Run final : public Watched, public std::enable_shared_from_this<Run> {
   public:
@@ -317,7 +334,10 @@ bool Run::tried(Change&& change, Locked& on) noexcept {
 template <class Decide>
 auto Run::decided(Decide&& decide, Locked&) {
     const double begin_s = decision_clock_s();
-    auto answer = decide();
+    auto answer = [&] {
+        const DefaultFloatingPoint here;
+        return decide();
+    }();
     const double seconds = decision_clock_s() - begin_s;
     record_.planning_s += seconds;
     if (charge_planning_) starpu_sleep(static_cast<float>(seconds));

@@ -79,7 +79,15 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     int refused = 0;
     try {
         const Filling here(setup_);
-        refused = std::min(0, setup_.options.fill(&task, &filled, setup_.options.arg));
+        refused = setup_.options.fill(&task, &filled, setup_.options.arg);
+        if (refused > 0) {
+            fail(-EINVAL,
+                 fmt::format("the application's fill function returned {} for {}; it must return 0, or a negative "
+                             "errno value",
+                             refused, running.range()),
+                 on);
+            refused = -EINVAL;
+        }
     } catch (const std::exception& error) {
         refused = -EIO;
         fail(refused, fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()),
@@ -96,6 +104,8 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     }
     task.callback_func = task_finished;
     task.callback_arg = &running;
+    task.callback_arg_free = task.prologue_callback_pop_arg_free = 0;
+    task.workerorder = 0;
     if (refused == 0 && !has_all_handles(task)) {
         refused = -EINVAL;
         fail(refused,

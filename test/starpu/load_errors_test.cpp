@@ -177,6 +177,15 @@ TEST_CASE("a fill function that refuses ends the load with its error and loses n
     REQUIRE(axpy.wrong() == 0);
 }
 
+TEST_CASE("a fill function that returns no errno value ends the load with a sentence") {
+    Axpy axpy(5000);
+    auto options = axpy.options();
+    options.fill = [](starpu_task*, apportion_block*, void*) { return 5; };
+    const Load load = create(options);
+    REQUIRE(run(load.get()) == -EINVAL);
+    CHECK(std::string(apportion_error()).find("returned 5 for units 0 to") != std::string::npos);
+}
+
 TEST_CASE("a fill function that forgets a handle ends the load with a sentence") {
     for (const std::size_t units : {5000, 1}) {  // of one unit the first parts are without work
         Axpy axpy(units);

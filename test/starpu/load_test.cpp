@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A load inside StarPU, under whichever scheduler STARPU_SCHED names: the laws hold under all of them.
+#include <fenv.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -130,12 +131,30 @@ TEST_CASE("a fill function has no say in who waits for its task, runs it again a
     options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
         task->synchronous = task->regenerate = 1;
         task->detach = task->destroy = 0;
+        task->callback_arg_free = task->prologue_callback_pop_arg_free = 1;
+        task->workerorder = 1;
         return Axpy::fill(task, block, arg);
     };
     Load load = create(options);
     for (int k = 0; k < 2; ++k) REQUIRE(run(load.get()) == 0);
     REQUIRE(axpy.wrong(2) == 0);
 }
+
+#ifndef STARPU_SIMGRID
+TEST_CASE("a load runs on workers where floating-point exceptions are signals") {
+    Axpy axpy(3000);
+    Load load = create(axpy.options());
+    const auto on_each_worker = [](void (*what)(void*)) { starpu_execute_on_each_worker(what, nullptr, STARPU_CPU); };
+    on_each_worker([](void*) { feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW); });
+    for (int k = 0; k < 6; ++k) REQUIRE(run(load.get()) == 0);
+    static std::atomic<int> signals;
+    signals = 0;
+    on_each_worker([](void*) { signals += fegetexcept() == (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW); });
+    CHECK(signals == static_cast<int>(starpu_cpu_worker_get_count()));  // the application's own are as they were
+    on_each_worker([](void*) { fedisableexcept(FE_ALL_EXCEPT); });
+    REQUIRE(axpy.wrong(6) == 0);
+}
+#endif
 
 TEST_CASE("a codelet to whose task fill gives no argument learns its units from the block") {
     static bool names_block;
