@@ -12,15 +12,15 @@ namespace apportion {
 
 namespace {
 
-constexpr double kContradicted = 1.5;       // that much longer or shorter than bounds admit
-constexpr std::size_t kLatest = 4;          // blocks of a processor, by which it is judged
-constexpr std::ptrdiff_t kToOneSide = 3;    // of these
-constexpr int kAboutAsLarge = 2;            // doublings
-constexpr int kContradictions = 4;          // one in so many pairs
-constexpr std::size_t kBlocks = 10;         // of a chunk, and by which a processor is known, as in LB4OMP
-constexpr double kOverdue = 2;              // times what blocks took on average
-constexpr double kMostFixed = 0.05;         // of a block
-constexpr int kMostWithoutPlan = 1024;      // runs
+constexpr double kContradicted = 1.5;     // that much longer or shorter than bounds admit
+constexpr std::size_t kLatest = 4;        // blocks of a processor, by which it is judged
+constexpr std::ptrdiff_t kToOneSide = 3;  // of these
+constexpr int kAboutAsLarge = 2;          // doublings
+constexpr int kContradictions = 4;        // one in so many pairs
+constexpr std::size_t kBlocks = 10;       // of a chunk, and by which a processor is known, as in LB4OMP
+constexpr double kOverdue = 2;            // times what blocks took on average
+constexpr double kMostFixed = 0.05;       // of a block
+constexpr int kMostWithoutPlan = 1024;    // runs
 
 }  // namespace
 
