@@ -103,7 +103,9 @@ TEST_CASE("blocks whose time or speed falls with their size tell that units are 
         for (int i = 0; i < 5; ++i) block(p, 10, 5);
     units.begin(load_of_two());
     CHECK_FALSE(units.found());  // until one does not show it
-    for (const double seconds : {0.5, 0.5, 5.0, 0.5, 5.0, 0.5}) block(0, 10, seconds), block(1, 10, seconds);
+    for (const double seconds : {0.5, 0.5, 5.0, 0.5, 5.0, 0.5, 5.0}) block(0, 10, seconds), block(1, 10, seconds);
+    CHECK_FALSE(units.found());  // chance: now longer, now shorter
+    for (const double seconds : {5.0, 5.0, 5.0, 2.5, 1.25, 0.6}) block(0, 10, seconds), block(1, 10, seconds);
     CHECK(units.found());
     LoadDescription other = load_of_two();
     other.units = 999;
