@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -96,6 +97,8 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     plan.all_rounds = options.repetitions > 0;
     plan.rounds = plan.all_rounds ? options.repetitions : plan.exact ? 1 : kMostRounds;
     if (!plan.all_rounds && !plan.exact) plan.limit_s = kLimit_s;
+    if (options.limit_s && !std::isfinite(*options.limit_s))
+        throw UserError("--max-seconds: a number of seconds is needed, greater than 0");
     if (options.limit_s) plan.limit_s = *options.limit_s;
     plan.seed = options.seed ? *options.seed : std::random_device{}();
     // Virtual time does not mind neighbours.

@@ -157,6 +157,8 @@ ProgramCommand bundled_command(const std::string& app, const std::string& size,
 }
 
 ProgramCommand program_command(const std::vector<std::string>& words, const std::string& size) {
+    if (!words.empty() && words.front().empty())
+        throw UserError("the program behind -- has an empty name; give its path, perhaps a variable was not set");
     const bool placed = std::ranges::any_of(words, [](const std::string& w) { return w.find(kSizePlace) != w.npos; });
     if (placed && size.empty())
         throw UserError("{size} stands in the program's arguments; give --size as well, in front of --");
