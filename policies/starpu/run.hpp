@@ -60,8 +60,8 @@ inline constexpr bool kSimulated = true;
 inline constexpr bool kSimulated = false;
 #endif
 
-/// While it lives, floating-point exceptions of the calling thread are no signals, even where the program wants them:
-/// policies reckon with infinities.
+/// While it lives, floating-point exceptions of the calling thread are no signals and rounding is to nearest, whatever
+/// the program has set: policies reckon with infinities.
 class DefaultFloatingPoint {
   public:
     DefaultFloatingPoint() {

@@ -81,6 +81,19 @@ struct Axpy {
     }
 };
 
+/// Data that a load uses: while another holds them, it does not begin.
+struct Gate {
+    Gate() {
+        starpu_variable_data_register(&use.handle, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
+    }
+    ~Gate() { starpu_data_unregister(use.handle); }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+
+    double value = 0;
+    apportion_use use{nullptr, STARPU_RW};
+};
+
 struct Destroy {
     void operator()(apportion_load* load) const { apportion_load_destroy(load); }
 };

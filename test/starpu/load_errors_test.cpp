@@ -27,50 +27,42 @@ using namespace apportion::test;
 
 TEST_CASE("a load that still runs cannot be submitted again") {
     Axpy axpy(1000);
-    starpu_data_handle_t gate;
-    double value = 0;
-    starpu_variable_data_register(&gate, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
-    apportion_use use{gate, STARPU_RW};
+    Gate gate;
     auto options = axpy.options();
-    options.uses = &use;
+    options.uses = &gate.use;
     options.uses_count = 1;
     Load load = create(options);
-    starpu_data_acquire(gate, STARPU_RW);  // holds the load back
+    starpu_data_acquire(gate.use.handle, STARPU_RW);  // holds the load back
     REQUIRE(apportion_load_submit(load.get()) == 0);
     REQUIRE(apportion_load_submit(load.get()) == -EBUSY);
     REQUIRE(std::string(apportion_error()).find("still runs") != std::string::npos);
-    starpu_data_release(gate);
+    starpu_data_release(gate.use.handle);
     REQUIRE(apportion_load_wait(load.get()) == 0);
     REQUIRE(axpy.wrong() == 0);
-    starpu_data_unregister(gate);
 }
 
 TEST_CASE("a worker that has to compute a load's blocks cannot wait for it") {
     Axpy axpy(1000);
-    starpu_data_handle_t gate;
-    double value = 0;
-    starpu_variable_data_register(&gate, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(&value), sizeof value);
-    apportion_use use{gate, STARPU_RW};
+    Gate gate;
     auto options = axpy.options();
-    options.uses = &use;
+    options.uses = &gate.use;
     options.uses_count = 1;
     struct Waiting {
         Load load;
         int submitted = -1, waited = 0, released = 0;
     } waiting{create(options)};
-    starpu_data_acquire(gate, STARPU_RW);  // else the other worker may have computed it all before this one waits
+    starpu_data_acquire(gate.use.handle, STARPU_RW);  // else the other worker may have computed it all meanwhile
     on_worker([&] {
         waiting.submitted = apportion_load_submit(waiting.load.get());
         waiting.waited = apportion_load_wait(waiting.load.get());
         waiting.released = apportion_load_release(waiting.load.get());
     });
-    starpu_data_release(gate);
+    starpu_data_release(gate.use.handle);
     CHECK(waiting.submitted == 0);
     CHECK(waiting.waited == -EDEADLK);
     CHECK(waiting.released == -EDEADLK);
     REQUIRE(apportion_load_wait(waiting.load.get()) == 0);
     CHECK(axpy.wrong() == 0);
-    starpu_data_unregister(gate);
 }
 
 TEST_CASE("a load that was waited for and has left no handles can be released and destroyed on a worker") {

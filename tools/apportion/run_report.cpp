@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// Readers of JSON do not count farther, nor does StarPU's clock count microseconds, which are 285 years then.
-constexpr double kMost = 9007199254740992;
+constexpr double kMost = 9007199254740992;  // 2^53
 constexpr double kLongest_s = kMost * 1e-6;
 
 enum class Numbers { of_runs, any };
@@ -38,7 +38,7 @@ class Fields {
                 const bool whole = std::is_integral_v<T>;
                 const double number = found->template get<double>();
                 good = numbers == Numbers::any || (number >= 0 && number < (whole ? kMost : kLongest_s));
-                good = good && (!whole || found->is_number_integer());
+                good = good && (whole ? found->is_number_integer() : found->is_number());  // get() takes true for 1
             }
             if (good) return found->template get<T>();
         } catch (const Json::type_error&) {
