@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/starpu/learning.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <iostream>
 #include <utility>
 
-#include "models/io/shown.hpp"
-#include "models/learnt_times.hpp"
+#include "models/io/user_error.hpp"
 #include "models/transfer.hpp"
 #include "policies/config.hpp"
 
@@ -18,23 +12,9 @@ namespace apportion {
 
 namespace {
 
-constexpr std::chrono::seconds kBetweenSaves{60};
-constexpr std::size_t kMostBlocks = 256;  // of a processor, between two savings: many of few sizes
-
-/// Every second one goes: early, late and those between stay.
-void halve(std::vector<ProfilePoint>& blocks) {
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < blocks.size(); k += 2) blocks[kept++] = blocks[k];
-    blocks.resize(kept);
-}
+constexpr std::chrono::seconds kBetween{60};
 
 }  // namespace
-
-void Learning::tell(const std::string& problem) {
-    static std::atomic<bool> told = false;
-    problem_ = problem;
-    if (!told.exchange(true)) std::cerr << fmt::format("apportion: {}\n", shown(problem));
-}
 
 void Learning::begin(LearntKey key) {
     if (!learn_option()) return;
@@ -42,16 +22,16 @@ void Learning::begin(LearntKey key) {
     blocks_.resize(key_.processors.size());
     try {
         file_ = learnt_file(key_);
-        known_ = read_learnt(file_, key_);
-        on_ = true;
     } catch (const FileError& error) {
-        tell(error.what());
-        on_ = !file_.empty();
+        known_.problem = error.what();
+        tell_of_learning(known_.problem);
+        return;
     }
+    known_ = learnt_here(file_, key_);
 }
 
 void Learning::add(const RunRecord& run, const std::vector<Processor>& processors) {
-    if (!on_) return;
+    if (file_.empty()) return;
     for (std::size_t p = 0; p < blocks_.size(); ++p) {
         const auto lost = [p](const LostProcessor& other) { return static_cast<std::size_t>(other.processor) == p; };
         if (std::ranges::any_of(run.lost, lost)) continue;
@@ -70,43 +50,15 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
                 point.out_s = std::max(block->home_s - std::max(block->end_s, before->home_s), 0.0);
             }
             before = block;
-            if (blocks_[p].size() > kMostBlocks) halve(blocks_[p]);
         }
+        thin_out(blocks_[p]);
     }
-    if (std::chrono::steady_clock::now() - saved_ > kBetweenSaves) save();
+    if (std::chrono::steady_clock::now() - left_ > kBetween) leave();
 }
 
-void Learning::save() {
-    if (std::ranges::all_of(blocks_, [](const auto& blocks) { return blocks.empty(); })) return;
-    saved_ = std::chrono::steady_clock::now();
-    try {
-        write_learnt(file_, key_, merged());
-    } catch (const std::exception& error) {
-        tell(fmt::format("what the load '{}' learnt is not kept: {}; APPORTION_LEARN=0 does without", key_.load,
-                         error.what()));
-        on_ = false;
-    }
-}
-
-/// What the file has by now, with the blocks since it was written.
-LearntProfile Learning::merged() {
-    LearntProfile kept;
-    try {
-        kept = read_learnt(file_, key_);
-    } catch (const FileError&) {
-        // It was told of, or another process broke it: it is replaced.
-    }
-    if (kept.processors.empty())
-        for (const std::string& name : key_.processors) kept.processors.push_back({name, {}});
-    for (std::size_t p = 0; p < blocks_.size(); ++p) {
-        LearntTimes times(std::move(kept.processors[p].points));
-        for (const ProfilePoint& block : blocks_[p]) times.add(block);
-        times.end_process();
-        kept.processors[p].points = times.points();
-        blocks_[p].clear();
-    }
-    if (!std::exchange(counted_, true)) ++kept.processes;
-    return kept;
+void Learning::leave() {
+    left_ = std::chrono::steady_clock::now();
+    add_learnt_here(file_, key_, std::exchange(blocks_, LearntBlocks(blocks_.size())));
 }
 
 }  // namespace apportion

@@ -22,13 +22,19 @@ std::string environment(const char* name) {
     return value ? value : "";
 }
 
-std::string cpu_model() {
+std::string read_cpu_model() {
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line);) {
         const std::size_t colon = line.find(": ");
         if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
     }
     return "unknown CPU";
+}
+
+/// The system makes that file anew for each reader, a paragraph for each core.
+const std::string& cpu_model() {
+    static const std::string model = read_cpu_model();
+    return model;
 }
 
 Machine handicapped(Machine machine) {

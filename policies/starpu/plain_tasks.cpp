@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
+#include "policies/starpu/error.hpp"
+#include "policies/starpu/learnt_process.hpp"
 #include "policies/starpu/own_schedulers.hpp"
 #include "policies/starpu/run.hpp"
 
@@ -24,6 +26,11 @@ const starpu_sched_policy& dmdas() {
 void begun(unsigned sched_ctx) {
     EqualFinishIpopt::load();
     dmdas().init_sched(sched_ctx);
+}
+
+void ended(unsigned sched_ctx) {
+    dmdas().deinit_sched(sched_ctx);
+    guarded([] { save_learnt_here(); });
 }
 
 // A thread that waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the
@@ -66,6 +73,7 @@ void task_ended(starpu_task* task, unsigned sched_ctx) {
 starpu_sched_policy scheduler_for(const char* name, const char* description) {
     starpu_sched_policy scheduler = dmdas();
     scheduler.init_sched = begun;
+    scheduler.deinit_sched = ended;
     scheduler.push_task = task_pushed;
     scheduler.push_task_notify = bound_task_pushed;
     scheduler.pre_exec_hook = task_begins;

@@ -8,6 +8,7 @@
 
 #include "models/io/shown.hpp"
 #include "models/io/user_error.hpp"
+#include "policies/starpu/learnt_process.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "test/catch.hpp"
 
@@ -173,5 +174,64 @@ TEST_CASE("a folder that cannot be written to is told in a sentence") {
         FAIL("it was written");
     } catch (const std::exception& error) {
         CHECK(std::string(error.what()).starts_with(learnt_file(key).string() + ": cannot be written: "));
+    }
+}
+
+TEST_CASE(
+    "later loads of a process know at once what earlier ones ran, and the file is written once until StarPU ends") {
+    const Folder folder;
+    const LearntKey key = key_of("steps");
+    const fs::path file = written(key);
+    CHECK(learnt_here(file, key).profile.processors == kProfile.processors);
+    add_learnt_here(file, key, {{{30, 4.5}}, {}});
+    CHECK(learnt_here(file, key).profile.processors[0].points.size() == 3);
+    const LearntProfile first = read_learnt(file, key);
+    CHECK(first.processors[0].points.size() == 3);
+    CHECK(first.processes == kProfile.processes + 1);
+    for (const Units units : {50, 60}) add_learnt_here(file, key, {{}, {{units, 0.3}}});
+    CHECK(learnt_here(file, key).profile.processors[1].points.size() == 3);
+    CHECK(read_learnt(file, key).processors == first.processors);
+    save_learnt_here();
+    const LearntProfile last = read_learnt(file, key);
+    CHECK(last.processors[0].points.size() == 3);
+    CHECK(last.processors[1].points.size() == 3);
+    CHECK(last.processes == first.processes);
+}
+
+TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that are made after the next writing") {
+    const Folder folder;
+    const LearntKey key = key_of("others");
+    const fs::path file = learnt_file(key);
+    add_learnt_here(file, key, {{{30, 4.5}}, {}});
+    write_learnt(file, key, kProfile);
+    add_learnt_here(file, key, {{{40, 6}}, {}});
+    save_learnt_here();
+    CHECK(read_learnt(file, key).processors[0].points.size() == 3);
+    CHECK(learnt_here(file, key).profile.processors[1].points.size() == 1);
+    CHECK(learnt_here(file, key).profile.processes == kProfile.processes);
+}
+
+TEST_CASE("what cannot be written is known in the process all the same, and why it is not kept") {
+    const Folder folder;
+    std::ofstream(folder.path() / "learnt") << "a file";
+    const LearntKey key = key_of("read-only");
+    const fs::path file = learnt_file(key);
+    for (const Units units : {30, 40, 50})
+        add_learnt_here(file, key, {{{units, 0.1 * static_cast<double>(units)}}, {}});
+    const LearntHere here = learnt_here(file, key);
+    CHECK(here.profile.processors[0].points.size() == 3);
+    CHECK(here.problem.starts_with("what the load 'read-only' learnt is not kept: " + file.string()));
+}
+
+TEST_CASE("a process that gives every load another name keeps all of them in their files") {
+    const Folder folder;
+    for (int k = 0; k < 600; ++k) {
+        const LearntKey key = key_of("load" + std::to_string(k));
+        for (const Units units : {30, 40}) add_learnt_here(learnt_file(key), key, {{{units, 4.5}}, {}});
+    }
+    save_learnt_here();
+    for (int k = 0; k < 600; ++k) {
+        const LearntKey key = key_of("load" + std::to_string(k));
+        CHECK(read_learnt(learnt_file(key), key).processors[0].points.size() == 2);
     }
 }

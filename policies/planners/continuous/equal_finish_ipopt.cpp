@@ -10,20 +10,20 @@ namespace apportion {
 
 namespace {
 
-using MakeSolver = IpoptSolver* (*)();
+using Solve = decltype(&apportion_solve_with_ipopt);
 
 /// Null: there is no module beside the library, or none that loads. It stays loaded.
-MakeSolver load_module() {
+Solve load_module() {
     // Where the process has an MPI, the names that MUMPS brings have to be found in the module first.
     const bool has_mpi = dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr;
     void* module =
         dlopen("libapportion-ipopt.so", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | (has_mpi ? RTLD_DEEPBIND : 0));
-    return module ? reinterpret_cast<MakeSolver>(dlsym(module, "apportion_ipopt_solver")) : nullptr;
+    return module ? reinterpret_cast<Solve>(dlsym(module, "apportion_solve_with_ipopt")) : nullptr;
 }
 
-MakeSolver loaded_module() {
-    static const MakeSolver make = load_module();
-    return make;
+Solve loaded_module() {
+    static const Solve solve = load_module();
+    return solve;
 }
 
 /// Whether a plan keeps what it promises: shares within bounds, all finish by T, the sum is n.
@@ -42,18 +42,17 @@ bool holds(const EqualFinishProblem& problem, const EqualFinishPlan& plan) {
 
 }  // namespace
 
-EqualFinishIpopt::EqualFinishIpopt() {
-    if (const MakeSolver make = loaded_module()) solver_.reset(make());
-}
-
 void EqualFinishIpopt::load() { loaded_module(); }
+
+bool EqualFinishIpopt::has_ipopt() { return loaded_module() != nullptr; }
 
 EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, IpoptStart start) {
     const auto begin = std::chrono::steady_clock::now();
     EqualFinishPlan plan = equal_finish(problem);
     if (plan.feasible && problem.units > 0) {
         EqualFinishPlan other = plan;
-        const IpoptAnswer answer = solver_ ? solver_->solve(problem, other, start) : IpoptAnswer{.posed = true};
+        IpoptAnswer answer{.posed = true};
+        if (const Solve solve = loaded_module()) solve(problem, other, start, answer);
         statistics_.solves += answer.posed;
         statistics_.iterations += answer.iterations;
         bool better = false;

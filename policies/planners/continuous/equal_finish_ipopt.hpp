@@ -14,8 +14,6 @@
 // Objects of different threads may solve at the same time: IPOPT itself runs for one of them after the other.
 #pragma once
 
-#include <memory>
-
 #include "policies/planners/continuous/ipopt_module.hpp"
 
 namespace apportion {
@@ -32,8 +30,6 @@ struct SolverStatistics {
 
 class EqualFinishIpopt {
   public:
-    EqualFinishIpopt();
-
     /// Loading IPOPT takes tens of milliseconds, the first time in a process: early, so that no run waits for it.
     static void load();
 
@@ -41,12 +37,11 @@ class EqualFinishIpopt {
     EqualFinishPlan solve(const EqualFinishProblem& problem, IpoptStart start = IpoptStart::bisection);
 
     /// Otherwise every solution is the bisection's, and counts as a fallback.
-    bool has_ipopt() const { return solver_ != nullptr; }
+    static bool has_ipopt();
     const SolverStatistics& statistics() const { return statistics_; }
     void reset_statistics() { statistics_ = {}; }
 
   private:
-    std::unique_ptr<IpoptSolver> solver_;  ///< null without IPOPT
     SolverStatistics statistics_;
 };
 

@@ -139,18 +139,11 @@ class EqualFinishProgram final : public Ipopt::TNLP {
     std::vector<double> start_, solution_;
 };
 
-/// Sequential MUMPS keeps state of the whole process, from the set-up of a solver to its end: one thread at a time.
-std::mutex& ipopt_mutex() {
-    static std::mutex mutex;
-    return mutex;
-}
-
-class Solver final : public IpoptSolver {
-  public:
-    Solver() {
-        const std::lock_guard lock(ipopt_mutex());
-        ipopt_ = new Ipopt::IpoptApplication(false);
-        auto options = ipopt_->Options();
+/// Null: IPOPT cannot be set up. Making one takes about as long as a solution, so it is kept.
+Ipopt::IpoptApplication* application() {
+    static const Ipopt::SmartPtr<Ipopt::IpoptApplication>& kept = *new Ipopt::SmartPtr<Ipopt::IpoptApplication>([] {
+        Ipopt::SmartPtr<Ipopt::IpoptApplication> ipopt = new Ipopt::IpoptApplication(false);
+        auto options = ipopt->Options();
         options->SetIntegerValue("print_level", 0);
         options->SetStringValue("sb", "yes");  // no banner
         options->SetIntegerValue("max_iter", 50);
@@ -160,40 +153,35 @@ class Solver final : public IpoptSolver {
         // Do not push a start that is next to the solution away from its bounds.
         options->SetNumericValue("bound_push", 1e-9);
         options->SetNumericValue("bound_frac", 1e-9);
-        usable_ = ipopt_->Initialize("") == Ipopt::Solve_Succeeded;
-    }
-    ~Solver() override {
-        const std::lock_guard lock(ipopt_mutex());
-        ipopt_ = nullptr;
-    }
-
-    IpoptAnswer solve(const EqualFinishProblem& problem, EqualFinishPlan& plan, IpoptStart start) override {
-        Ipopt::SmartPtr<EqualFinishProgram> program = new EqualFinishProgram(problem, plan, start);
-        IpoptAnswer answer;
-        answer.posed = program->size() > 1;
-        if (!answer.posed || !usable_) return answer;
-        {
-            const std::lock_guard lock(ipopt_mutex());
-            // From the solution the barrier begins small, from elsewhere at IPOPT's default.
-            ipopt_->Options()->SetNumericValue("mu_init", start == IpoptStart::bisection ? 1e-7 : 0.1);
-            ipopt_->OptimizeTNLP(GetRawPtr(program));
-            if (auto run = ipopt_->Statistics(); IsValid(run)) answer.iterations = run->IterationCount();
-        }
-        answer.solved = program->solved();
-        if (!answer.solved) return answer;
-        for (std::size_t i = 0; i < program->size(); ++i)
-            plan.shares_units[program->member(i)] = program->share_units(i);
-        plan.finish_s = program->finish_s();
-        return answer;
-    }
-
-  private:
-    Ipopt::SmartPtr<Ipopt::IpoptApplication> ipopt_;
-    bool usable_ = false;
-};
+        if (ipopt->Initialize("") != Ipopt::Solve_Succeeded) ipopt = nullptr;
+        return ipopt;
+    }());
+    return GetRawPtr(kept);
+}
 
 }  // namespace
 
 }  // namespace apportion
 
-apportion::IpoptSolver* apportion_ipopt_solver() { return new apportion::Solver; }
+void apportion_solve_with_ipopt(const apportion::EqualFinishProblem& problem, apportion::EqualFinishPlan& plan,
+                                apportion::IpoptStart start, apportion::IpoptAnswer& answer) {
+    using namespace apportion;
+    Ipopt::SmartPtr<EqualFinishProgram> program = new EqualFinishProgram(problem, plan, start);
+    answer = {};
+    answer.posed = program->size() > 1;
+    if (!answer.posed) return;
+    {
+        static std::mutex one_at_a_time;  // sequential MUMPS keeps state of the whole process
+        const std::lock_guard lock(one_at_a_time);
+        Ipopt::IpoptApplication* ipopt = application();
+        if (!ipopt) return;
+        // From the solution the barrier begins small, from elsewhere at IPOPT's default.
+        ipopt->Options()->SetNumericValue("mu_init", start == IpoptStart::bisection ? 1e-7 : 0.1);
+        ipopt->OptimizeTNLP(GetRawPtr(program));
+        if (auto run = ipopt->Statistics(); IsValid(run)) answer.iterations = run->IterationCount();
+    }
+    answer.solved = program->solved();
+    if (!answer.solved) return;
+    for (std::size_t i = 0; i < program->size(); ++i) plan.shares_units[program->member(i)] = program->share_units(i);
+    plan.finish_s = program->finish_s();
+}

@@ -20,16 +20,11 @@ struct IpoptAnswer {
     int iterations = 0;
 };
 
-/// One solver, for one thread at a time; those of several threads run one after the other.
-class IpoptSolver {
-  public:
-    virtual ~IpoptSolver() = default;
-    /// Solves eqs 3-5 among the processors to which the plan, the bisection's, gives a share strictly between its
-    /// bounds, and puts the answer into the plan; without an answer it stays as it is.
-    virtual IpoptAnswer solve(const EqualFinishProblem& problem, EqualFinishPlan& plan, IpoptStart start) = 0;
-};
-
 }  // namespace apportion
 
-/// All that the module exports. The caller owns the solver.
-extern "C" __attribute__((visibility("default"))) apportion::IpoptSolver* apportion_ipopt_solver();
+/// All that the module exports. Solves eqs 3-5 among the processors to which the plan, the bisection's, gives a share
+/// strictly between its bounds, and puts the answer into the plan; without an answer it stays as it is. There is one
+/// solver a process, which its first call sets up: of several threads one waits for the other.
+extern "C" __attribute__((visibility("default"))) void apportion_solve_with_ipopt(
+    const apportion::EqualFinishProblem& problem, apportion::EqualFinishPlan& plan, apportion::IpoptStart start,
+    apportion::IpoptAnswer& answer);
