@@ -190,5 +190,6 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->excludes("--peer", "--steps-at-once");
     add_app_options(cli, options.common);
+    cli.get_option("--repeat")->group("");  // it is refused: not in the help
     return run_app(cli, argc, argv, [&] { return advect(options); });
 }
