@@ -22,7 +22,12 @@ Plan plan_curves(const RecordedProblem& problem, const char* planner) {
 }
 
 void StaticPolicy::begin(const LoadDescription& load) {
-    if (load.units == 0 && !load.open) return;  // nothing to plan, and nothing will ever be learnt
+    if (load.units == 0 && !load.open) {  // nothing to plan, and nothing will ever be learnt
+        load_ = load;
+        lanes_.assign(load.processors.size(), {});
+        report_ = {};
+        return;
+    }
     if (load.recorded.processors.size() != load.processors.size())
         throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
                                                         : load.recorded.problem);

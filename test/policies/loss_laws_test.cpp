@@ -257,6 +257,25 @@ TEST_CASE("whatever processors are lost and whenever, every policy hands what is
                     }
 }
 
+TEST_CASE(
+    "every policy may be told that processors of a load of no units are lost, and runs a load with units after it") {
+    for (const PolicyEntry& entry : registered_policies())
+        for (const bool recorded : {false, true})
+            for (const bool first : {true, false}) {
+                INFO(entry.name << (recorded ? ", recorded" : "") << (first ? ", first load" : ""));
+                const auto policy = entry.make();
+                const LoadDescription load = load_of(99, 1, entry.identical_processors, recorded);
+                if (!begin(load, *policy, 1, recorded)) continue;
+                const auto fresh = entry.make();
+                Policy& told = first ? *fresh : *policy;
+                LoadDescription nothing = load;
+                nothing.units = 0;
+                told.begin(nothing);
+                for (int p = 0; p < static_cast<int>(load.processors.size()); ++p) told.processor_lost(p);
+                REQUIRE(Runtime(load, told, 1).run({}) == 99);
+            }
+}
+
 TEST_CASE("every policy computes loads and granules of up to 2^61 - 1 units, on 400 processors as well") {
     constexpr Units kLargest = (Units{1} << 61) - 1;
     struct Case {
