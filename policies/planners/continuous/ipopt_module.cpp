@@ -166,22 +166,21 @@ Ipopt::IpoptApplication* application() {
 void apportion_solve_with_ipopt(const apportion::EqualFinishProblem& problem, apportion::EqualFinishPlan& plan,
                                 apportion::IpoptStart start, apportion::IpoptAnswer& answer) {
     using namespace apportion;
+    // Sequential MUMPS keeps state of the whole process, and IPOPT its last program, whose references it counts without
+    // regard to threads: the lock outlives ours.
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
     Ipopt::SmartPtr<EqualFinishProgram> program = new EqualFinishProgram(problem, plan, start);
     answer = {};
     answer.posed = program->size() > 1;
-    if (!answer.posed) return;
-    {
-        static std::mutex one_at_a_time;  // sequential MUMPS keeps state of the whole process
-        const std::lock_guard lock(one_at_a_time);
-        Ipopt::IpoptApplication* ipopt = application();
-        if (!ipopt) return;
-        // From the solution the barrier begins small, from elsewhere at IPOPT's default.
-        ipopt->Options()->SetNumericValue("mu_init", start == IpoptStart::bisection ? 1e-7 : 0.1);
-        ipopt->OptimizeTNLP(GetRawPtr(program));
-        if (auto run = ipopt->Statistics(); IsValid(run)) answer.iterations = run->IterationCount();
-    }
+    Ipopt::IpoptApplication* ipopt = answer.posed ? application() : nullptr;
+    if (!ipopt) return;
+    // From the solution the barrier begins small, from elsewhere at IPOPT's default.
+    ipopt->Options()->SetNumericValue("mu_init", start == IpoptStart::bisection ? 1e-7 : 0.1);
+    ipopt->OptimizeTNLP(GetRawPtr(program));
     answer.solved = program->solved();
     if (!answer.solved) return;
+    if (auto run = ipopt->Statistics(); IsValid(run)) answer.iterations = run->IterationCount();
     for (std::size_t i = 0; i < program->size(); ++i) plan.shares_units[program->member(i)] = program->share_units(i);
     plan.finish_s = program->finish_s();
 }

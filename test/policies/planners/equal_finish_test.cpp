@@ -194,7 +194,7 @@ TEST_CASE("IPOPT and the bisection agree, wherever IPOPT starts") {
     }
 }
 
-TEST_CASE("IPOPT finds the same when several threads solve, each with solvers of its own") {
+TEST_CASE("IPOPT finds the same when several threads solve at once") {
     constexpr std::size_t kThreads = 4;
     constexpr int kSolves = 150;
     const auto solve = [](std::size_t processors) {
