@@ -10,16 +10,9 @@
 
 namespace apportion {
 
-namespace {
-
-constexpr std::chrono::seconds kBetween{60};
-
-}  // namespace
-
 void Learning::begin(LearntKey key) {
     if (!learn_option()) return;
     key_ = std::move(key);
-    blocks_.resize(key_.processors.size());
     try {
         file_ = learnt_file(key_);
     } catch (const FileError& error) {
@@ -27,12 +20,13 @@ void Learning::begin(LearntKey key) {
         tell_of_learning(known_.problem);
         return;
     }
-    known_ = learnt_here(file_, key_);
+    known_ = learnt_in_process().known(file_, key_);
 }
 
 void Learning::add(const RunRecord& run, const std::vector<Processor>& processors) {
     if (file_.empty()) return;
-    for (std::size_t p = 0; p < blocks_.size(); ++p) {
+    LearntBlocks blocks(processors.size());
+    for (std::size_t p = 0; p < blocks.size(); ++p) {
         const auto lost = [p](const LostProcessor& other) { return static_cast<std::size_t>(other.processor) == p; };
         if (std::ranges::any_of(run.lost, lost)) continue;
         std::vector<const BlockRecord*> ran;
@@ -42,7 +36,7 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
         const BlockRecord none;
         const BlockRecord* before = &none;
         for (const BlockRecord* block : ran) {
-            ProfilePoint& point = blocks_[p].emplace_back(ProfilePoint{block->units, block->busy_s});
+            ProfilePoint& point = blocks[p].emplace_back(ProfilePoint{block->units, block->busy_s});
             // Later submissions find data where they were.
             if (processors[p].own_memory && run.run == 1) {
                 point.in_s = transfer_seen_s(block->given_s, before->start_s, before->end_s, block->start_s)
@@ -51,14 +45,12 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
             }
             before = block;
         }
-        thin_out(blocks_[p]);
     }
-    if (std::chrono::steady_clock::now() - left_ > kBetween) leave();
+    learnt_in_process().add(file_, key_, std::move(blocks));
 }
 
-void Learning::leave() {
-    left_ = std::chrono::steady_clock::now();
-    add_learnt_here(file_, key_, std::exchange(blocks_, LearntBlocks(blocks_.size())));
+void Learning::load_ends() {
+    if (!file_.empty()) learnt_in_process().load_ends();
 }
 
 }  // namespace apportion

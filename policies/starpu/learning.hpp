@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a load learns from earlier processes and loads, and leaves to later ones (learnt_process.hpp). Known before its
-// first run; told when it is destroyed, and after a run where that is more than a minute ago. A file that cannot be
-// read or written costs one sentence on standard error a process, and the load runs as if nothing were known.
+// first run. A file that cannot be read or written costs one sentence on standard error a process, and the load runs as
+// if nothing were known.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,15 +25,12 @@ class Learning {
 
     /// A run of a policy of Apportion on these processors has ended.
     void add(const RunRecord& run, const std::vector<Processor>& processors);
-    /// Leaves what was added to later loads.
-    void leave();
+    void load_ends();
 
   private:
     LearntKey key_;
     std::filesystem::path file_;  ///< empty: nothing is kept
-    LearntHere known_;
-    LearntBlocks blocks_;  ///< since they were left
-    std::chrono::steady_clock::time_point left_ = std::chrono::steady_clock::now();
+    LearntKnown known_;
 };
 
 }  // namespace apportion

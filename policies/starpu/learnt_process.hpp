@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the loads of this process know of each key (learnt_store.hpp), so that a program that makes a load for every
-// small step reads a file once and seldom writes one. A file is written when a load brings blocks and it was not
-// written in the last second, and at the latest when StarPU ends. Threads may call all of this at once.
+// What the loads of this process know of each key (learnt_store.hpp): a program that makes a load for every small step
+// reads a file once and seldom writes one. Files are written when a run or a load ends, at most once a second, and
+// when a scheduler of Apportion ends, as StarPU writes its performance models. Threads may call all of this at once.
 #pragma once
 
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "models/learnt_times.hpp"
 #include "policies/starpu/learnt_store.hpp"
 
 namespace apportion {
@@ -15,22 +20,50 @@ namespace apportion {
 /// Per processor of a key, in the order they ran.
 using LearntBlocks = std::vector<std::vector<ProfilePoint>>;
 
-/// So that there are at most 256: many of few sizes. Early ones, late ones and those between stay.
-void thin_out(std::vector<ProfilePoint>& blocks);
-
-struct LearntHere {
-    LearntProfile profile;
-    std::string problem;  ///< why the file was not used or is not kept, or empty
+struct LearntKnown {
+    LearntProfile profile;  ///< this process counts once it has run blocks
+    std::string problem;    ///< why the file was not used or is not kept, or empty
 };
 
-/// Reads the file at the first call for it; what is wrong with it is told on standard error, once a process.
-LearntHere learnt_here(const std::filesystem::path& file, const LearntKey& key);
+class LearntInProcess {
+  public:
+    explicit LearntInProcess(std::chrono::seconds between_writing)
+        : between_writing_(between_writing), written_(Clock::now()) {}
 
-/// The blocks of runs.
-void add_learnt_here(const std::filesystem::path& file, const LearntKey& key, const LearntBlocks& blocks);
+    /// Reads the file at the first call for it.
+    LearntKnown known(const std::filesystem::path& file, const LearntKey& key);
+    /// The blocks of a run.
+    void add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks);
+    void load_ends();
+    void scheduler_ends();
 
-/// What is not in its file yet.
-void save_learnt_here();
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    struct Known {
+        LearntKey key;
+        std::vector<LearntTimes> times;  ///< undecided on what contradicts them, as long as the process goes on
+        LearntBlocks unwritten;          ///< among them
+        LearntProfile file;              ///< as it was read or written last
+        bool counted = false;            ///< this process, in the file
+        bool kept = true;                ///< the file can be written
+        std::string problem;
+    };
+
+    Known& find_or_read(const std::filesystem::path& file, const LearntKey& key);
+    static LearntProfile profile_of(const Known& known);
+    static void write(const std::filesystem::path& file, Known& known);
+    void write_all();
+
+    const std::chrono::seconds between_writing_;
+    std::mutex mutex_;  ///< of what follows
+    std::map<std::filesystem::path, Known> all_;
+    Clock::time_point written_;  ///< or begun
+    bool wrote_ = false;
+};
+
+/// That of this process.
+LearntInProcess& learnt_in_process();
 
 /// One sentence on standard error, the first one of the process only.
 void tell_of_learning(const std::string& problem);

@@ -60,7 +60,7 @@ apportion_load::~apportion_load() {
     };
     while (apportion::guarded(take_all) != 0) starpu_sleep(1e-3F);  // others may free memory
     kept_.release();
-    apportion::guarded([&] { learning_.leave(); });
+    apportion::guarded([&] { learning_.load_ends(); });
 }
 
 void apportion_load::choose_policy() {

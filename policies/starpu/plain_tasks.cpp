@@ -30,7 +30,7 @@ void begun(unsigned sched_ctx) {
 
 void ended(unsigned sched_ctx) {
     dmdas().deinit_sched(sched_ctx);
-    guarded([] { save_learnt_here(); });
+    guarded([] { learnt_in_process().scheduler_ends(); });
 }
 
 // A thread that waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the

@@ -177,21 +177,29 @@ TEST_CASE("a folder that cannot be written to is told in a sentence") {
     }
 }
 
-TEST_CASE(
-    "later loads of a process know at once what earlier ones ran, and the file is written once until StarPU ends") {
+/// A process that writes its files at the end of the first load and of the scheduler, or at each end.
+constexpr std::chrono::hours kSeldom{1};
+constexpr std::chrono::seconds kAtOnce{-1};
+
+TEST_CASE("later loads of a process know at once what earlier ones ran; its file is written once until StarPU ends") {
     const Folder folder;
     const LearntKey key = key_of("steps");
     const fs::path file = written(key);
-    CHECK(learnt_here(file, key).profile.processors == kProfile.processors);
-    add_learnt_here(file, key, {{{30, 4.5}}, {}});
-    CHECK(learnt_here(file, key).profile.processors[0].points.size() == 3);
+    LearntInProcess process(kSeldom);
+    CHECK(process.known(file, key).profile.processors == kProfile.processors);
+    process.add(file, key, {{{30, 4.5}}, {}});
+    process.load_ends();
+    CHECK(process.known(file, key).profile.processors[0].points.size() == 3);
     const LearntProfile first = read_learnt(file, key);
     CHECK(first.processors[0].points.size() == 3);
     CHECK(first.processes == kProfile.processes + 1);
-    for (const Units units : {50, 60}) add_learnt_here(file, key, {{}, {{units, 0.3}}});
-    CHECK(learnt_here(file, key).profile.processors[1].points.size() == 3);
+    for (const Units units : {50, 60}) {
+        process.add(file, key, {{}, {{units, 0.3}}});
+        process.load_ends();
+    }
+    CHECK(process.known(file, key).profile.processors[1].points.size() == 3);
     CHECK(read_learnt(file, key).processors == first.processors);
-    save_learnt_here();
+    process.scheduler_ends();
     const LearntProfile last = read_learnt(file, key);
     CHECK(last.processors[0].points.size() == 3);
     CHECK(last.processors[1].points.size() == 3);
@@ -202,13 +210,35 @@ TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that 
     const Folder folder;
     const LearntKey key = key_of("others");
     const fs::path file = learnt_file(key);
-    add_learnt_here(file, key, {{{30, 4.5}}, {}});
+    LearntInProcess process(kAtOnce);
+    process.add(file, key, {{{30, 4.5}}, {}});
     write_learnt(file, key, kProfile);
-    add_learnt_here(file, key, {{{40, 6}}, {}});
-    save_learnt_here();
+    process.add(file, key, {{{40, 6}}, {}});
     CHECK(read_learnt(file, key).processors[0].points.size() == 3);
-    CHECK(learnt_here(file, key).profile.processors[1].points.size() == 1);
-    CHECK(learnt_here(file, key).profile.processes == kProfile.processes);
+    CHECK(process.known(file, key).profile.processors[1].points.size() == 1);
+    CHECK(process.known(file, key).profile.processes == kProfile.processes);
+    fs::remove(file);
+    process.add(file, key, {{{50, 7.5}}, {}});
+    CHECK(read_learnt(file, key).processes == 1);
+    CHECK(read_learnt(file, key).processors[0].points.size() == 1);
+}
+
+TEST_CASE("one block that takes much longer changes nothing for later processes, however often the file is written") {
+    const Folder folder;
+    for (const std::chrono::seconds between : {kAtOnce, std::chrono::seconds(kSeldom)}) {
+        const LearntKey key = key_of("spike" + std::to_string(between.count()));
+        const fs::path file = learnt_file(key);
+        write_learnt(file, key, {{{"CPU 0", {{20, 20, 0, 4, 0, 0}, {40, 40, 0, 4, 0, 0}}}}, 1});
+        LearntInProcess process(between);
+        for (const double seconds : {120, 40, 40}) {
+            process.add(file, key, {{{40, seconds}}, {}});
+            process.load_ends();
+        }
+        process.scheduler_ends();
+        const std::vector<ProfilePoint> points = read_learnt(file, key).processors[0].points;
+        CHECK(points.front().seconds == 20);
+        CHECK(points.back().seconds == 40);
+    }
 }
 
 TEST_CASE("what cannot be written is known in the process all the same, and why it is not kept") {
@@ -216,20 +246,23 @@ TEST_CASE("what cannot be written is known in the process all the same, and why 
     std::ofstream(folder.path() / "learnt") << "a file";
     const LearntKey key = key_of("read-only");
     const fs::path file = learnt_file(key);
-    for (const Units units : {30, 40, 50})
-        add_learnt_here(file, key, {{{units, 0.1 * static_cast<double>(units)}}, {}});
-    const LearntHere here = learnt_here(file, key);
-    CHECK(here.profile.processors[0].points.size() == 3);
-    CHECK(here.problem.starts_with("what the load 'read-only' learnt is not kept: " + file.string()));
+    LearntInProcess process(kAtOnce);
+    for (const Units units : {30, 40, 50}) process.add(file, key, {{{units, 0.1 * static_cast<double>(units)}}, {}});
+    const LearntKnown known = process.known(file, key);
+    CHECK(known.profile.processors[0].points.size() == 3);
+    CHECK(known.profile.processes == 1);
+    CHECK(known.problem.starts_with("what the load 'read-only' learnt is not kept: " + file.string()));
 }
 
 TEST_CASE("a process that gives every load another name keeps all of them in their files") {
     const Folder folder;
+    LearntInProcess process(kSeldom);
     for (int k = 0; k < 600; ++k) {
         const LearntKey key = key_of("load" + std::to_string(k));
-        for (const Units units : {30, 40}) add_learnt_here(learnt_file(key), key, {{{units, 4.5}}, {}});
+        for (const Units units : {30, 40}) process.add(learnt_file(key), key, {{{units, 4.5}}, {}});
+        process.load_ends();
     }
-    save_learnt_here();
+    process.scheduler_ends();
     for (int k = 0; k < 600; ++k) {
         const LearntKey key = key_of("load" + std::to_string(k));
         CHECK(read_learnt(learnt_file(key), key).processors[0].points.size() == 2);
