@@ -101,7 +101,7 @@ class PlbHecImproved final : public Policy {
         promised_[index(block.processor)].took(block);
         repetition_.finished(block);
         unlike_.finished(block);
-        if (models_.add(block, repetition_.data_travel()) == SampleVerdict::changed && !repetition_.as_before(block) &&
+        if (models_.add(block) == SampleVerdict::changed && !repetition_.as_before(block) &&
             !repetition_.changed(block.processor)) {
             ++report_.rebalances;
             decision_ = "rebalance";
@@ -119,7 +119,7 @@ class PlbHecImproved final : public Policy {
     std::vector<OwnedUnits> owned() const override { return repetition_.repeated(); }
 
     void late_block_ended(int processor, Units units, double busy_s) override {
-        models_.add({.processor = processor, .units = units, .busy_s = busy_s});
+        models_.add({.processor = processor, .units = units, .busy_s = busy_s, .data_there = true});
         unlike_.late_block_ended(processor, units, busy_s);
         plan_.outdate();
     }

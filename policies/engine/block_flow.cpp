@@ -118,7 +118,7 @@ std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id)
 }
 
 std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
-                                       double half_busy_s) {
+                                       double half_busy_s, bool data_there) {
     auto [flight, block] = take_out(id);
     Lane& its = lane(flight.processor);
     // A node's grants may end in another order than they were given: the time since the other's end is not all of its
@@ -128,7 +128,7 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
                             end_s - std::min(start_s, std::max(block.given_s, its.last_end_s)));
     const FinishedBlock record{
         id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
-        end_s, busy_s,           half_busy_s};
+        end_s, busy_s,           half_busy_s, data_there};
     its.last_end_s = std::max(its.last_end_s, end_s);
     if (flight.piece_of == kNone) {
         drop_pieces(flight);

@@ -64,7 +64,7 @@ class BlockFlow final : public Progress {
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
     std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
-                                double half_busy_s = 0);
+                                double half_busy_s = 0, bool data_there = false);
 
     /// The results of a finished block, whose kernel ended at `end_s`, are home.
     void returned(int processor, Units units, double end_s, double home_s);

@@ -34,8 +34,7 @@ class PlbHecModels {
     /// whether all have a curve then.
     bool begin(const LoadDescription& load);
 
-    /// `travelled`: its data were not there before.
-    SampleVerdict add(const FinishedBlock& block, bool travelled = true);
+    SampleVerdict add(const FinishedBlock& block);
     void add_return(const ReturnedBlock& block);
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.

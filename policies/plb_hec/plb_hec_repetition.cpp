@@ -11,7 +11,6 @@ namespace apportion {
 void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) {
     load_ = load;
     replay_.conclude(load);
-    data_move_ = false;
     moving_s_ = 0;
     lateness_.assign(load.processors.size(), {});
     const bool known = load.staying > 0 && replay_.before_s() > 0;
@@ -52,7 +51,6 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
         largest.push_back(round_to_granularity(std::ceil(share / count), load_.granularity));
     }
     replay_.begin(load_, shares, largest, decision.anew);
-    data_move_ = true;
     ++report.rebalances;
     report.distributions.push_back({0, "redistribution", decision.shares, decision.run_s});
     return true;

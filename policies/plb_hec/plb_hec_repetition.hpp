@@ -38,8 +38,6 @@ class PlbHecRepetition {
     bool as_before(const FinishedBlock& block) const {
         return active() && kTwice * replay_.longest_s(block.processor, block.units) > block.busy_s;
     }
-    /// Whether the data of the processors' blocks are brought to them in this run.
-    bool data_travel() const { return load_.staying <= 0 || data_move_ || !active(); }
 
   private:
     bool redistribute(PolicyReport& report);
@@ -60,7 +58,6 @@ class PlbHecRepetition {
 
     std::vector<Lateness> lateness_;  ///< per processor
     double moving_s_ = 0;             ///< what it costs to move the data of all to others
-    bool data_move_ = false;          ///< all blocks are fixed, but some have their data elsewhere
 };
 
 }  // namespace apportion

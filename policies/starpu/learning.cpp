@@ -37,8 +37,7 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
         const BlockRecord* before = &none;
         for (const BlockRecord* block : ran) {
             ProfilePoint& point = blocks[p].emplace_back(ProfilePoint{block->units, block->busy_s});
-            // Later submissions find data where they were.
-            if (processors[p].own_memory && run.run == 1) {
+            if (processors[p].own_memory && !block->data_there) {
                 point.in_s = transfer_seen_s(block->given_s, before->start_s, before->end_s, block->start_s)
                                  .value_or(0);  // unknown
                 point.out_s = std::max(block->home_s - std::max(block->end_s, before->home_s), 0.0);

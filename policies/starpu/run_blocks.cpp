@@ -73,6 +73,7 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
     if (auto kept = state_.kept.take(running.data, depart)) {
         running.kept_input = true;
         running.kept_on = kept->node;
+        record_of(running.block.id, on).data_there = kept->node == running.data.node;
         kept->node = running.data.node;
         kept->own_memory = running.data.own_memory;
         kept->rounds_up = running.data.rounds_up;
@@ -190,7 +191,8 @@ void Run::next_blocks(RunningBlock& running, Locked& on) {
     const auto tell = [&] {
         const BlockRecord record = record_of(running.block.id, on);
         const auto finished = [&] {
-            return flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s());
+            return flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s(), 0,
+                                   record.data_there);
         };
         ask_flow(finished, on);
     };
