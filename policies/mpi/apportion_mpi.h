@@ -54,7 +54,8 @@ int apportion_mpi_init(struct starpu_conf* conf);
 /** Ends what apportion_mpi_init started, once all ranks have called it. */
 void apportion_mpi_shutdown(void);
 
-/** The calling process and the number of processes; also after apportion_mpi_shutdown. Not collective. */
+/** The calling process and the number of processes; also after apportion_mpi_shutdown. Where MPI is not running they
+ *  start it, on all ranks; otherwise they are not collective. */
 int apportion_mpi_rank(void);
 int apportion_mpi_nodes(void);
 

@@ -10,6 +10,7 @@
 #include <climits>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -100,14 +101,17 @@ std::vector<Units> apportion_mpi_iteration::planned_shares() {
     const int nodes = static_cast<int>(description_.processors.size());
     description_.initial_block = apportion::default_initial_block(description_.units, description_.granularity, nodes);
     policy->begin(description_);
+    std::vector<Units> shares(static_cast<std::size_t>(nodes), 0);
+    const std::vector<apportion::OwnedUnits> owned = policy->owned();
+    for (const apportion::OwnedUnits& its : owned) shares[static_cast<std::size_t>(its.processor)] += its.units;
     apportion::NothingInFlight progress(description_.units);
-    std::vector<Units> shares;
-    for (int node = 0; node < nodes; ++node) {
+    for (int node = 0; node < nodes && owned.empty(); ++node) {
         const Units units = progress.remaining() == 0 ? 0 : policy->next_block(node, 0, progress);
-        shares.push_back(std::min(units, progress.remaining()));
-        progress.take(shares.back());
+        Units& share = shares[static_cast<std::size_t>(node)];
+        share = std::min(units, progress.remaining());
+        progress.take(share);
     }
-    if (progress.remaining() > 0) return {};
+    if (std::accumulate(shares.begin(), shares.end(), Units{0}) != description_.units) return {};
     planned_ = policy->report();
     return shares;
 }

@@ -64,7 +64,7 @@ std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigne
     for (unsigned k = 0; k < count; ++k) {
         const apportion_mpi_distributed& a = arrays[k];
         const auto problem = [&](const char* what) { return fmt::format("arrays[{}]: {}", k, what); };
-        if (!a.data) return problem("data is NULL");
+        if (!a.data && units > 0) return problem("data is NULL");
         if (a.mode != STARPU_R && a.mode != STARPU_RW)
             return problem("mode must be STARPU_R (never changed) or STARPU_RW (changed by iterations)");
         if (a.bytes_per_unit == 0) return problem("bytes_per_unit must not be 0");

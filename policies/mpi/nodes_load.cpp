@@ -37,7 +37,7 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
         problem = "apportion_mpi_load_create: arrays is NULL but count is not 0";
     if (problem.empty()) {
         arrays_.assign(arrays, arrays + count);
-        problem = apportion::why_no_arrays(arrays_);
+        problem = apportion::why_no_arrays(arrays_, options->units);
     }
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, array_facts(arrays_), problem);
     policy_name_ = facts.policy->name;

@@ -34,13 +34,13 @@ void check(int status, const char* function) {
 
 }  // namespace
 
-std::string why_no_arrays(const Post::Arrays& arrays) {
+std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units) {
     if (arrays.size() > kArraysPerGrant) return fmt::format("a load has at most {} arrays", kArraysPerGrant);
     constexpr std::size_t kInt = std::numeric_limits<int>::max();
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         const apportion_mpi_array& a = arrays[k];
         const auto problem = [&](const char* what) { return fmt::format("arrays[{}]: {}", k, what); };
-        if (!a.data) return problem("data is NULL");
+        if (!a.data && units > 0) return problem("data is NULL");
         if (a.mode != STARPU_R && a.mode != STARPU_W)
             return problem("mode must be STARPU_R (input) or STARPU_W (a result)");
         if (a.bytes_per_unit == 0 || a.pieces == 0) return problem("bytes_per_unit and pieces must not be 0");

@@ -147,6 +147,6 @@ class Post {
 };
 
 /// Why such arrays cannot travel, or empty.
-std::string why_no_arrays(const Post::Arrays& arrays);
+std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units);
 
 }  // namespace apportion

@@ -166,8 +166,8 @@ void apportion_mpi_shutdown(void) {
     // Until all others have come here, too: they are told that this rank ends.
     while (World::runs() && together("apportion_mpi_shutdown", [] {}) == -EINVAL) continue;
     if (World::runs()) {
-        apportion::ended_rank = World::get().rank();
-        apportion::ended_nodes = World::get().size();
+        apportion::ended_rank = World::rank_and_size().first;
+        apportion::ended_nodes = World::rank_and_size().second;
     }
     World::stop_starpu_mpi();
     apportion::post.reset();
@@ -178,14 +178,14 @@ void apportion_mpi_shutdown(void) {
 int apportion_mpi_rank(void) {
     if (!World::runs() && apportion::ended_nodes > 0) return apportion::ended_rank;
     int rank = 0;
-    apportion::agreed([&] { rank = World::get().rank(); });
+    apportion::agreed([&] { rank = World::rank_and_size().first; });
     return rank;
 }
 
 int apportion_mpi_nodes(void) {
     if (!World::runs() && apportion::ended_nodes > 0) return apportion::ended_nodes;
     int nodes = 1;
-    apportion::agreed([&] { nodes = World::get().size(); });
+    apportion::agreed([&] { nodes = World::rank_and_size().second; });
     return nodes;
 }
 

@@ -36,6 +36,16 @@ World& World::get() {
     return *world;
 }
 
+std::pair<int, int> World::rank_and_size() {
+    int running = 0, ended = 0, rank = 0, size = 1;
+    MPI_Initialized(&running);
+    MPI_Finalized(&ended);
+    if (world || !running || ended) return {get().rank(), get().size()};
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+    return {rank, size};
+}
+
 World::World() {
     int ended = 0, running = 0, level = MPI_THREAD_SINGLE;
     MPI_Finalized(&ended);

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace apportion {
@@ -23,6 +24,8 @@ class World {
     static World& get();
     /// StarPU runs: starts StarPU-MPI. Empty, or what is wrong.
     std::string start_starpu_mpi();
+    /// This process's rank and the number of ranks. Asks no other rank where MPI runs.
+    static std::pair<int, int> rank_and_size();
     /// Whether get() has started it, or found it running, and finish() has not ended it.
     static bool runs();
     /// Ends StarPU-MPI if it runs.

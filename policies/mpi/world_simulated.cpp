@@ -92,6 +92,8 @@ World& World::get() {
     return *world;
 }
 
+std::pair<int, int> World::rank_and_size() { return {get().rank(), get().size()}; }
+
 World::World() : of_grants_(MPI_COMM_WORLD), rank_(starpu_mpi_world_rank()), size_(starpu_mpi_world_size()) {
     set_host_name(host_of(rank_));
 }

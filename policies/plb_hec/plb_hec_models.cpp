@@ -173,7 +173,8 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
 
 void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
     const auto seen_s = transfer_seen_s(block.given_s, entry.last_start_s, block.previous_end_s, block.start_s);
-    if (entry.processor.own_memory && seen_s && !block.data_there) entry.in.add(static_cast<double>(block.units), *seen_s);
+    if (entry.processor.own_memory && seen_s && !block.data_there)
+        entry.in.add(static_cast<double>(block.units), *seen_s);
     entry.last_start_s = std::max(entry.last_start_s, block.start_s);
 }
 

@@ -76,6 +76,18 @@ nodes -np 3 "$ring" 40 nan 1 >"$folder/out" 2>&1 || fail "not-a-number: $(cat "$
 nodes -np 3 "$ring" 90 slow 1 >"$folder/out" 2>&1 && grep -q 'moved [1-9]' "$folder/out" || fail "a slow node: $(cat "$folder/out")"
 APPORTION_NODES=equal nodes -np 3 "$ring" 90 slow 1 >"$folder/out" 2>&1 && grep -q 'moved 0' "$folder/out" || fail "equal shares: $(cat "$folder/out")"
 
+# Policies that plan give the shares of the first run.
+for node in 0 1; do
+    printf 'processor,units,seconds\n' >"$folder/$node.csv"
+    for units in 1 10 20 40; do echo "CPU 0,$units,$((units * (1 + 3 * node))).0" >>"$folder/$node.csv"; done
+done
+for policy in hpopta cpm; do
+    rm -f "$folder/report"
+    APPORTION_NODES=$policy APPORTION_REPORT=$folder/report nodes -np 1 env APPORTION_PROFILES="$folder/0.csv" "$ring" 40 \
+        : -np 1 env APPORTION_PROFILES="$folder/1.csv" "$ring" 40 >"$folder/out" 2>&1 || fail "planned shares: $(cat "$folder/out")"
+    head -n 1 "$folder/report" | grep -q '"reason":"first shares","shares":\[32,8\]' || fail "$policy: $(grep -o '"distributions":[^]]*' "$folder/report")"
+done
+
 refused 'units = 50 on one and 51 on the other' -np 3 "$ring" 50 differs 2
 refused 'arrays = .*"halo":1.*"halo":2' -np 3 "$ring" 50 halo 1
 refused 'arrays\[0\]: a periodic halo of more units than there are' -np 3 "$ring" 5 wide
