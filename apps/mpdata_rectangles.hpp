@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `mpdata --rectangles`: teams of cores in two dimensions, as in paper 002 (section 5.4, Fig. 8). Each computes
-// rectangles of the domain's columns in every time step, as `apportion plan --matrix N --json` arranged them: the
-// distribution is given, so that no policy has a part in the run, and every rectangle is a plain task on its worker.
-// A matrix's column is a plane of the field.
+// `mpdata --rectangles`: teams of cores in two dimensions, as in the paper on load imbalancing (section 5.4, Fig. 8).
+// Each computes rectangles of the domain's columns in every time step, as `apportion plan --matrix N --json` arranged
+// them: the distribution is given, so that no policy has a part in the run, and every rectangle is a plain task on its
+// worker. A matrix's column is a plane of the field.
 #pragma once
 
 #include <memory>

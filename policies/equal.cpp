@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // equal: every processor gets n / p units, in as few blocks as its memory allows. Needs no model; right for identical
-// processors, and the yardstick for all others (paper 000, section 6).
+// processors, and the yardstick for all others (HPOPTA's paper, section 6).
 #include <algorithm>
 #include <numeric>
 

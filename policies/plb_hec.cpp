@@ -36,13 +36,11 @@ namespace apportion {
 
 namespace {
 
-struct PlbHecOptions {
-    double alignment = 0.0625;  ///< of a block: blocks are multiples of the largest power of two up to that part
-    double growth = 12;         ///< a block is at most this multiple of the largest measured one
-    double most_parts = 20;     ///< a share becomes at most so many blocks: each asks for a plan
-    double full_rest = 0.5;     ///< of the memory that the blocks after it would fill, at most: it may grow
-    double worthwhile_s = 0.2;  ///< a hundred times what IPOPT takes: distributions that predict less need none
-};
+constexpr double kAlignment = 0.0625;  // of a block: blocks are multiples of the largest power of two up to that part
+constexpr double kGrowth = 12;         // a block is at most this multiple of the largest measured one
+constexpr double kMostParts = 20;      // a share becomes at most so many blocks: each asks for a plan
+constexpr double kFullRest = 0.5;      // of the memory that the blocks after it would fill, at most: it may grow
+constexpr double kWorthwhile_s = 0.2;  // a hundred times what IPOPT takes: distributions that predict less need none
 
 class PlbHecImproved final : public Policy {
   public:
@@ -217,7 +215,7 @@ class PlbHecImproved final : public Policy {
     bool cut_off(int processor, const Progress& progress) const {
         Units computes = 0;
         for (const BlockInFlight& block : progress.in_flight(processor)) computes += block.units;
-        return plan_.share(processor) <= options_.alignment * static_cast<double>(computes);
+        return plan_.share(processor) <= kAlignment * static_cast<double>(computes);
     }
 
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
@@ -226,7 +224,6 @@ class PlbHecImproved final : public Policy {
     double planned_block(int processor, double share, double now_s, const Progress& progress) const;
     double part_to_check(int processor, double share, double block) const;
 
-    PlbHecOptions options_;
     LoadDescription load_;
     PlbHecModels models_;
     PlbHecPlan plan_{models_};
@@ -250,7 +247,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
     const bool last = plan_.share(processor) - block < granule();
     const double by_s = plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s);
-    double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * options_.alignment))));
+    double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * kAlignment))));
     Units units = 0;
     for (;; step /= 2) {
         units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
@@ -261,7 +258,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     }
     const auto rest = static_cast<double>(remaining - units);
     if (rest < step * granule()) return remaining;
-    if (plan_.share(processor) > (1 + options_.alignment) * static_cast<double>(units)) return units;
+    if (plan_.share(processor) > (1 + kAlignment) * static_cast<double>(units)) return units;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (p != processor && !cut_off(p, progress)) return units;
     return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units
@@ -280,7 +277,7 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     if (!decision_) return;
     plan_.outdate();
     plan_.make(now_s, progress);
-    if (plan_.finish_s() - now_s < options_.worthwhile_s)
+    if (plan_.finish_s() - now_s < kWorthwhile_s)
         ++report_.bisections;
     else
         plan_.refine();
@@ -299,7 +296,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
         block = std::min(share, std::max(measured, proportional));
     }
-    return std::min(block, measured * options_.growth);
+    return std::min(block, measured * kGrowth);
 }
 
 /// The first of the blocks that a share becomes; 0: better when the block in flight is done.
@@ -312,14 +309,14 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     const double error_s = plan_.error_s(processor, block);
     if (blocks.count == 1 || (!blocks.overlapped && share <= blocks.largest)) {
         const double parts = error_s / plan_.worthwhile_error_s();
-        const double most = options_.most_parts / blocks.count;
+        const double most = kMostParts / blocks.count;
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
         if (parts > kWorthwhile && most >= 2) block /= std::clamp(parts, 2.0, most);
     } else if (!blocks.overlapped) {
         // Large ones first: the last one corrects what the others were wrong by.
-        block = std::max(block, share - options_.full_rest * (blocks.count - 1) * blocks.largest);
+        block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
     }
-    block = std::min(block, curve.largest_measured() * options_.growth);
+    block = std::min(block, curve.largest_measured() * kGrowth);
     // While of no device fixed costs are known, nobody knows how long the first run will last: it may double.
     if (!at(processor).own_memory && load_.run == 1 && only_unknown_devices())
         block = std::min(block, std::max(granule(), block * now_s / time.kernel_seconds(block)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// MPDATA, the application of paper 002: advection of a non-negative field psi by a flow that is given as Courant
-// numbers at the cells' faces, in three dimensions, second order, positive definite and with the nonoscillatory option,
-// periodic on all sides. A unit is one plane of ny x nz cells across the first dimension; a load is grid.steps time
-// steps of all planes.
+// MPDATA, the application of the paper on load imbalancing (docs/papers/imbalance.md): advection of a non-negative
+// field psi by a flow that is given as Courant numbers at the cells' faces, in three dimensions, second order, positive
+// definite and with the nonoscillatory option, periodic on all sides. A unit is one plane of ny x nz cells across the
+// first dimension; a load is grid.steps time steps of all planes.
 //
 // A block reads 3 planes more on either side for each time step and computes what it needs there itself, so that blocks
 // do not wait for each other within a load, and the result does not depend on how the planes are cut, bit for bit. More
@@ -88,7 +88,7 @@ std::vector<double> mpdata_reference(const MpdataField& field);
 /// difference, the tolerance 0. The field must outlive the workload, and be advanced between loads.
 std::unique_ptr<Workload> make_mpdata(std::shared_ptr<MpdataField> field);
 
-/// The same in rectangles, whose columns are planes and whose rows are theirs (the grid of teams of paper 002), a task
+/// The same in rectangles, whose columns are planes and whose rows are theirs (the grid of teams of the paper), a task
 /// each; one time step. run_on_workers() has to give one unit to every worker with any. A rectangle reads the field
 /// three cells beyond its edges and computes there what it needs itself. Not a load: a rectangle belongs to its worker.
 /// On CPU cores.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // MPDATA on one core: all stages of a time step go through the block together, a few planes apart, so that intermediate
-// fields stay in the cache: the (3+1)D decomposition of paper 002, section 5.3. Its blocks are rows of all planes, so
-// many that their intermediate planes fit the core's cache; rows beside them are computed twice.
+// fields stay in the cache: the (3+1)D decomposition of the paper on load imbalancing, section 5.3. Its blocks are rows
+// of all planes, so many that their intermediate planes fit the core's cache; rows beside them are computed twice.
 #include <starpu.h>
 #include <unistd.h>
 

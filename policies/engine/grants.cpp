@@ -84,10 +84,9 @@ void Grants::forget(std::int64_t id, Orders& orders) {
     orders.push_back({GrantOrder::Kind::forget, grant.block.processor, id, {grant.block.first, grant.block.units}});
 }
 
-Grants::Orders Grants::arrived(std::int64_t id, double now_s) {
+void Grants::arrived(std::int64_t id, double now_s) {
     at(id).arrived_s = now_s;
     flow_.begins(id, now_s);
-    return {};
 }
 
 Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s, double half_s) {
@@ -111,13 +110,12 @@ Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s, do
     return orders;
 }
 
-Grants::Orders Grants::home(std::int64_t id, double now_s) {
+void Grants::home(std::int64_t id, double now_s) {
     GrantRecord& grant = at(id);
     grant.state = GrantRecord::State::home;
     grant.home_s = now_s;
     --fetching_;
     flow_.returned(grant.block.processor, grant.block.units, grant.end_s, now_s);
-    return {};
 }
 
 void Grants::note_lost(int node, const std::string& reason, double now_s) {

@@ -59,11 +59,11 @@ class Grants {
     Orders begin(double now_s);
 
     /// The grant's input is at its node.
-    Orders arrived(std::int64_t grant, double now_s);
+    void arrived(std::int64_t grant, double now_s);
     /// half_s: its node would need for half as many units (see FinishedBlock).
     Orders computed(std::int64_t grant, double busy_s, double now_s, double half_s = 0);
     /// Its results are where they belong.
-    Orders home(std::int64_t grant, double now_s);
+    void home(std::int64_t grant, double now_s);
     /// The node computes nothing any more in this run.
     Orders lost(int node, const std::string& reason, double now_s);
 

@@ -43,7 +43,7 @@ struct apportion_mpi_load {
     void run_as_home();
     double silent_at_us() const;
     void end_job_if_silent(int node) const;
-    void carry_out(apportion::Grants::Orders orders);
+    void carry_out(const apportion::Grants::Orders& orders);
     apportion::Grants::Orders take_in(const apportion::Event& event);
     apportion::Grants::Orders take_in(int node, const apportion::Message& message);
     apportion::Grants::Orders units_done(const apportion::Event& event);

@@ -107,33 +107,29 @@ void apportion_mpi_load::end_job_if_silent(int node) const {
                     description_.processors[static_cast<std::size_t>(node)].name, recovery_->silence_s()));
 }
 
-void apportion_mpi_load::carry_out(Grants::Orders orders) {
-    while (!orders.empty()) {
-        Grants::Orders more;
-        for (const GrantOrder& order : orders) {
-            Message message;
-            message.grant = order.grant;
-            message.first = order.range.first;
-            message.units = order.range.units;
-            switch (order.kind) {
-                case GrantOrder::Kind::compute:
-                    message.kind = Message::Kind::compute;
-                    if (order.node != 0) break;
-                    begin_grant(order.grant, order.range);
-                    for (const GrantOrder& next : grants_->arrived(order.grant, now_s())) more.push_back(next);
-                    break;
-                case GrantOrder::Kind::send_results:
-                    message.kind = Message::Kind::send_results;
-                    if (!post_.receive_data(order.node, order.grant, arrays_, STARPU_W, order.range))
-                        for (const GrantOrder& next : grants_->home(order.grant, now_s())) more.push_back(next);
-                    break;
-                case GrantOrder::Kind::forget:
-                    message.kind = Message::Kind::forget;
-                    break;
-            }
-            if (order.node != 0) post_.send(order.node, message);
+void apportion_mpi_load::carry_out(const Grants::Orders& orders) {
+    for (const GrantOrder& order : orders) {
+        Message message;
+        message.grant = order.grant;
+        message.first = order.range.first;
+        message.units = order.range.units;
+        switch (order.kind) {
+            case GrantOrder::Kind::compute:
+                message.kind = Message::Kind::compute;
+                if (order.node != 0) break;
+                begin_grant(order.grant, order.range);
+                grants_->arrived(order.grant, now_s());
+                break;
+            case GrantOrder::Kind::send_results:
+                message.kind = Message::Kind::send_results;
+                if (!post_.receive_data(order.node, order.grant, arrays_, STARPU_W, order.range))
+                    grants_->home(order.grant, now_s());
+                break;
+            case GrantOrder::Kind::forget:
+                message.kind = Message::Kind::forget;
+                break;
         }
-        orders = std::move(more);
+        if (order.node != 0) post_.send(order.node, message);
     }
 }
 
@@ -142,7 +138,8 @@ Grants::Orders apportion_mpi_load::take_in(const Event& event) {
         case Event::Kind::message:
             return take_in(event.node, event.message);
         case Event::Kind::received:
-            return grants_->home(event.grant, now_s());
+            grants_->home(event.grant, now_s());
+            break;
         case Event::Kind::done:
             return units_done(event);
         case Event::Kind::ended:
@@ -165,7 +162,8 @@ Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
             post_.send_data(node, message.grant, arrays_, STARPU_R, {message.first, message.units});
             return {};
         case Message::Kind::arrived:
-            return grants_->arrived(message.grant, now_s());
+            grants_->arrived(message.grant, now_s());
+            return {};
         case Message::Kind::computed:
             return grants_->computed(message.grant, message.seconds, now_s(), message.half_s);
         case Message::Kind::failed:

@@ -175,7 +175,8 @@ static inline int apportion_load_options_init(struct apportion_load_options* opt
  *  starpu_init themselves set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. */
 int apportion_init(struct starpu_conf* conf);
 
-/** Ends StarPU if apportion_init started it. Loads must have been destroyed. */
+/** Ends StarPU if apportion_init started it, at the last of as many calls as those of apportion_init since then. Loads
+ *  must have been destroyed. */
 void apportion_shutdown(void);
 
 /** Creates a load, which the caller destroys. NULL: the options are invalid, no worker of the context can run the

@@ -16,11 +16,12 @@
 //
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
 //  - running, until its tasks have ended;
-//  - cancelled: taken over or given up. It does not count, although its tasks still run. Nothing waits for them but the
-//    load's destruction; the run keeps the block until then, and no run gives its processor anything. Only blocks in a
-//    device's own memory: their results are invalidated as the tasks end, so that StarPU never writes them home. Tasks
-//    that have not begun are skipped. When the run ends, pieces of late blocks there that are not needed after all are
-//    cancelled as well;
+//  - cancelled: taken over or given up. It does not count, although its tasks still run. The run
+//    keeps the block until they have ended, and no run gives its processor anything. In a device's own memory their
+//    results are invalidated as the tasks end, so that StarPU never writes them home, and nothing waits for them but
+//    the load's destruction. In main memory only with the application's promise that late results are the same
+//    (results_stay), and the next submission waits for them. Tasks that have not begun are skipped. When the run ends,
+//    pieces of late blocks that are not needed after all are cancelled as well;
 //  - lost: its codelet says that it could not be computed.
 // Pieces of late blocks that CPU workers compute, and trials (BlockFlow has them), are written apart from the
 // application's memory until they count. So no task that runs on after the run's end can store anything where a result

@@ -26,7 +26,7 @@ namespace apportion {
 
 namespace {
 
-bool started_here = false;
+int sessions = 0;  // calls of apportion_init since one of them started StarPU, less those of apportion_shutdown
 
 #ifdef STARPU_SIMGRID
 /// SimGrid tells on standard error of each setting that StarPU's machine files make. It takes this before main(), where
@@ -127,7 +127,6 @@ void start(starpu_conf* conf) {
         throw ApiError(ENODEV,
                        "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
     if (status != 0) throw ApiError(-status, fmt::format("starpu_init failed: {}", std::strerror(-status)));
-    started_here = true;
 }
 
 void check_running_scheduler() {
@@ -157,16 +156,15 @@ int apportion_init(starpu_conf* conf) {
         try {
             apportion::check_running_scheduler();
         } catch (...) {
-            if (!runs) apportion_shutdown();
+            if (!runs) starpu_shutdown();
             throw;
         }
+        apportion::sessions = !runs ? 1 : apportion::sessions > 0 ? apportion::sessions + 1 : 0;
     });
 }
 
 void apportion_shutdown(void) {
-    if (!apportion::started_here) return;
-    starpu_shutdown();
-    apportion::started_here = false;
+    if (apportion::sessions > 0 && --apportion::sessions == 0) starpu_shutdown();
 }
 
 }  // extern "C"

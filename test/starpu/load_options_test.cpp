@@ -180,3 +180,11 @@ TEST_CASE("errors are exceptions with a sentence and an errno value, and leave n
         CHECK(std::string(error.what()).find("refused units") != std::string::npos);
     }
 }
+
+TEST_CASE("a session within another one does not end StarPU") {
+    { const apportion::Session within; }
+    REQUIRE(starpu_is_initialized());
+    CHECK(apportion_init(nullptr) == 0);
+    apportion_shutdown();
+    CHECK(starpu_is_initialized());
+}

@@ -94,7 +94,7 @@ class Simulation {
         carry_out(grants_->lost(node, "it failed", now_s_));
     }
     void arrive(const GrantOrder& order) {
-        carry_out(grants_->arrived(order.grant, now_s_));
+        grants_->arrived(order.grant, now_s_);
         const FakeNode& node = nodes_[static_cast<std::size_t>(order.node)];
         double& free_s = free_s_[static_cast<std::size_t>(order.node)];
         const double start_s = std::max(free_s, now_s_);
@@ -118,7 +118,10 @@ class Simulation {
                     if (own.range.first < order.range.first + order.range.units &&
                         order.range.first < own.range.first + own.range.units)
                         result_.written_twice_at_once = true;
-                at(now_s_ + delay_s, [this, order] { carry_out(grants_->home(order.grant, now_s_)); });
+                at(now_s_ + delay_s, [this, order] {
+                    grants_->home(order.grant, now_s_);
+                    count();
+                });
             }
         }
         count();
