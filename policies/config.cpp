@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -20,11 +19,6 @@ namespace {
 constexpr std::string_view kPrefix = "APPORTION_";
 constexpr std::string_view kAll = "all";              // of APPORTION_GROUPS
 constexpr std::string_view kPublished = "published";  // of APPORTION_OFFSET
-
-std::string value_of(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
 
 std::optional<Units> whole_number(std::string_view text, Units smallest) {
     const auto value = parse_number<Units>(text);
@@ -128,7 +122,7 @@ std::span<const EnvironmentVariable> environment_variables() { return kVariables
 
 std::optional<std::string> check_environment() {
     for (const EnvironmentVariable& variable : kVariables) {
-        const std::string value = value_of(variable.name);
+        const std::string value = environment(variable.name);
         if (value.empty()) continue;
         if (const std::string wrong = variable.check(value); !wrong.empty())
             return fmt::format("Environment variable {}: \"{}\" is not usable, {}.", variable.name, value, wrong);
@@ -147,24 +141,26 @@ std::optional<std::string> check_environment() {
 }
 
 std::optional<std::string> nodes_option() {
-    const std::string name = value_of("APPORTION_NODES");
+    const std::string name = environment("APPORTION_NODES");
     return name.empty() ? std::nullopt : std::optional(name);
 }
-std::optional<Units> initial_block_option() { return whole_number(value_of("APPORTION_INITIAL_BLOCK"), 1); }
-std::optional<Units> blocks_option() { return whole_number(value_of("APPORTION_BLOCKS"), 1); }
-std::vector<Units> groups_option() { return group_list(value_of("APPORTION_GROUPS")).value_or(std::vector<Units>{}); }
-std::optional<Units> offset_option() { return whole_number(value_of("APPORTION_OFFSET"), 0); }
-bool offset_as_published() { return value_of("APPORTION_OFFSET") == kPublished; }
-bool serial_network_option() { return value_of("APPORTION_NETWORK") == "serial"; }
-std::string report_file_option() { return value_of("APPORTION_REPORT"); }
-std::string profiles_option() { return value_of("APPORTION_PROFILES"); }
-bool learn_option() { return value_of("APPORTION_LEARN") != "0"; }
-bool trace_option() { return value_of("APPORTION_TRACE") == "1"; }
-bool charge_planning_option() { return value_of("APPORTION_CHARGE_PLANNING") == "1"; }
+std::optional<Units> initial_block_option() { return whole_number(environment("APPORTION_INITIAL_BLOCK"), 1); }
+std::optional<Units> blocks_option() { return whole_number(environment("APPORTION_BLOCKS"), 1); }
+std::vector<Units> groups_option() {
+    return group_list(environment("APPORTION_GROUPS")).value_or(std::vector<Units>{});
+}
+std::optional<Units> offset_option() { return whole_number(environment("APPORTION_OFFSET"), 0); }
+bool offset_as_published() { return environment("APPORTION_OFFSET") == kPublished; }
+bool serial_network_option() { return environment("APPORTION_NETWORK") == "serial"; }
+std::string report_file_option() { return environment("APPORTION_REPORT"); }
+std::string profiles_option() { return environment("APPORTION_PROFILES"); }
+bool learn_option() { return environment("APPORTION_LEARN") != "0"; }
+bool trace_option() { return environment("APPORTION_TRACE") == "1"; }
+bool charge_planning_option() { return environment("APPORTION_CHARGE_PLANNING") == "1"; }
 double stall_factor_option() {
     constexpr double kDefault = 50;
-    return stall_factor(value_of("APPORTION_STALL_FACTOR")).value_or(kDefault);
+    return stall_factor(environment("APPORTION_STALL_FACTOR")).value_or(kDefault);
 }
-std::string platform_file_option() { return value_of("APPORTION_PLATFORM"); }
+std::string platform_file_option() { return environment("APPORTION_PLATFORM"); }
 
 }  // namespace apportion

@@ -61,7 +61,6 @@ class FpmDynamic final : public Policy {
         bool lost = false;
     };
 
-    bool same_processors(const LoadDescription& load) const;
     bool all_measured() const;
     bool times_are_close() const;
     std::vector<double> partition(double units) const;
@@ -78,13 +77,6 @@ class FpmDynamic final : public Policy {
     PolicyReport report_;
 };
 
-bool FpmDynamic::same_processors(const LoadDescription& load) const {
-    return std::equal(lanes_.begin(), lanes_.end(), load.processors.begin(), load.processors.end(),
-                      [](const Lane& lane, const Processor& processor) {
-                          return lane.processor.name == processor.name && lane.processor.kind == processor.kind;
-                      });
-}
-
 bool FpmDynamic::all_measured() const {
     return std::all_of(lanes_.begin(), lanes_.end(),
                        [](const Lane& lane) { return lane.lost || lane.model.function(); });
@@ -97,9 +89,10 @@ void FpmDynamic::begin(const LoadDescription& load) {
         before.ends_s.push_back(lane.end_s);
     }
     const double computed = std::accumulate(before.shares.begin(), before.shares.end(), 0.0);
-    const bool same_load = load_.units == load.units && same_processors(load) && !lanes_.empty() &&
-                           computed == static_cast<double>(load.units);
-    if (!same_processors(load)) {
+    const bool again = same_processors(load_.processors, load.processors);
+    const bool same_load =
+        load_.units == load.units && again && !lanes_.empty() && computed == static_cast<double>(load.units);
+    if (!again) {
         lanes_.clear();
         for (const Processor& processor : load.processors) lanes_.push_back({processor});
     }

@@ -60,15 +60,12 @@ class LogarithmicSpeed {
 class Hdss final : public Policy {
   public:
     void begin(const LoadDescription& load) override {
-        const bool again =
-            completing_ && std::equal(lanes_.begin(), lanes_.end(), load.processors.begin(), load.processors.end(),
-                                      [](const Lane& a, const Processor& b) { return a.name == b.name; });
+        const bool again = completing_ && same_processors(load_.processors, load.processors);
         load_ = load;
         report_ = {};
         smallest_ = round_to_granularity(static_cast<double>(load.initial_block), load.granularity);
         if (!again) {
-            lanes_.clear();
-            for (const Processor& processor : load.processors) lanes_.push_back({processor.name});
+            lanes_.assign(load.processors.size(), {});
         }
         completing_ = again;
         for (Lane& lane : lanes_) {
@@ -111,7 +108,6 @@ class Hdss final : public Policy {
 
   private:
     struct Lane {
-        std::string name;
         int probes = 0;    ///< given
         Units probed = 0;  ///< units of these
         bool lost = false;

@@ -95,7 +95,6 @@ class PlbHecPublished final : public Policy {
   private:
     enum class Phase { probing, running, synchronising };
     struct Lane {
-        std::string name;
         ProcessorModel model{};
         bool lost = false;
         Units size = 0;  ///< of its next block
@@ -129,8 +128,7 @@ class PlbHecPublished final : public Policy {
 };
 
 void PlbHecPublished::begin(const LoadDescription& load) {
-    const bool again = std::equal(lanes_.begin(), lanes_.end(), load.processors.begin(), load.processors.end(),
-                                  [](const Lane& a, const Processor& b) { return a.name == b.name; });
+    const bool again = same_processors(load_.processors, load.processors);
     load_ = load;
     report_ = {};
     solver_.reset_statistics();
@@ -141,7 +139,7 @@ void PlbHecPublished::begin(const LoadDescription& load) {
     std::vector<Lane> before = std::move(lanes_);
     lanes_.clear();
     for (std::size_t p = 0; p < load.processors.size(); ++p) {
-        Lane& lane = lanes_.emplace_back(Lane{load.processors[p].name});
+        Lane& lane = lanes_.emplace_back();
         if (again) lane.model = std::move(before[p].model);
     }
     fit();

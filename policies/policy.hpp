@@ -6,6 +6,7 @@
 // define `extern const PolicyEntry NAME_policy` there, and add NAME to the list in policies/meson.build.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -31,6 +32,12 @@ struct Processor {
 
     bool operator==(const Processor&) const = default;
 };
+
+/// Whether what is known of those holds for these, whatever memory their data get.
+inline bool same_processors(std::span<const Processor> these, std::span<const Processor> those) {
+    return std::ranges::equal(
+        these, those, [](const Processor& a, const Processor& b) { return a.name == b.name && a.kind == b.kind; });
+}
 
 /// What was recorded of a load's kernel before, for policies that plan from a profile.
 struct RecordedTimes {

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -18,6 +17,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "models/io/text.hpp"
 
 namespace apportion {
 
@@ -138,11 +139,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
-
 fs::path home_in_list_of_users() {
     passwd entry;
     passwd* found = nullptr;
@@ -153,14 +149,14 @@ fs::path home_in_list_of_users() {
 
 /// The XDG base directory specification: a path that is not absolute is none.
 fs::path folder(const char* name, const char* in_home) {
-    const fs::path chosen = variable(name);
+    const fs::path chosen = environment(name);
     return (chosen.is_absolute() ? chosen : home_folder() / in_home) / "apportion";
 }
 
 }  // namespace
 
 fs::path home_folder() {
-    fs::path home = variable("HOME");
+    fs::path home = environment("HOME");
     if (home.empty()) home = home_in_list_of_users();
     if (home.empty())
         throw FileError(

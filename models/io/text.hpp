@@ -5,7 +5,9 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -27,6 +29,12 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
         parts.push_back(text.substr(at, text.find(separator, at) - at));
     return parts;
+}
+
+/// Empty where the variable is not set.
+inline std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
 }
 
 /// A number that tells texts apart, the same on every machine: FNV-1a. Against damage, not against malice.

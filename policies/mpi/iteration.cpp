@@ -179,6 +179,7 @@ void apportion_mpi_iteration::run_own_load() {
 #endif
     } catch (const std::exception& error) {
         problem_ = error.what();
+        if (range().first > 0) problem_ += fmt::format(" (this node's unit 0 is unit {} of all)", range().first);
     }
 }
 

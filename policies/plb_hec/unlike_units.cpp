@@ -25,8 +25,7 @@ constexpr int kMostWithoutPlan = 1024;    // runs
 }  // namespace
 
 void UnlikeUnits::begin(const LoadDescription& load, Promise last) {
-    const auto same = [](const Processor& a, const Processor& b) { return a.name == b.name && a.kind == b.kind; };
-    const bool other = load.units != units_ || !std::ranges::equal(load.processors, processors_, same);
+    const bool other = load.units != units_ || !same_processors(load.processors, processors_);
     if (other) {
         *this = {};
         units_ = load.units;

@@ -7,15 +7,13 @@
 namespace apportion {
 
 void SelfScheduling::begin(const LoadDescription& load) {
-    std::vector<std::string> names;
-    for (const Processor& processor : load.processors) names.push_back(processor.name);
-    const bool same_processors = names == names_;
-    names_ = std::move(names);
-    lost_.assign(names_.size(), false);
-    processors_ = static_cast<Units>(names_.size());
+    const bool again = same_processors(of_load_, load.processors);
+    of_load_ = load.processors;
+    lost_.assign(of_load_.size(), false);
+    processors_ = static_cast<Units>(of_load_.size());
     granularity_ = load.granularity;
     initial_chunk_ = round_to_granularity(static_cast<double>(load.initial_block), granularity_) / granularity_;
-    begin_loop(same_processors);
+    begin_loop(again);
 }
 
 Units SelfScheduling::next_block(int processor, double, const Progress& progress) {

@@ -42,7 +42,7 @@ class SelfScheduling : public Policy {
     static double seconds_of(const FinishedBlock& block);
 
   private:
-    std::vector<std::string> names_;
+    std::vector<Processor> of_load_;
     void set_lost(int processor, bool lost);
 
     std::vector<bool> lost_;

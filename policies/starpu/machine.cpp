@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -16,11 +15,6 @@ namespace apportion {
 namespace {
 
 std::string host_of_node;
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
 
 std::string read_cpu_model() {
     std::ifstream in("/proc/cpuinfo");

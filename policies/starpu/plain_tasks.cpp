@@ -6,15 +6,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "policies/planners/continuous/equal_finish_ipopt.hpp"
-#include "policies/starpu/error.hpp"
-#include "policies/starpu/learnt_process.hpp"
 #include "policies/starpu/own_schedulers.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
-
-namespace {
 
 const starpu_sched_policy& dmdas() {
     static const starpu_sched_policy* const found = find_starpu_scheduler("dmdas");
@@ -23,15 +18,7 @@ const starpu_sched_policy& dmdas() {
     return *found;
 }
 
-void begun(unsigned sched_ctx) {
-    EqualFinishIpopt::load();
-    dmdas().init_sched(sched_ctx);
-}
-
-void ended(unsigned sched_ctx) {
-    dmdas().deinit_sched(sched_ctx);
-    guarded([] { learnt_in_process().scheduler_ends(); });
-}
+namespace {
 
 // A thread that waits for a task's tag and submits the task again may come before StarPU has cleared the mark that the
 // last run's data were asked for, and dmdas would ask again, which StarPU takes for an error and aborts.
@@ -70,16 +57,12 @@ void task_ended(starpu_task* task, unsigned sched_ctx) {
 
 }  // namespace
 
-starpu_sched_policy scheduler_for(const char* name, const char* description) {
+starpu_sched_policy scheduler_of_plain_tasks() {
     starpu_sched_policy scheduler = dmdas();
-    scheduler.init_sched = begun;
-    scheduler.deinit_sched = ended;
     scheduler.push_task = task_pushed;
     scheduler.push_task_notify = bound_task_pushed;
     scheduler.pre_exec_hook = task_begins;
     scheduler.post_exec_hook = task_ended;
-    scheduler.policy_name = name;
-    scheduler.policy_description = description;
     return scheduler;
 }
 

@@ -21,8 +21,10 @@
 
 namespace apportion {
 
-/// The scheduler's table for one policy of Apportion; `name` and `description` must live as long as the process.
-/// Throws if this StarPU has no dmdas.
-starpu_sched_policy scheduler_for(const char* name, const char* description);
+/// StarPU's table of dmdas itself. Throws if this StarPU has none.
+const starpu_sched_policy& dmdas();
+
+/// The same for policies of Apportion, whose names it lacks.
+starpu_sched_policy scheduler_of_plain_tasks();
 
 }  // namespace apportion

@@ -11,18 +11,36 @@
 
 #include <vector>
 
+#include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/policy.hpp"
+#include "policies/starpu/error.hpp"
+#include "policies/starpu/learnt_process.hpp"
 #include "policies/starpu/plain_tasks.hpp"
 
 namespace apportion {
 
 namespace {
 
+void begins(unsigned sched_ctx) {
+    EqualFinishIpopt::load();
+    dmdas().init_sched(sched_ctx);
+}
+
+void ends(unsigned sched_ctx) {
+    dmdas().deinit_sched(sched_ctx);
+    guarded([] { learnt_in_process().scheduler_ends(); });
+}
+
 std::vector<starpu_sched_policy>& schedulers() {
     static std::vector<starpu_sched_policy> all = [] {
         std::vector<starpu_sched_policy> list;
-        for (const PolicyEntry& entry : registered_policies())
-            list.push_back(scheduler_for(entry.name, entry.description));
+        for (const PolicyEntry& entry : registered_policies()) {
+            starpu_sched_policy& scheduler = list.emplace_back(scheduler_of_plain_tasks());
+            scheduler.init_sched = begins;
+            scheduler.deinit_sched = ends;
+            scheduler.policy_name = entry.name;
+            scheduler.policy_description = entry.description;
+        }
         return list;
     }();
     return all;

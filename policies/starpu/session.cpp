@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/config.hpp"
 #include "policies/starpu/apportion.h"
 #include "policies/starpu/error.hpp"
@@ -38,11 +39,6 @@ int sessions = 0;  // calls of apportion_init since one of them started StarPU, 
     return true;
 }();
 #endif
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
 
 std::string all_scheduler_names() {
     std::string names;
