@@ -17,6 +17,7 @@ namespace apportion {
 namespace {
 
 constexpr std::chrono::seconds kBetweenWriting{1};
+constexpr int kPauses = 100;              // times as long as writing took
 constexpr std::size_t kMostBlocks = 256;  // of a processor, of a run and unwritten: many of few sizes
 constexpr std::size_t kMostKeys = 256;    // a program may give each load another name
 
@@ -119,9 +120,11 @@ void LearntInProcess::write(const std::filesystem::path& file, Known& known) {
 }
 
 void LearntInProcess::write_all() {
-    written_ = Clock::now();
-    wrote_ = true;
+    const auto begin = Clock::now();
     for (auto& [file, known] : all_) write(file, known);
+    wrote_ = true;
+    const auto end = Clock::now();
+    next_writing_ = end + std::max<Clock::duration>(between_writing_, kPauses * (end - begin));
 }
 
 LearntKnown LearntInProcess::known(const std::filesystem::path& file, const LearntKey& key) {
@@ -140,12 +143,12 @@ void LearntInProcess::add(const std::filesystem::path& file, const LearntKey& ke
         std::ranges::move(blocks[p], std::back_inserter(known.unwritten[p]));
         thin_out(known.unwritten[p]);
     }
-    if (Clock::now() - written_ > between_writing_) write_all();
+    if (Clock::now() >= next_writing_) write_all();
 }
 
 void LearntInProcess::load_ends() {
     const std::lock_guard lock(mutex_);
-    if (!wrote_ || Clock::now() - written_ > between_writing_) write_all();
+    if (!wrote_ || Clock::now() >= next_writing_) write_all();
 }
 
 void LearntInProcess::scheduler_ends() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What the loads of this process know of each key (learnt_store.hpp): a program that makes a load for every small step
-// reads a file once and seldom writes one. Files are written when a run or a load ends, at most once a second, and
-// when a scheduler of Apportion ends, as StarPU writes its performance models. Threads may call all of this at once.
+// reads a file once and seldom writes one. Files are written when a run or a load ends, at most once a second and in at
+// most a hundredth of the time, which matters where the folder is slow, and when a scheduler of Apportion ends, as
+// StarPU writes its performance models. Threads may call all of this at once.
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,7 @@ struct LearntKnown {
 class LearntInProcess {
   public:
     explicit LearntInProcess(std::chrono::seconds between_writing)
-        : between_writing_(between_writing), written_(Clock::now()) {}
+        : between_writing_(between_writing), next_writing_(Clock::now() + between_writing) {}
 
     /// Reads the file at the first call for it.
     LearntKnown known(const std::filesystem::path& file, const LearntKey& key);
@@ -58,7 +59,7 @@ class LearntInProcess {
     const std::chrono::seconds between_writing_;
     std::mutex mutex_;  ///< of what follows
     std::map<std::filesystem::path, Known> all_;
-    Clock::time_point written_;  ///< or begun
+    Clock::time_point next_writing_;
     bool wrote_ = false;
 };
 

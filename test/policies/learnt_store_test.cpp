@@ -177,9 +177,8 @@ TEST_CASE("a folder that cannot be written to is told in a sentence") {
     }
 }
 
-/// A process that writes its files at the end of the first load and of the scheduler, or at each end.
+/// Files are written at the end of the first load and of the scheduler only.
 constexpr std::chrono::hours kSeldom{1};
-constexpr std::chrono::seconds kAtOnce{-1};
 
 TEST_CASE("later loads of a process know at once what earlier ones ran; its file is written once until StarPU ends") {
     const Folder folder;
@@ -210,29 +209,32 @@ TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that 
     const Folder folder;
     const LearntKey key = key_of("others");
     const fs::path file = learnt_file(key);
-    LearntInProcess process(kAtOnce);
+    LearntInProcess process(kSeldom);
     process.add(file, key, {{{30, 4.5}}, {}});
+    process.scheduler_ends();
     write_learnt(file, key, kProfile);
     process.add(file, key, {{{40, 6}}, {}});
+    process.scheduler_ends();
     CHECK(read_learnt(file, key).processors[0].points.size() == 3);
     CHECK(process.known(file, key).profile.processors[1].points.size() == 1);
     CHECK(process.known(file, key).profile.processes == kProfile.processes);
     fs::remove(file);
     process.add(file, key, {{{50, 7.5}}, {}});
+    process.scheduler_ends();
     CHECK(read_learnt(file, key).processes == 1);
     CHECK(read_learnt(file, key).processors[0].points.size() == 1);
 }
 
 TEST_CASE("one block that takes much longer changes nothing for later processes, however often the file is written") {
     const Folder folder;
-    for (const std::chrono::seconds between : {kAtOnce, std::chrono::seconds(kSeldom)}) {
-        const LearntKey key = key_of("spike" + std::to_string(between.count()));
+    for (const bool each_time : {true, false}) {
+        const LearntKey key = key_of(each_time ? "written each time" : "written once");
         const fs::path file = learnt_file(key);
         write_learnt(file, key, {{{"CPU 0", {{20, 20, 0, 4, 0, 0}, {40, 40, 0, 4, 0, 0}}}}, 1});
-        LearntInProcess process(between);
+        LearntInProcess process(kSeldom);
         for (const double seconds : {120, 40, 40}) {
             process.add(file, key, {{{40, seconds}}, {}});
-            process.load_ends();
+            if (each_time) process.scheduler_ends();
         }
         process.scheduler_ends();
         const std::vector<ProfilePoint> points = read_learnt(file, key).processors[0].points;
@@ -246,8 +248,11 @@ TEST_CASE("what cannot be written is known in the process all the same, and why 
     std::ofstream(folder.path() / "learnt") << "a file";
     const LearntKey key = key_of("read-only");
     const fs::path file = learnt_file(key);
-    LearntInProcess process(kAtOnce);
-    for (const Units units : {30, 40, 50}) process.add(file, key, {{{units, 0.1 * static_cast<double>(units)}}, {}});
+    LearntInProcess process(kSeldom);
+    for (const Units units : {30, 40, 50}) {
+        process.add(file, key, {{{units, 0.1 * static_cast<double>(units)}}, {}});
+        process.scheduler_ends();
+    }
     const LearntKnown known = process.known(file, key);
     CHECK(known.profile.processors[0].points.size() == 3);
     CHECK(known.profile.processes == 1);

@@ -118,10 +118,7 @@ class Simulation {
                     if (own.range.first < order.range.first + order.range.units &&
                         order.range.first < own.range.first + own.range.units)
                         result_.written_twice_at_once = true;
-                at(now_s_ + delay_s, [this, order] {
-                    grants_->home(order.grant, now_s_);
-                    count();
-                });
+                at(now_s_ + delay_s, [this, order] { grants_->home(order.grant, now_s_), count(); });
             }
         }
         count();
