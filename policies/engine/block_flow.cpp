@@ -10,8 +10,14 @@
 
 namespace apportion {
 
-BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<OwnedUnits> owned, Recovery* recovery)
-    : load_(load), policy_(policy), recovery_(recovery), free_(load.processors.size()), lanes_(load.processors.size()) {
+BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<OwnedUnits> owned, Recovery* recovery,
+                     Among among)
+    : load_(load),
+      policy_(policy),
+      recovery_(recovery),
+      among_(among),
+      free_(load.processors.size()),
+      lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
     policy_.begin(load_);
     for (int p = 0; p < processors(); ++p)  // one computes while the data of the other travel
@@ -123,9 +129,9 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     Lane& its = lane(flight.processor);
     // A node's grants may end in another order than they were given: the time since the other's end is not all of its
     // own.
+    const double whole_s = end_s - std::min(start_s, std::max(block.given_s, its.last_end_s));
     if (recovery_)
-        recovery_->finished(flight.processor, block.units, end_s - start_s,
-                            end_s - std::min(start_s, std::max(block.given_s, its.last_end_s)));
+        recovery_->finished(flight.processor, block.units, among_ == Among::nodes ? whole_s : end_s - start_s, whole_s);
     const FinishedBlock record{
         id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
         end_s, busy_s,           half_busy_s, data_there};

@@ -41,6 +41,11 @@ struct Decisions {
     std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, that do not count
 };
 
+/// What a load's processors are. To nodes the input of a block travels through a network that others need, too: its
+/// time counts from when it is given, not from when its task begins, which waits for the runtime as well. Node 0
+/// computes in place, and what it computes again for nothing is waited for.
+enum class Among { workers, nodes };
+
 class BlockFlow final : public Progress {
   public:
     /// Begins the load. A processor has at most one block in flight, or two where it has its own memory. `owned`
@@ -48,7 +53,7 @@ class BlockFlow final : public Progress {
     /// own before others, from the lowest on, so that equal sizes give equal blocks and data can stay where they are.
     /// Without `recovery` every block is waited for. An open load begins without units.
     BlockFlow(const LoadDescription& load, Policy& policy, std::vector<OwnedUnits> owned = {},
-              Recovery* recovery = nullptr);
+              Recovery* recovery = nullptr, Among among = Among::workers);
 
     /// The task of a block in flight runs since then (negative: none does), and its results can be dropped although it
     /// runs on.
@@ -117,11 +122,8 @@ class BlockFlow final : public Progress {
 
         bool takes_blocks() const { return !fenced && !occupied; }
         bool idle() const { return blocks.empty() && takes_blocks(); }
-        /// What it computes, as far as is known: it has begun.
-        bool runs() const { return !blocks.empty() && blocks.front().begun_s >= 0; }
+        /// What it computes, as far as is known, if it runs().
         const BlockInFlight& running() const { return blocks.front(); }
-        /// Since when that one has the processor for itself.
-        double begun_s() const { return std::max(running().begun_s, last_end_s); }
     };
     struct Flight {
         int processor = 0;
@@ -146,6 +148,10 @@ class BlockFlow final : public Progress {
     void drop_pieces(Flight& late);
 
     // The rule of recovery.hpp.
+    /// Whether the time of one of its blocks counts, and since when, as that one has the processor for itself.
+    bool runs(int processor) const { return !lane(processor).blocks.empty() && counted_from(processor) >= 0; }
+    double begun_s(int processor) const { return std::max(counted_from(processor), lane(processor).last_end_s); }
+    double counted_from(int processor) const;
     void lose(int processor);
     bool is_late(int processor, double now_s) const;
     double overdue_s(int processor, double now_s) const;  ///< by how much; below 0: it is not
@@ -159,6 +165,7 @@ class BlockFlow final : public Progress {
     bool all_end(double granules, double within_s, double now_s, Ends& known) const;
     double all_end_s(double granules, double most_s, double now_s, Ends& known) const;
     bool can_be_lost(int processor) const;
+    double waits(int processor) const;
     double smallest_piece_s() const;
     /// Where nothing more comes, and the caller tells the next run who is occupied.
     bool not_only_late() const { return !load_.open && occupied_is_told_; }
@@ -169,6 +176,7 @@ class BlockFlow final : public Progress {
     LoadDescription load_;
     Policy& policy_;
     Recovery* recovery_;
+    Among among_;
     FreeUnits free_;
     Decisions decisions_;
     std::vector<Lane> lanes_;

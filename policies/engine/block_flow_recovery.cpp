@@ -29,9 +29,13 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
 double BlockFlow::silent_at_s() const {
     double at_s = -kNever_s;
     for (int p = 0; p < processors(); ++p)
-        if (const Lane& its = lane(p); its.runs())
-            at_s = std::max(at_s, its.begun_s() + recovery_->stalled_after_s(p, its.running().units));
+        if (runs(p)) at_s = std::max(at_s, begun_s(p) + recovery_->stalled_after_s(p, lane(p).running().units));
     return at_s;
+}
+
+double BlockFlow::counted_from(int processor) const {
+    const BlockInFlight& block = lane(processor).running();
+    return among_ == Among::nodes ? block.given_s : block.begun_s;
 }
 
 /// It gets nothing more, and all its blocks are for others.
@@ -44,15 +48,14 @@ void BlockFlow::lose(int processor) {
 }
 
 bool BlockFlow::is_late(int processor, double now_s) const {
-    const Lane& its = lane(processor);
-    return its.runs() && now_s >= its.begun_s() + recovery_->late_after_s(processor, its.running().units);
+    return runs(processor) &&
+           now_s >= begun_s(processor) + recovery_->late_after_s(processor, lane(processor).running().units);
 }
 
 double BlockFlow::overdue_s(int processor, double now_s) const {
-    const Lane& its = lane(processor);
-    if (!its.runs()) return 0;
-    const Units units = its.running().units;
-    return now_s - its.begun_s() -
+    if (!runs(processor)) return 0;
+    const Units units = lane(processor).running().units;
+    return now_s - begun_s(processor) -
            (is_late(processor, now_s) ? recovery_->should_run_s(processor, units)
                                       : recovery_->overdue_after_s(processor, units));
 }
@@ -70,7 +73,7 @@ double BlockFlow::rest_s(int processor, double now_s) const {
         units += static_cast<double>(block.units);
         should_s += recovery_->should_run_s(processor, block.units);
     }
-    const double ran_s = its.runs() ? now_s - its.begun_s() : 0;
+    const double ran_s = runs(processor) ? now_s - begun_s(processor) : 0;
     const double overdue_s = this->overdue_s(processor, now_s);
     if (overdue_s <= 0) return recovery_->known(processor) ? should_s - ran_s : 0;
     return (ran_s + overdue_s) * units / static_cast<double>(its.running().units) - ran_s;
@@ -95,21 +98,28 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     }
 }
 
-/// What the smallest piece takes those that have nothing to do.
+/// How many times as long as it computes again others must be overdue, if all of that is waited for.
+double BlockFlow::waits(int processor) const {
+    return among_ == Among::nodes && processor == 0 ? Recovery::kSurelyFaster : 1;
+}
+
+/// How long others must be overdue for the smallest piece of those that have nothing to do.
 double BlockFlow::smallest_piece_s() const {
     double smallest_s = kNever_s;
     for (int p = 0; p < processors(); ++p)
-        if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
+        if (lane(p).idle())
+            smallest_s = std::min(smallest_s, waits(p) * recovery_->whole(p).at_most_s(load_.granularity));
     return smallest_s;
 }
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
 Units BlockFlow::ends_within(int processor, double seconds, double now_s) const {
     if (!lane(processor).takes_blocks() || is_late(processor, now_s)) return 0;
+    seconds /= waits(processor);
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
-    if (lane(processor).runs()) busy_s = std::max(0.0, busy_s - (now_s - lane(processor).begun_s()));
+    if (runs(processor)) busy_s = std::max(0.0, busy_s - (now_s - begun_s(processor)));
     return seconds >= busy_s ? pace.within(seconds - busy_s) / load_.granularity : 0;
 }
 
@@ -183,7 +193,7 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
         for (int p = 0; p < processors(); ++p) {
             // How slow a processor is that has finished no block is not known: its block is waited for, unless others
             // may compute it.
-            if (!lane(p).runs()) continue;
+            if (!runs(p)) continue;
             if (!ended && !recovery_->measured(p) && !flights_.at(lane(p).running().id).yields) continue;
             decisions_.lost.push_back(p);
             lose(p);
@@ -204,12 +214,12 @@ double BlockFlow::next_look_s(double now_s) const {
     look_at(silent_at_s());
     Ends known;
     for (int p = 0; p < processors(); ++p)
-        if (const Lane& its = lane(p); its.runs() && can_be_lost(p)) {
-            const Units units = its.running().units;
+        if (runs(p) && can_be_lost(p)) {
+            const Units units = lane(p).running().units;
             const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
-            look_at(its.begun_s() + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
+            look_at(begun_s(p) + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
             if (not_only_late())
-                look_at(its.begun_s() + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s, known));
+                look_at(begun_s(p) + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s, known));
         }
     return next_s;
 }

@@ -13,7 +13,10 @@ constexpr int kHome = 0;  // the node where the data live
 }
 
 Grants::Grants(const LoadDescription& load, HomeFirst& policy, Recovery* recovery)
-    : load_(load), policy_(policy), flow_(load_, policy, {}, recovery), last_end_s_(load.processors.size(), 0) {}
+    : load_(load),
+      policy_(policy),
+      flow_(load_, policy, {}, recovery, Among::nodes),
+      last_end_s_(load.processors.size(), 0) {}
 
 Grants::Orders Grants::begin(double now_s) { return go_on(flow_.ask_all(now_s), now_s); }
 
@@ -23,7 +26,7 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
     const Decisions decisions = flow_.take_decisions();
     for (const std::int64_t id : decisions.given_up) {
         const GrantRecord& grant = at(id);
-        const double ran_s = now_s - std::max(grant.arrived_s, grant.given_s);
+        const double ran_s = now_s - grant.given_s;
         if (std::ranges::count(decisions.lost, grant.block.processor) > 0)
             note_lost(grant.block.processor,
                       fmt::format("units {} to {} not computed after {:.3g} s", grant.block.first,

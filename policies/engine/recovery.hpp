@@ -2,14 +2,15 @@
 //
 // When a block is late, and when it is given up. The whole rule, which BlockFlow carries out:
 //
-//  1. A block should take at most what the last blocks of its processor tell, counted from when its task begins; no
-//     time where nothing is known. It is overdue since it exceeded that by more than any block before it did; late when
-//     it has run twice as long, and then overdue since it should have ended. It is thought to end when it has been
-//     overdue for as long again.
+//  1. A block should take at most what the last blocks of its processor tell, counted from when its task begins, or a
+//     node is given it; no time where nothing is known. It is overdue since it exceeded that by more than any block
+//     before it did; late when it has run twice as long, and then overdue since it should have ended. It is thought to
+//     end when it has been overdue for as long again.
 //  2. When nothing is left to hand out, whoever has nothing to do computes again all that a processor has, if the
 //     others end it in as long as its block is overdue, or, before, in a tenth of the time that it should still take
 //     (not in open loads, where more may come, nor of nodes); and of late blocks as many units as it ends before they
-//     are thought to end. Those first that are thought to end last.
+//     are thought to end. Those first that are thought to end last. Where the data of nodes live only a tenth as many:
+//     results of others cannot come to where units are still computed in vain.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run. Of what does not count nothing in a device's memory is waited for. Who still computes
 //     it gets nothing of any other run before that has ended. Policies plan with it while it is not late, and without

@@ -87,11 +87,12 @@ void apportion_mpi_load::run_as_home() {
             carry_out(grants_->look(now_s()));
         }
     }
-    seconds_ = now_s();
     sentence_ = grants_->error();
     if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
     collects_ = sentence_.empty() && grants_->all_answer();
+    seconds_ = now_s();
     end_run();
+    if (!collects_) seconds_ = now_s();  // input that no result needs travelled on, out of the program's memory
 }
 
 /// When nodes that have to answer, which takes no time, have done so for the last time so long ago that one hangs.

@@ -19,12 +19,13 @@ namespace {
 
 // Tags: messages from 0 on; data above, by grant, array and part of the range.
 constexpr std::int64_t kData = std::int64_t{1} << 40;
-constexpr std::int64_t kArraysPerGrant = 64, kPartsPerArray = 1 << 16, kGrants = std::int64_t{1} << 32;
+constexpr std::int64_t kArraysPerGrant = 64, kPartsPerArray = 1 << 20, kGrants = std::int64_t{1} << 32;
 static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
 
-/// Of an array, in a message: large enough to cost nothing, and small enough that all nodes hear of one in time where
-/// they share a slow link.
-constexpr std::size_t kPart = std::size_t{1} << 26;
+/// Of an array, in a message; and what travels to a node before more is sent, at least, so that the network has always
+/// something to do. Large enough to cost nothing, and small enough that where many nodes share a slow link all hear of
+/// some in time.
+constexpr std::size_t kPart = std::size_t{1} << 24, kTravels = 2 * kPart;
 
 std::size_t bytes_of(const apportion_mpi_array& array) { return array.bytes_per_unit * array.pieces; }
 
@@ -173,34 +174,53 @@ bool Post::move_data(bool out, int node, std::int64_t grant, const Arrays& array
     batch->event.node = node;
     batch->event.grant = grant;
     batch->event.units = units;
-    std::vector<std::pair<std::unique_ptr<Parcel>, std::int64_t>> parcels;
+    std::vector<std::unique_ptr<Parcel>> parcels;
     for (std::size_t k = 0; k < arrays.size(); ++k) {
         if (arrays[k].mode != mode) continue;
         const Units at_once = std::max<Units>(1, static_cast<Units>(kPart / bytes_of(arrays[k])));
         std::int64_t tag =
             kData + ((grant % kGrants) * kArraysPerGrant + static_cast<std::int64_t>(k)) * kPartsPerArray;
         for (Units done = 0; done < units.units; done += at_once, ++tag) {
+            const UnitRange part{units.first + done, std::min(at_once, units.units - done)};
             auto parcel = std::make_unique<Parcel>();
             parcel->post = this;
             parcel->batch = batch;
-            const UnitRange part{units.first + done, std::min(at_once, units.units - done)};
+            parcel->tag = tag;
+            parcel->bytes = bytes_of(arrays[k]) * static_cast<std::size_t>(part.units);
             parcel->handle = registered(arrays[k], part);
-            bytes_moved_ += bytes_of(arrays[k]) * static_cast<std::uint64_t>(part.units);
-            parcels.emplace_back(std::move(parcel), tag);
+            bytes_moved_ += parcel->bytes;
+            parcels.push_back(std::move(parcel));
         }
     }
     batch->left = parcels.size();
     on_the_way_ += parcels.size();
-    for (auto& [parcel, tag] : parcels) {
+    const bool any = !parcels.empty();
+    for (std::unique_ptr<Parcel>& parcel : parcels) {
+        if (out) {
+            parcel->to = node;
+            outboxes_[node].waiting.push_back(std::move(parcel));
+            continue;
+        }
         const starpu_data_handle_t handle = parcel->handle;
-        if (out)
-            check(starpu_mpi_isend_detached(handle, node, tag, comm_, delivered, parcel.release()),
-                  "starpu_mpi_isend_detached");
-        else
-            check(starpu_mpi_irecv_detached(handle, node, tag, comm_, delivered, parcel.release()),
-                  "starpu_mpi_irecv_detached");
+        const std::int64_t tag = parcel->tag;
+        check(starpu_mpi_irecv_detached(handle, node, tag, comm_, delivered, parcel.release()),
+              "starpu_mpi_irecv_detached");
     }
-    return !parcels.empty();
+    if (out) send_next(node);
+    return any;
+}
+
+void Post::send_next(int to) {
+    Outbox& its = outboxes_[to];
+    while (!its.waiting.empty() && its.bytes_sent < kTravels) {
+        std::unique_ptr<Parcel> parcel = std::move(its.waiting.front());
+        its.waiting.pop_front();
+        its.bytes_sent += parcel->bytes;
+        const starpu_data_handle_t handle = parcel->handle;
+        const std::int64_t tag = parcel->tag;
+        check(starpu_mpi_isend_detached(handle, to, tag, comm_, delivered, parcel.release()),
+              "starpu_mpi_isend_detached");
+    }
 }
 
 std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
@@ -213,6 +233,10 @@ std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
         return event;
     }
     --on_the_way_;
+    if (parcel->to >= 0) {
+        outboxes_[parcel->to].bytes_sent -= parcel->bytes;
+        send_next(parcel->to);
+    }
     if (!parcel->batch || --parcel->batch->left > 0) return std::nullopt;
     return parcel->batch->event;
 }

@@ -129,16 +129,27 @@ class Post {
         starpu_data_handle_t handle = nullptr;
         std::unique_ptr<Message> message;  ///< sent or received
         int from = -1;                     ///< a message that was listened for
-        std::shared_ptr<Batch> batch;      ///< or data
+        std::shared_ptr<Batch> batch;      ///< or data,
+        int to = -1;                       ///< sent to this node
+        std::int64_t tag = 0;
+        std::size_t bytes = 0;
+    };
+    /// Data for one node, in the order in which they were to be sent: what is asked for first is there first, and that
+    /// something arrives is seen before all has, however slow the network is.
+    struct Outbox {
+        std::deque<std::unique_ptr<Parcel>> waiting;
+        std::size_t bytes_sent = 0;  ///< that have not arrived
     };
     class Box;
     static void delivered(void* parcel);
     starpu_data_handle_t registered(const apportion_mpi_array& array, UnitRange units);
     bool move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
+    void send_next(int to);
     std::optional<Event> unpack(std::unique_ptr<Parcel> parcel);
 
     const MPI_Comm comm_;
     std::map<int, std::int64_t> sent_, heard_;  ///< messages to and from each node
+    std::map<int, Outbox> outboxes_;
     std::size_t on_the_way_ = 0;
     std::uint64_t bytes_moved_ = 0;
     double moved_at_us_ = 0;  ///< less what the program had stood still

@@ -1,159 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Grants over nodes in virtual time: messages that take a while, nodes that are slow, late or lost.
+// What Grants decides on nodes that are slow, late or lost.
 #include "policies/engine/grants.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <queue>
-#include <set>
-#include <tuple>
 
 #include "test/catch.hpp"
+#include "test/policies/engine/fake_nodes.hpp"
 
 using namespace apportion;
 
 namespace {
-
-struct FakeNode {
-    double units_per_s = 1000;
-    double stalls_from_s = 1e9;  ///< its grants that begin later take a hundred times as long
-    double fails_at_s = 1e9;
-};
-
-struct NodesRun {
-    bool done = false;
-    std::string error;
-    double makespan_s = 0;
-    std::vector<int> times;  ///< each unit came home, or was computed there
-    std::vector<Units> units;
-    bool written_twice_at_once = false;  ///< results were received where node 0 computed
-    std::vector<LostNode> lost;
-    bool all_answer = true;
-    bool computes_on = false;  ///< node 0, in place, when the load is done
-};
-
-/// Each node computes its grants one after the other; every message and transfer takes `message_s`.
-class Simulation {
-  public:
-    Simulation(std::vector<FakeNode> nodes, Units units, const char* policy, double message_s, double stall_factor,
-               bool node_0_first)
-        : nodes_(std::move(nodes)),
-          message_s_(message_s),
-          policy_(find_policy(policy)->make()),
-          home_first_(*policy_, node_0_first ? 2 * message_s : 0),
-          recovery_(std::max(1.0, stall_factor), nodes_.size()),
-          free_s_(nodes_.size(), 0) {
-        LoadDescription load;
-        load.units = units;
-        for (std::size_t k = 0; k < nodes_.size(); ++k)
-            load.processors.push_back({"node " + std::to_string(k), static_cast<int>(k), true});
-        load.initial_block = default_initial_block(units, 1, static_cast<int>(nodes_.size()));
-        result_.times.assign(static_cast<std::size_t>(units), 0);
-        result_.units.assign(nodes_.size(), 0);
-        grants_.emplace(load, home_first_, stall_factor > 0 ? &recovery_ : nullptr);
-    }
-
-    NodesRun run() {
-        for (std::size_t k = 0; k < nodes_.size(); ++k)
-            if (nodes_[k].fails_at_s < 1e9) at(nodes_[k].fails_at_s, [this, k] { fail(static_cast<int>(k)); });
-        carry_out(grants_->begin(0));
-        while (!grants_->done() && grants_->error().empty()) {
-            const double look_s = grants_->next_look_s(now_s_);
-            if (events_.empty() && !(look_s < 1e9)) break;
-            if (events_.empty() || look_s < std::get<0>(events_.top())) {
-                now_s_ = look_s;
-                carry_out(grants_->look(now_s_));
-                continue;
-            }
-            const auto [when_s, number] = events_.top();
-            events_.pop();
-            now_s_ = when_s;
-            actions_[number]();
-        }
-        result_.done = grants_->done();
-        result_.computes_on = result_.done && !here_.empty();
-        result_.error = grants_->error();
-        result_.makespan_s = now_s_;
-        result_.lost = grants_->lost_nodes();
-        result_.all_answer = grants_->all_answer();
-        return result_;
-    }
-
-  private:
-    void at(double when_s, std::function<void()> action) {
-        events_.emplace(when_s, actions_.size());
-        actions_.push_back(std::move(action));
-    }
-    void fail(int node) {
-        failed_.insert(node);
-        if (node == 0) here_.clear();
-        carry_out(grants_->lost(node, "it failed", now_s_));
-    }
-    void arrive(const GrantOrder& order) {
-        grants_->arrived(order.grant, now_s_);
-        const FakeNode& node = nodes_[static_cast<std::size_t>(order.node)];
-        double& free_s = free_s_[static_cast<std::size_t>(order.node)];
-        const double start_s = std::max(free_s, now_s_);
-        const double slow = start_s >= node.stalls_from_s ? 100 : 1;
-        const double seconds = slow * static_cast<double>(order.range.units) / node.units_per_s;
-        free_s = start_s + seconds;
-        if (order.node == 0) here_.push_back(order);
-        at(free_s, [this, order, seconds] {
-            if (failed_.contains(order.node)) return;
-            if (order.node == 0) std::erase_if(here_, [&](const GrantOrder& o) { return o.grant == order.grant; });
-            carry_out(grants_->computed(order.grant, seconds, now_s_));
-        });
-    }
-    void carry_out(const Grants::Orders& orders) {
-        for (const GrantOrder& order : orders) {
-            const double delay_s = order.node == 0 ? 0 : message_s_;
-            if (order.kind == GrantOrder::Kind::compute) {
-                at(now_s_ + delay_s, [this, order] { arrive(order); });
-            } else if (order.kind == GrantOrder::Kind::send_results) {
-                for (const GrantOrder& own : here_)
-                    if (own.range.first < order.range.first + order.range.units &&
-                        order.range.first < own.range.first + own.range.units)
-                        result_.written_twice_at_once = true;
-                at(now_s_ + delay_s, [this, order] { grants_->home(order.grant, now_s_), count(); });
-            }
-        }
-        count();
-    }
-    /// Grants that came home since this was called last.
-    void count() {
-        for (const GrantRecord& grant : grants_->records())
-            if (grant.state == GrantRecord::State::home && counted_.insert(grant.block.id).second) {
-                result_.units[static_cast<std::size_t>(grant.block.processor)] += grant.block.units;
-                for (Units u = grant.block.first; u < grant.block.first + grant.block.units; ++u)
-                    ++result_.times[static_cast<std::size_t>(u)];
-            }
-    }
-
-    using Event = std::pair<double, std::size_t>;
-    std::vector<FakeNode> nodes_;
-    double message_s_;
-    std::unique_ptr<Policy> policy_;
-    HomeFirst home_first_;
-    Recovery recovery_;
-    std::vector<double> free_s_;
-    std::optional<Grants> grants_;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-    std::deque<std::function<void()>> actions_;
-    std::vector<GrantOrder> here_;  ///< what node 0 computes or has waiting
-    std::set<int> failed_;
-    std::set<std::int64_t> counted_;
-    double now_s_ = 0;
-    NodesRun result_;
-};
-
-NodesRun run_nodes(std::vector<FakeNode> nodes, Units units, const char* policy = "plb-hec", double stall_factor = 0,
-                   double message_s = 1e-3, bool node_0_first = true) {
-    return Simulation(std::move(nodes), units, policy, message_s, stall_factor, node_0_first).run();
-}
 
 bool each_unit_once(const NodesRun& run) {
     return !run.computes_on && std::ranges::all_of(run.times, [](int times) { return times == 1; });
@@ -252,6 +111,19 @@ TEST_CASE("a late grant that ends first ends the load, whatever another node sti
     CHECK_FALSE(run.all_answer);
 }
 
+TEST_CASE("a node whose input travels for long is late as one that computes for long, and others compute its units") {
+    for (const char* policy : {"plb-hec", "greedy", "equal"}) {
+        INFO(policy);
+        std::vector<FakeNode> nodes{{1000}, {1000}, {1000}, {1000}};
+        const double without_s = run_nodes(nodes, 4000, policy, 50).makespan_s;
+        nodes[3].way_s = 20;
+        const NodesRun run = run_nodes(nodes, 4000, policy, 50);
+        REQUIRE(run.done);
+        CHECK(each_unit_once(run));
+        CHECK(run.makespan_s < 4 * without_s);  // waiting would take 40 s and more
+    }
+}
+
 TEST_CASE("late grants of node 0 are waited for: it computes in place") {
     std::vector<FakeNode> nodes{{1000}, {1000}};
     nodes[0].stalls_from_s = 1;
@@ -261,19 +133,20 @@ TEST_CASE("late grants of node 0 are waited for: it computes in place") {
     CHECK(run.lost.empty());
 }
 
-TEST_CASE("what node 0 computes in place is waited for, also when it does not count") {
-    // Node 0 is done after 1 s and begins with the units of node 1, which are computed there after 1.5 s.
-    const NodesRun run = run_nodes({{1000}, {1000 / 1.5}}, 2000, "equal", 50, 0);
+TEST_CASE(
+    "what node 0 computes in place is waited for, also when it does not count, and makes nobody wait much longer") {
+    // Node 0 is done after 1 s, and begins after ten with the units of node 1, which are computed there half a second
+    // later.
+    const NodesRun run = run_nodes({{1000}, {1000 / 10.5}}, 2000, "equal", 50, 0);
     REQUIRE(run.done);
     CHECK(each_unit_once(run));
     CHECK(run.units == std::vector<Units>{1000, 1000});
-    CHECK(run.makespan_s == Approx(2));
+    CHECK(run.makespan_s == Approx(11));
 }
 
 TEST_CASE("results that wait for node 0 to be done with the same units are fetched when it fails") {
-    // Node 0 is done after 1 s and begins with the units of node 1 then; they are computed there after 1.5 s.
-    std::vector<FakeNode> nodes{{1000}, {1000 / 1.5}};
-    nodes[0].fails_at_s = 1.8;
+    std::vector<FakeNode> nodes{{1000}, {1000 / 10.5}};  // as above
+    nodes[0].fails_at_s = 10.8;
     const NodesRun run = run_nodes(nodes, 2000, "equal", 50, 0);
     REQUIRE(run.done);
     CHECK(each_unit_once(run));
