@@ -60,7 +60,11 @@ class PlbHecModels {
     std::optional<double> told_fixed_s(int processor) const { return at(processor).told_fixed_s; }
 
     const TransferLine& in(int processor) const { return at(processor).in; }
-    const TransferLine& out(int processor) const { return at(processor).out; }
+    /// As the way in, until results have come back.
+    const TransferLine& out(int processor) const {
+        const Entry& its = at(processor);
+        return its.out.samples() > 0 ? its.out : its.in;
+    }
 
     int discarded() const { return discarded_; }
     void report(PolicyReport& report) const;
