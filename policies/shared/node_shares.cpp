@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kTwice = 2;  // what is not known well may take twice as long as is known, or half
 
-/// In whole granules, but for the load's last units.
+/// In whole granules, but for the load's last units; all of the units, whatever sums of real shares were rounded to.
 std::vector<Units> whole(std::span<const double> shares, const LoadDescription& load) {
     std::vector<Units> units = whole_shares(shares, load.granularity);
     Units over = -load.units;
@@ -21,6 +21,7 @@ std::vector<Units> whole(std::span<const double> shares, const LoadDescription& 
         *last -= cut;
         over -= cut;
     }
+    units.back() -= over;
     return units;
 }
 

@@ -14,9 +14,13 @@ namespace apportion {
 namespace {
 
 constexpr double kNearBest = 0.01;  // makespans that much above the best count as equally good
-constexpr double kWhole = 1e-9;     // of a granule: 3.9999999999 is 4
+constexpr double kWhole = 1e-9;     // of a share: 3.9999999999 is 4,
+constexpr double kSlack = 0.25;     // if that is no more than a part of a granule
 constexpr int kSlowRuns = 2;        // in a row: a change
 constexpr int kMostAveraged = 8;
+
+/// As many as are in so many granules.
+double whole_granules(double granules) { return std::floor(granules + std::min(kWhole * granules, kSlack)); }
 
 /// The largest share up to `most` that is done in time.
 double units_within(std::size_t processor, double most, double within_s, const SecondsOfShare& seconds) {
@@ -63,12 +67,12 @@ std::vector<double> in_granules(std::vector<double> shares, const std::vector<bo
     double left = 0;
     for (std::size_t p = 0; p < shares.size(); ++p) {
         if (!anew[p]) continue;
-        const double whole = std::floor(shares[p] / granule * (1 + kWhole)) * granule;
+        const double whole = whole_granules(shares[p] / granule) * granule;
         left += shares[p] - whole;
         shares[p] = whole;
         ends.emplace(seconds(p, whole + granule), p);
     }
-    for (; left > kWhole * granule && !ends.empty(); left -= granule) {
+    for (; left > kSlack * granule && !ends.empty(); left -= granule) {
         const std::size_t p = ends.top().second;
         ends.pop();
         shares[p] += granule;
@@ -138,7 +142,7 @@ class SharesInTime {
 
     double whole(double share) const {
         const auto granule = static_cast<double>(load_.granularity);
-        return share < units() ? std::floor(share / granule * (1 + kWhole)) * granule : share;
+        return share < units() ? whole_granules(share / granule) * granule : share;
     }
 
     /// Who keeps what it has, has nothing to move.
@@ -194,17 +198,18 @@ std::vector<double> least_movement(std::span<const double> current, std::span<co
 
 std::vector<Units> whole_shares(std::span<const double> shares, Units granularity) {
     const double sum = std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(granularity);
-    Units left = static_cast<Units>(std::ceil(sum - kWhole * sum));
+    Units left = static_cast<Units>(std::ceil(sum - std::min(kWhole * sum, kSlack)));
     std::vector<Units> whole;
     std::vector<std::pair<double, std::size_t>> cut_off;
     for (std::size_t p = 0; p < shares.size(); ++p) {
         const double granules = shares[p] / static_cast<double>(granularity);
-        whole.push_back(static_cast<Units>(std::floor(granules * (1 + kWhole))));
+        whole.push_back(static_cast<Units>(whole_granules(granules)));
         left -= whole.back();
         cut_off.emplace_back(static_cast<double>(whole.back()) - granules, p);
     }
     std::sort(cut_off.begin(), cut_off.end());
     for (std::size_t k = 0; left > 0; k = (k + 1) % cut_off.size(), --left) ++whole[cut_off[k].second];
+    if (left < 0) *std::ranges::max_element(whole) += left;  // several were thought to be whole
     for (Units& units : whole) units *= granularity;
     return whole;
 }

@@ -45,7 +45,8 @@ int runs_to_come(const LoadDescription& load);
 std::vector<double> least_movement(std::span<const double> current, std::span<const double> most);
 
 /// Whole granules from real shares: rounded down, then one more each by the largest part cut off, until they cover the
-/// sum. Whole shares stay as they are.
+/// sum, and no more. Whole shares stay as they are; so do those that a billionth, and a quarter of a granule, make
+/// whole.
 std::vector<Units> whole_shares(std::span<const double> shares, Units granularity);
 
 /// A run that has ended.

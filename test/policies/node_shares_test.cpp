@@ -40,6 +40,8 @@ TEST_CASE("shares are equal at first, in whole granules, and cover the load") {
         CHECK((shares[node] % 10 == 0 || shares[node] % 10 == 3));
     }
     CHECK(sum == 103);
+    for (const Units units : {Units{1000000000}, (Units{1} << 50) - 1})
+        CHECK(NodeShares(load_of(units, 3, 10), {}, false).ranges().units() == units);
     CHECK(NodeShares(load_of(2, 4, 10), {}, false).ranges().units() == 2);
 }
 

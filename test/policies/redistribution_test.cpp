@@ -49,6 +49,13 @@ TEST_CASE("whole shares are whole granules that cover the load, and stay what th
     CHECK(whole_shares(Shares{16, 8}, 8) == std::vector<Units>{16, 8});
     CHECK(whole_shares(Shares{10, 7}, 8) == std::vector<Units>{16, 8});
     CHECK(whole_shares(Shares{0, 0}, 8) == std::vector<Units>{0, 0});
+    CHECK(whole_shares(Shares{1e10, 5}, 1) == std::vector<Units>{10000000000, 5});
+    for (const double units : {1e9, 1e9 + 1, 1e12 + 2})
+        for (int processors = 2; processors < 12; ++processors) {
+            const std::vector<Units> whole =
+                whole_shares(Shares(static_cast<std::size_t>(processors), units / processors), 1);
+            CHECK(std::accumulate(whole.begin(), whole.end(), Units{0}) == static_cast<Units>(units));
+        }
 }
 
 TEST_CASE("an unbalanced distribution is left for a balanced one") {
