@@ -37,6 +37,8 @@ std::string why_invalid(const DiscreteTimes& times) {
 std::string settings_invalid(const PlanProblem& problem) {
     if (problem.granularity < 1)
         return fmt::format("the granularity is {}; it must be at least 1", problem.granularity);
+    if (problem.granularity > kMostUnits)
+        return fmt::format("the granularity is {}; it must be at most 2^50", problem.granularity);
     if (!problem.maximum_units.empty() && problem.maximum_units.size() != problem.processors.size())
         return fmt::format("{} maxima are given for {} processors; give one for each", problem.maximum_units.size(),
                            problem.processors.size());

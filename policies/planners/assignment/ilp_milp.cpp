@@ -87,14 +87,14 @@ Program::Program(const DataAssignment& problem, Clock::time_point deadline)
             row.emplace_back(column, unit.seconds_per_packet);
         add_row(row, LE, serial ? 0 : -2 * node.startup_s);
     }
+    // As rows: with a bound of the column lp_solve calls some solutions optimal that are not.
+    for (const AssignmentNode& node : problem.nodes)
+        if (!serial && node.startup_s > 0) add_row({{last, 1.0}}, GE, 2 * node.startup_s);
     set_add_rowmode(lp_, FALSE);
     for (int column = 1; column < last; ++column) {
         set_int(lp_, column, TRUE);
         set_upbo(lp_, column, static_cast<double>(problem.units[static_cast<std::size_t>(column) - 1].maximum_packets));
     }
-    if (!serial)
-        for (const AssignmentNode& node : problem.nodes)
-            set_lowbo(lp_, last, std::max(get_lowbo(lp_, last), 2 * node.startup_s));
     set_minim(lp_);
     put_abortfunc(lp_, is_late, this);
     put_msgfunc(lp_, improved, this, MSG_MILPFEASIBLE | MSG_MILPEQUAL | MSG_MILPBETTER);
@@ -120,6 +120,12 @@ bool Program::solve() {
     return status == OPTIMAL && best_;
 }
 
+/// lp_solve's tolerances are absolute: the makespan is to be about 1.
+void scale_times(DataAssignment& problem, double factor) {
+    for (AssignmentNode& node : problem.nodes) node.seconds_per_packet *= factor, node.startup_s *= factor;
+    for (AssignmentUnit& unit : problem.units) unit.seconds_per_packet *= factor;
+}
+
 }  // namespace
 
 bool has_milp_solver() { return true; }
@@ -130,7 +136,8 @@ Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions& options) {
     Plan plan = plan_min_min_v2(problem);
     plan.algorithm = "ilp-milp";
     if (!plan.failure.empty() || problem.packets == 0) return plan;
-    const DataAssignment scaled = in_granules(problem);
+    DataAssignment scaled = in_granules(problem);
+    if (plan.lower_bound_s > 0) scale_times(scaled, 1 / plan.lower_bound_s);
     Program program(scaled, deadline);
     const bool optimal = program.solve();
     if (program.best()) {

@@ -216,6 +216,7 @@ std::vector<Units> HpoptaSearch::with_fastest_others(double makespan) {
         units_ = units;
         lanes_ = lanes;
         std::copy(points.begin(), points.end(), points_.begin());
+        count_ = points.size();
     };
     std::vector<Units> best;
     double second = makespan;

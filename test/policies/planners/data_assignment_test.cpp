@@ -204,6 +204,30 @@ TEST_CASE("ilp equals the mixed-integer program on instances too large for brute
     CHECK(proven > 20);
 }
 
+TEST_CASE("the mixed-integer program knows the optimum of a node that has no start-up, and of times that are tiny") {
+    if (!has_milp_solver()) return;
+    for (const double scale : {1.0, 1e-13}) {
+        DataAssignment problem;
+        problem.packets = 1;
+        problem.network = Network::parallel;
+        problem.nodes = {{"a", 0.5 * scale, 0, kNoLimit}, {"b", 0, 0, kNoLimit}};
+        problem.units = {{"a", 0, 2 * scale, 0, kNoLimit}, {"b", 1, 2.5 * scale, 0, kNoLimit}};
+        CHECK(plan_ilp_milp(problem, {1}).makespan_s == Approx(2.5 * scale));
+    }
+    int proven = 0;
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        DataAssignment problem = random_problem(seed, 3, 2, 5 + seed % 9);
+        for (AssignmentNode& node : problem.nodes) node.seconds_per_packet *= 1e-13, node.startup_s *= 1e-13;
+        for (AssignmentUnit& unit : problem.units) unit.seconds_per_packet *= 1e-13;
+        const Plan plan = plan_ilp_milp(problem, {0.5});
+        if (!plan.failure.empty() || !plan.optimal) continue;
+        ++proven;
+        CAPTURE(seed);
+        REQUIRE(plan.makespan_s == Approx(plan_ilp(problem).makespan_s).epsilon(1e-7));
+    }
+    CHECK(proven > 100);
+}
+
 TEST_CASE("min-min hands packets out as the list does, one by one") {
     for (unsigned seed = 0; seed < 500; ++seed) {
         const DataAssignment problem = random_problem(seed, 3, 2, 1 + seed % 60);

@@ -53,6 +53,16 @@ TEST_CASE("of the optimal distributions hpopta takes one whose second-largest ti
     CHECK(possible > 30);
 }
 
+TEST_CASE(
+    "each distribution that is compared is looked for among all sizes, not among those that the one before left") {
+    PlanProblem problem;
+    problem.units = 13;
+    problem.processors = {{"", {1, 2, 3, 4, 5, 6}, {1, 7, 8, 8, 3, 1}},
+                          {"", {1, 2, 4, 5, 6}, {4, 5, 4, 4, 8}},
+                          {"", {1, 2, 3, 4, 5, 6}, {1, 2, 5, 1, 4, 5}}};
+    CHECK(order_of(plan_hpopta(problem).times_s) == Order{4, 2});
+}
+
 TEST_CASE("where too many distributions are to be compared hpopta still gives an optimal one") {
     PlanProblem problem;
     problem.units = 321'001;
