@@ -234,7 +234,8 @@ Solved run(const std::shared_ptr<LinearSystem>& system, const JacobiOptions& opt
     outcome.report = all.last.reports.back();
     if (options.common.verify && !kSimulated) {
         // Iterations that were counted beforehand do not promise more than the step they end with.
-        const double reached = all.last.converged ? tolerance : all.last.last.step / all.last.last.size;
+        const JacobiProgress& change = all.last.last;
+        const double reached = all.last.converged ? tolerance : change.size > 0 ? change.step / change.size : 0;
         outcome.verification = verify_solution(*system, solver->x(), reached);
     }
     if (!kSimulated) std::memcpy(result.at(0, 0), solver->x().at(0, 0), system->n() * element_size(system->type()));

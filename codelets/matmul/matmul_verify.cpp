@@ -14,10 +14,11 @@ namespace {
 constexpr std::size_t kSampledColumns = 6;
 constexpr double kSlack = 4;  ///< in epsilons: the random sum of M errors, where K is small
 
-/// Not-a-number counts as infinite, so that it is never lost in a maximum.
-double relative_error(double value, double reference, double norm) {
+/// Not-a-number counts as infinite, so that it is never lost in a maximum; what is below `smallest`, the products that
+/// the type rounds to nothing, as none.
+double relative_error(double value, double reference, double norm, double smallest) {
     const double error = std::abs(value - reference);
-    if (error == 0) return 0;
+    if (error <= smallest) return 0;
     const double relative = error / norm;
     return std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
 }
@@ -37,6 +38,12 @@ double signed_sum(const T* x, const std::vector<signed char>& signs) {
     return sum;
 }
 
+/// Of K products below the smallest normal number, each rounded once, and their sum.
+template <class T>
+double smallest_error(std::size_t k) {
+    return static_cast<double>(k) * double{std::numeric_limits<T>::denorm_min()};
+}
+
 /// s^T C = (s^T A) B for random signs s, for every column at the cost of reading the matrices once.
 template <class T>
 double error_of_signed_sums(const MatmulProblem& p) {
@@ -53,12 +60,14 @@ double error_of_signed_sums(const MatmulProblem& p) {
         sa[l] = signed_sum(p.a.column<T>(l), signs);
         a_norm = std::hypot(a_norm, norm2(p.a.column<T>(l), m));
     }
+    const double smallest = static_cast<double>(m) * smallest_error<T>(k);
     double worst = 0;
     for (std::size_t j = 0; j < p.c.columns(); ++j) {
         const T* b = p.b.column<T>(j);
         double reference = 0;
         for (std::size_t l = 0; l < k; ++l) reference += sa[l] * double{b[l]};
-        worst = std::max(worst, relative_error(signed_sum(p.c.column<T>(j), signs), reference, a_norm * norm2(b, k)));
+        worst = std::max(
+            worst, relative_error(signed_sum(p.c.column<T>(j), signs), reference, a_norm * norm2(b, k), smallest));
     }
     return worst;
 }
@@ -84,8 +93,8 @@ double error_of_columns(const MatmulProblem& p, const std::set<std::size_t>& col
     for (std::size_t j : columns) {
         const double b_norm = norm2(p.b.column<T>(j), k);
         for (std::size_t i = 0; i < m; ++i)
-            worst =
-                std::max(worst, relative_error(p.c.column<T>(j)[i], (*reference)[i], std::sqrt(row_norm2[i]) * b_norm));
+            worst = std::max(worst, relative_error(p.c.column<T>(j)[i], (*reference)[i],
+                                                   std::sqrt(row_norm2[i]) * b_norm, smallest_error<T>(k)));
         ++reference;
     }
     return worst;

@@ -95,6 +95,8 @@ TEST_CASE("jacobi solves systems from Matrix Market and .npy files") {
     const std::string files = "jacobi --a a.mtx --b ";
     REQUIRE(folder.run(files + "b.mtx --out x.npy").status == 0);
     CHECK(read_array(folder.file("x.npy"))[1] == Approx(6.0 / 5).epsilon(1e-9));
+    write_array(folder.file("b.npy"), {5}, {0, 0, 0, 0, 0});
+    CHECK(folder.run(files + "b.npy --iterations 3").status == 0);
     write_array(folder.file("b.npy"), {5}, {6, 7, -6, 8, 1});
     const Result result = folder.run(files + "b.npy --json");
     REQUIRE(result.status == 0);

@@ -228,6 +228,20 @@ TEST_CASE("verification accepts OpenBLAS's own result", "[once]") {
     }
 }
 
+TEST_CASE("verification accepts products that the type rounds to nothing", "[once]") {
+    for (const double size : {1e-21, 1e-25}) {
+        auto problem = problem_of(ElementType::float32, {8, 8, 8});
+        for (Matrix* matrix : {&problem->a, &problem->b})
+            matrix->for_each_column<float>([&](float* column, std::size_t) {
+                for (int i = 0; i < 8; ++i) column[i] *= static_cast<float>(size);
+            });
+        matmul_by_one_call(*problem, 1);
+        CHECK(verify_matmul(*problem).correct);
+        static_cast<float*>(problem->c.at(0, 3))[0] = 1e-20f;
+        CHECK_FALSE(verify_matmul(*problem).correct);
+    }
+}
+
 TEST_CASE("verification notices one wrong column of many", "[once]") {
     const auto problem = problem_of(ElementType::float32, {64, 1000, 64});
     matmul_by_one_call(*problem, 1);
