@@ -254,9 +254,11 @@ void FittedCurve::extend_by_lines() {
 
 bool FittedCurve::increases() const {
     constexpr int kPoints = 32;
+    const auto at = [&](double x) { return raw(x, 0) > 0 && raw(x, 1) >= 0; };
     for (int i = 0; i <= kPoints; ++i) {
-        const double x = smallest_ + (trusted_until_ - smallest_) * i / kPoints;
-        if (!(raw(x, 0) > 0) || !(raw(x, 1) >= 0)) return false;
+        const double part = static_cast<double>(i) / kPoints;
+        if (!at(smallest_ + (trusted_until_ - smallest_) * part)) return false;
+        if (!at(smallest_ * std::pow(trusted_until_ / smallest_, part))) return false;  // sizes may span decades
     }
     return true;
 }

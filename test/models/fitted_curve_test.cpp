@@ -86,6 +86,31 @@ TEST_CASE("a fit is positive and never falls, whatever the samples") {
     }
 }
 
+TEST_CASE("a fit never falls among small sizes, where samples span decades") {
+    std::mt19937 random(7);
+    std::normal_distribution<> normal;
+    std::uniform_real_distribution<> part;
+    for (int trial = 0; trial < 4000; ++trial) {
+        const double least = std::pow(10, 2 * part(random)), most = least * std::pow(10, 1 + 5 * part(random));
+        const double noise = std::pow(10, -2.5 + 2 * part(random)), fixed = std::pow(10, -5 + 3 * part(random));
+        const double slope = std::pow(10, -6 + 2 * part(random)), power = 0.7 + 0.6 * part(random);
+        std::vector<BlockTime> samples(static_cast<std::size_t>(6 + 20 * part(random)));
+        for (BlockTime& sample : samples) {
+            sample.units = std::floor(least * std::pow(most / least, part(random))) + 1;
+            sample.seconds = (fixed + slope * std::pow(sample.units, power)) * std::exp(noise * normal(random));
+        }
+        const auto curve = FittedCurve::fit(samples);
+        REQUIRE(curve);
+        const double smallest = curve->smallest_measured(), range = 4 * curve->largest_measured() / smallest;
+        double before = 0;
+        for (int i = 0; i <= 200; ++i) {
+            const double seconds = curve->seconds(smallest * std::pow(range, i / 200.0));
+            REQUIRE(seconds >= before * (1 - 1e-7));
+            before = seconds;
+        }
+    }
+}
+
 TEST_CASE("one sample gives proportional times, two give a line") {
     const auto one = FittedCurve::fit(std::vector<BlockTime>{{10, 2.0}});
     REQUIRE(one);
