@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <new>
@@ -19,6 +18,7 @@
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
 #include "codelets/io/progress.hpp"
+#include "models/io/files.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
@@ -189,13 +189,12 @@ std::vector<std::uint64_t> parse_size_list(const std::string& option, const std:
 }
 
 void check_output(const std::string& option, const std::string& file) {
-    namespace fs = std::filesystem;
     if (file.empty()) return;
-    if (fs::exists(file) && !fs::is_regular_file(file))
-        throw UserError(fmt::format("{} {}: exists and is not a regular file", option, file));
-    const fs::path folder = fs::absolute(file).parent_path();
-    if (!fs::is_directory(folder))
-        throw UserError(fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
+    try {
+        require_writable(file);
+    } catch (const FileError& error) {
+        throw UserError(fmt::format("{} {}", option, error.what()));
+    }
 }
 
 StarpuSession::StarpuSession() {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <cmath>
 #include <memory>
 #include <string>
 
@@ -35,8 +34,8 @@ void check(SearchOptions& options) {
     if (kSimulated && (search.candidates > 0 || search.cardinality != 2))
         throw UserError(
             "the simulated machines' times are for all pairs of all genes; leave --candidates and --cardinality out");
-    if (!std::isfinite(search.penalty) || search.penalty < 0)
-        throw UserError(fmt::format("--penalty {}: give a number from 0 on", search.penalty));
+    if (constexpr double kMost = 1e9; !(search.penalty >= 0 && search.penalty <= kMost))
+        throw UserError(fmt::format("--penalty {}: give a number from 0 to {}", search.penalty, kMost));
     if (search.penalty > 0 && options.criterion != "entropy")
         throw UserError("--penalty belongs to the criterion entropy; leave it out");
     search.discretisation = options.discretisation == "quantile" ? Discretisation::quantile : Discretisation::deviation;

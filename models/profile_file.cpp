@@ -59,7 +59,6 @@ class Reader {
 };
 
 void Reader::read_header() {
-    if (!fields_.empty() && fields_[0].starts_with("\xEF\xBB\xBF")) fields_[0].erase(0, 3);  // byte order mark
     for (std::size_t i = 0; i < std::max(kRequired, std::min(fields_.size(), std::size(kColumns))); ++i)
         if (i >= fields_.size() || fields_[i] != kColumns[i])
             file_.fail(fmt::format(

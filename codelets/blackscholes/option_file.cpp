@@ -45,12 +45,14 @@ Positions read_header(TextFile& file) {
 
 void check(const TextFile& file, const std::array<double, kOptionColumns>& o) {
     // What float and double can both compute without overflow, and sooner a slip than an option.
-    constexpr double kLeastPrice = 1e-9, kMostPrice = 1e12, kMostDeviation = 5, kMostGrowth = 50;
+    constexpr double kLeastPrice = 1e-9, kMostPrice = 1e12, kMostYears = 1e4, kMostDeviation = 5, kMostGrowth = 50;
     for (const std::size_t c : {kSpot, kSignedStrike})
         if (o[c] < kLeastPrice || o[c] > kMostPrice)
             file.fail(fmt::format("{} is {}; it must be within {} ... {}", kNames[c], o[c], kLeastPrice, kMostPrice));
     for (const std::size_t c : {kVolatility, kExpiry})
         if (o[c] < 0) file.fail(fmt::format("{} is {}; it must not be negative", kNames[c], o[c]));
+    if (o[kExpiry] > kMostYears)
+        file.fail(fmt::format("{} is {}; it must be at most {} years", kNames[kExpiry], o[kExpiry], kMostYears));
     if (o[kVolatility] * std::sqrt(o[kExpiry]) > kMostDeviation)
         file.fail(fmt::format("volatility {} over {} years exceeds {} standard deviations; 20 % a year is 0.2",
                               o[kVolatility], o[kExpiry], kMostDeviation));

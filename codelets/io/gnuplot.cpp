@@ -2,7 +2,6 @@
 #include "codelets/io/gnuplot.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <filesystem>
@@ -34,21 +33,14 @@ std::optional<std::string> terminal_of(const std::string& file, int width, int h
 }  // namespace
 
 void check_plot(const std::string& file) {
-    std::error_code ignored;
-    const fs::path folder = fs::absolute(file).parent_path();
     try {
-        require_replaceable(file);
+        require_writable(file);
     } catch (const FileError& error) {
         throw UserError(fmt::format("--plot {}", error.what()));
     }
     if (!terminal_of(file, 1, 1))
         throw UserError(fmt::format(
             "--plot {}: pictures are PNG, SVG or PDF files; let its name end with .png, .svg or .pdf", file));
-    if (!fs::is_directory(folder, ignored))
-        throw UserError(fmt::format("--plot {}: there is no folder {}; create it", file, folder.string()));
-    if (access(folder.c_str(), W_OK) != 0)
-        throw UserError(
-            fmt::format("--plot {}: you may not write into {}; choose another file", file, folder.string()));
     bool found = false;
     try {
         found = run_child({"gnuplot", "--version"}).status == 0;

@@ -85,6 +85,19 @@ void require_replaceable(const std::string& path) {
         throw FileError(fmt::format("{}: exists and is not a regular file; choose another name", path));
 }
 
+void require_writable(const std::string& path) {
+    require_replaceable(path);
+    std::error_code ignored;
+    const std::filesystem::path part = std::filesystem::absolute(random_name(path)), folder = part.parent_path();
+    if (!std::filesystem::is_directory(folder, ignored))
+        throw FileError(fmt::format("{}: there is no folder {}; create it", path, folder.string()));
+    if (access(folder.c_str(), W_OK) != 0)
+        throw FileError(fmt::format("{}: you may not write into {}; choose another file", path, folder.string()));
+    const long longest = pathconf(folder.c_str(), _PC_NAME_MAX);
+    if (longest > 0 && part.filename().native().size() > static_cast<std::size_t>(longest))
+        throw FileError(fmt::format("{}: its name is too long to be written here; choose a shorter one", path));
+}
+
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
     require_replaceable(path_);
     int file = -1;
@@ -111,8 +124,8 @@ NewFile::~NewFile() {
 }
 
 void NewFile::fail(int error) const {
-    throw std::runtime_error(fmt::format("{}: cannot be written: {}; make room on the disk or choose another path",
-                                         path_, std::strerror(error != 0 ? error : EIO)));
+    throw std::runtime_error(fmt::format("{}: cannot be written{}; make room on the disk or choose another path", path_,
+                                         error != 0 ? fmt::format(": {}", std::strerror(error)) : " as a whole"));
 }
 
 void NewFile::finish() {

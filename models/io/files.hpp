@@ -32,7 +32,7 @@ std::string read_whole_file(const std::string& path);
 // The one way in which files are written, for every layer: into a part beside the file that replaces it when it is
 // whole. An older file stays until then, and a failure leaves nothing behind. The part has a name that cannot be known
 // beforehand and is created by this process, so that neither a planted link nor the part of a process that was killed
-// is in the way.
+// is in the way; a link at the path is replaced, not followed.
 
 /// Throws UserError where the file that is to be written is the one that is read.
 void refuse_overwriting(const std::string& in, const std::string& out);
@@ -60,8 +60,12 @@ class NewFile {
     std::FILE* stream_ = nullptr;
 };
 
-/// Throws FileError where NewFile would refuse what is at `path`: to be called before long work.
+// To be called before long work.
+
+/// Throws FileError where what is at `path` is no file.
 void require_replaceable(const std::string& path);
+/// The same where NewFile could not make its part, either.
+void require_writable(const std::string& path);
 
 /// Replaces the file by what `write` writes. Throws FileError, std::runtime_error and whatever `write` throws.
 void replace_file(const std::string& path, const std::function<void(std::ostream&)>& write);

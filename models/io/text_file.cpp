@@ -36,7 +36,8 @@ bool TextFile::next() {
         return false;
     }
     if (line_.ends_with('\r')) line_.pop_back();
-    ++number_;
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (++number_ == 1 && line_.starts_with(kByteOrderMark)) line_.erase(0, kByteOrderMark.size());
     return true;
 }
 

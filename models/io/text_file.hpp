@@ -22,7 +22,8 @@ class TextFile {
     TextFile(const TextFile&) = delete;
     TextFile& operator=(const TextFile&) = delete;
 
-    /// Moves to the next line; false at the end. Carriage returns before line ends are no part of lines.
+    /// Moves to the next line; false at the end. Carriage returns before line ends are no part of lines, nor
+    /// is the byte order mark that some programs begin files with.
     bool next();
 
     const std::string& line() const { return line_; }

@@ -100,7 +100,10 @@ TEST_CASE("input of grn that makes no sense is refused") {
     check_refused(folder.run("grn --size 50 --seed -1"), "--seed: Value -1 not in range");
     check_refused(folder.run("grn --size 50 --levels 4"), "--levels");
     check_refused(folder.run("grn --size 50 --cardinality 3"), "--cardinality");
-    check_refused(folder.run("grn --size 50 --penalty -1"), "--penalty");
+    for (const char* penalty : {"-1", "1e308", "inf", "nan"})
+        check_refused(folder.run(std::string("grn --size 50 --penalty ") + penalty), "--penalty");
+    check_refused(folder.run("grn --size 50 --out " + std::string(240, 'x')), "its name is too long");
+    check_refused(folder.run("grn --size 50 --out " + std::string(300, 'x')), "its name is too long");
     check_refused(folder.run("grn --size 50 --penalty 1 --criterion determination"),
                   "belongs to the criterion entropy");
     check_refused(folder.run("grn --size 50 --out none/network.tsv"), "there is no folder");

@@ -55,6 +55,13 @@ TEST_CASE("options are read in any order of columns") {
     }
 }
 
+TEST_CASE("a table of options may begin with a byte order mark") {
+    const Folder folder;
+    CHECK(read_options(folder.write("in.csv", "\xEF\xBB\xBF" + kHeader + "42,40,0.1,0.2,0.5,call\n"),
+                       ElementType::float64)
+              .rows() == 1);
+}
+
 TEST_CASE("what is no table of options is refused with file and line") {
     CHECK(options_refusal("") ==
           ":1: the file is empty; a line with spot,strike,rate,volatility,expiry,type is needed");
@@ -71,6 +78,7 @@ TEST_CASE("what is no table of options is refused with file and line") {
     CHECK(options_refusal(kHeader + "42,inf,0.1,0.2,0.5,call\n") == ":2: strike is 'inf'; give a finite number");
     CHECK(options_refusal(kHeader + "42,40,,0.2,0.5,call\n") == ":2: rate is missing");
     CHECK(options_refusal(kHeader + "42,40,5%,0.2,0.5,call\n") == ":2: rate '5%' is not a number");
+    CHECK(options_refusal(kHeader + "100,90,0,0,1e40,call\n") == ":2: expiry is 1e+40; it must be at most 10000 years");
     CHECK(options_refusal(kHeader + "1e999,40,0.1,0.2,0.5,call\n") == ":2: spot '1e999' is out of range");
     CHECK(options_refusal(kHeader + "42,-40,0.1,0.2,0.5,call\n") ==
           ":2: strike is -40; it must be within 1e-09 ... 1000000000000");

@@ -86,7 +86,7 @@ expect 2 '--units' --profiles profile.csv
 expect 2 "--units: '1e3' is not usable; give a whole number" --profiles profile.csv --units 1e3
 expect 2 "--max: 'slow' appears twice" --profiles profile.csv --units 3 --max slow=1,slow=2
 expect 2 "--max: '' does not begin with PROCESSOR=UNITS" --profiles profile.csv --units 3 --max slow=1,
-expect 1 'give a number from 0 to 2\^50' --instance "$examples/instance.json" --units 1125899906842625 --algorithm min-min-v1
+expect 2 'give a whole number from 0 to 2\^50' --instance "$examples/instance.json" --units 1125899906842625 --algorithm min-min-v1
 expect 2 '^apportion: \.: is not a regular file; a folder cannot be read here' --instance . --units 3
 status=0
 "$apportion" plan --profiles profile.csv --units 30 >/dev/full 2>full.txt || status=$?
@@ -150,6 +150,12 @@ expect 0 '(?s)fpm +12.0001 +1.000\n20 units, in the blocks that the policies giv
 expect 0 'fpm +10 +1.000' --profiles slow.csv --units 10 --policies fpm
 expect 0 'without transfers, of which the profile has none' --profiles slow.csv --units 20 --policies equal
 expect 0 '"policy": "fpm",' --profiles profile.csv --units 20 --policies fpm,cpm --json
+for wrong in "--units 20 --granularity 0" "--units 20 --granularity -1" "--units 20 --granularity 4611686018427387904" \
+    "--units 1000000000001" "--units=-5" "--units 1125899906842625"; do
+    # shellcheck disable=SC2086 # several words
+    timeout 60 "$apportion" plan --profiles profile.csv --policies all $wrong >out 2>err && fail "plan --policies $wrong"
+    [ $? -lt 100 ] && [ "$(wc -l <err)" -le 2 ] || fail "plan --policies $wrong: $(cat err)"
+done
 expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --profiles profile.csv --units 20 --policies plbhec
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.

@@ -14,6 +14,7 @@
 #include "codelets/io/gnuplot.hpp"
 #include "models/io/text.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
+#include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/plan_parts.hpp"
@@ -143,8 +144,19 @@ int show_condition(const PlanOptions& options) {
 
 int show_policies(const PlanOptions& options) {
     const Profile profile = read_profile(options.profiles);
-    const LoadDescription load =
-        load_of_profile(profile, options.units, options.granularity, profile_problem(options, profile).maximum_units);
+    const PlanProblem problem = profile_problem(options, profile);
+    if (const std::string reason = why_invalid(problem); !reason.empty())
+        throw UserError(fmt::format("{}: {}", options.profiles, reason));
+    constexpr Units kMostBlocks = 1000000;  // each is simulated
+    Units largest = 1;
+    for (const DiscreteTimes& times : problem.processors)
+        if (!times.points.empty()) largest = std::max(largest, times.points.back());
+    if (problem.units / largest > kMostBlocks)
+        throw UserError(
+            fmt::format("--units {}: more than a million blocks of the largest size in {}, {}; record larger ones, or "
+                        "plan fewer units",
+                        problem.units, options.profiles, largest));
+    const LoadDescription load = load_of_profile(profile, options.units, options.granularity, problem.maximum_units);
     std::cout << (options.json ? policies_json(load, options.policies) : policies_table(load, options.policies));
     return 0;
 }
@@ -256,21 +268,22 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     plan->callback([=, &run] {
         if (profiles->empty() && instance->empty()) throw CLI::RequiredError("--profiles or --instance");
-        if (!(options->time_limit_s > 0))
-            throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0");
+        if (constexpr double kMost_s = 1e9; !(options->time_limit_s > 0 && options->time_limit_s <= kMost_s))
+            throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0, and at most 1e9");
         int (*answer)(const PlanOptions&) = profiles->empty() ? plan_instance : plan_profile;
         if (!condition->empty()) answer = show_condition;
         if (!variation->empty()) answer = show_variation;
         if (!policies->empty()) answer = show_policies;
-        run = [options, answer] { return answer(*options); };
         if (!matrix->empty()) options->units = options->matrix_side * options->matrix_side;
-        if (!shares->empty() || !matrix->empty() || !condition->empty() || !variation->empty()) return;
-        if (units->empty()) throw CLI::RequiredError("--units or --shares");
-        const std::optional<Units> number = parse_number<Units>(options->numbers);
-        if (!number)
-            throw CLI::ValidationError("--units",
-                                       fmt::format("'{}' is not usable; give a whole number", options->numbers));
-        options->units = *number;
+        if (shares->empty() && matrix->empty() && condition->empty() && variation->empty()) {
+            if (units->empty()) throw CLI::RequiredError("--units or --shares");
+            const std::optional<Units> number = parse_number<Units>(options->numbers);
+            if (!number || *number < 0 || *number > kMostUnits)
+                throw CLI::ValidationError(
+                    "--units", fmt::format("'{}' is not usable; give a whole number from 0 to 2^50", options->numbers));
+            options->units = *number;
+        }
+        run = [options, answer] { return answer(*options); };
     });
 }
 
