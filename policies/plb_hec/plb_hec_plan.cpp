@@ -16,6 +16,7 @@ namespace apportion {
 
 namespace {
 
+constexpr int kFirstSizes = 4;                // of alike devices: the first, twice, four and eight times as many units
 constexpr double kAssumedFixed = 0.8;         // of a device's first block, while one size is known
 constexpr double kPredictionError = 0.05;     // of the duration of a block within the measured range, at least
 constexpr double kExtrapolationError = 0.05;  // more for every doubling beyond it
@@ -39,7 +40,18 @@ Units PlbHecPlan::first_units(int processor) const {
     constexpr double kDistinct = 1e-8;  // of the load: planned shares are no more precise than a part of that
     if (!at(processor).own_memory)
         return round_to_granularity(kDistinct * static_cast<double>(load_.units), load_.granularity);
-    if (load_.initial_block_chosen || index(processor) >= load_.links.size()) return load_.initial_block;
+    if (load_.initial_block_chosen) return load_.initial_block;
+    return first_of_devices(processor) << of_its_kind_before(processor) % kFirstSizes;
+}
+
+/// Alike devices with as many units all would tell one time only.
+int PlbHecPlan::of_its_kind_before(int processor) const {
+    return static_cast<int>(std::count_if(load_.processors.begin(), load_.processors.begin() + processor,
+                                          [&](const Processor& its) { return its.kind == at(processor).kind; }));
+}
+
+Units PlbHecPlan::first_of_devices(int processor) const {
+    if (index(processor) >= load_.links.size()) return load_.initial_block;
     const LoadDescription::Link& link = load_.links[index(processor)];
     if (!(link.seconds_per_unit > 0)) return load_.initial_block;
     const auto devices = static_cast<int>(std::ranges::count_if(load_.processors, &Processor::own_memory));

@@ -81,7 +81,8 @@ class PlbHecPlan {
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
-    /// of a first block where there are devices alone, if the link carries them in the time of its latency.
+    /// of a first block where there are devices alone, if the link carries them in the time of its latency. Devices of
+    /// a kind begin with different powers of two times as many: two sizes tell what is fixed.
     Units first_units(int processor) const;
     /// Nothing that it ran itself is believed. Devices of a known kind are taken for one of it until they say
     /// otherwise.
@@ -94,6 +95,8 @@ class PlbHecPlan {
     const Processor& at(int processor) const { return load_.processors[index(processor)]; }
     double granule() const { return static_cast<double>(load_.granularity); }
 
+    Units first_of_devices(int processor) const;
+    int of_its_kind_before(int processor) const;
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void guess_unknown(double now_s, const Progress& progress);
     void pose(double now_s, const Progress& progress);
