@@ -21,6 +21,7 @@
 #include "policies/shared/nothing_in_flight.hpp"
 #include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/load_options.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
 #include "policies/starpu/watch.hpp"
@@ -91,7 +92,7 @@ void apportion_mpi_iteration::take_options(const apportion_load_options& options
     options_.uses = options.uses ? uses_.data() : nullptr;
     options_.unreported = 1;
     description_.units = static_cast<Units>(options.units);
-    description_.granularity = static_cast<Units>(std::max<std::uint64_t>(1, options.granularity));
+    description_.granularity = apportion::granularity_of(options);
     description_.runs_expected = static_cast<int>(std::min(options.runs, unsigned{INT_MAX}));
 }
 

@@ -10,6 +10,7 @@
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/load_options.hpp"
 #include "policies/starpu/machine.hpp"
 
 using nlohmann::json;
@@ -49,7 +50,7 @@ json own_facts(const World& world, const apportion_load_options* options, const 
         mine["load"]["name"] = name;
         mine["load"]["profile"] = options->profile ? options->profile : name;
         mine["load"]["units"] = options->units;
-        mine["load"]["granularity"] = std::max<std::uint64_t>(1, options->granularity);
+        mine["load"]["granularity"] = granularity_of(*options);
     }
     mine["problem"] = problem;
     return mine;

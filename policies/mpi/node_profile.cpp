@@ -13,6 +13,7 @@
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/shared/recorded_plan.hpp"
 #include "policies/starpu/learnt_store.hpp"
+#include "policies/starpu/load_options.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/workers.hpp"
@@ -40,7 +41,7 @@ LoadDescription part_of_node(const apportion_load_options& options) {
     LoadDescription load;
     load.units = static_cast<Units>(options.units);
     load.open = true;
-    load.granularity = static_cast<Units>(std::max<std::uint64_t>(1, options.granularity));
+    load.granularity = granularity_of(options);
     const char* const codelet = options.codelet->name;
     const std::string name = options.profile ? options.profile : load_name(options);
     std::vector<Worker> workers =

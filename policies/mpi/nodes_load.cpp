@@ -11,6 +11,7 @@
 #include "policies/mpi/node_profile.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/load_options.hpp"
 
 using apportion::ApiError;
 using nlohmann::json;
@@ -71,7 +72,7 @@ void apportion_mpi_load::describe(const apportion_load_options& options,
                                   const std::vector<apportion::Processor>& nodes) {
     name_ = apportion::load_name(options);
     description_.units = static_cast<apportion::Units>(options.units);
-    description_.granularity = static_cast<apportion::Units>(std::max<std::uint64_t>(1, options.granularity));
+    description_.granularity = apportion::granularity_of(options);
     description_.processors = nodes;
     description_.initial_block =
         apportion::default_initial_block(description_.units, description_.granularity, static_cast<int>(nodes.size()));

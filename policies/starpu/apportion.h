@@ -247,7 +247,7 @@ int apportion_block_failed(const char* why);
  *  load is submitted again or destroyed. Also appended to the file that APPORTION_REPORT names, one line a run. */
 const char* apportion_load_report(struct apportion_load* load);
 
-/** Seconds from submission to completion of the last finished run. */
+/** Seconds from submission, or from when it had the handles in `uses`, to completion of the last finished run. */
 double apportion_load_seconds(struct apportion_load* load);
 
 /** Name of the scheduler that decides for the load: a policy of Apportion or StarPU's. Valid as long as the process. */

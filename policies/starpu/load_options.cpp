@@ -56,9 +56,6 @@ void check_units(const apportion_load_options& options) {
     check("units", options.units);
     check("granularity", options.granularity);
     check("initial_block", options.initial_block);
-    if (options.granularity > options.units && options.units > 0)
-        refuse(fmt::format("options.granularity = {} is larger than the load of {} units", options.granularity,
-                           options.units));
     if (options.done && options.open == 0)
         refuse("options.done is set, but not options.open: only an open load tells which units are done");
     if (options.parts > kMostParts)
@@ -95,7 +92,7 @@ apportion_load_options checked_options(const apportion_load_options* given) {
         refuse(fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}", options.sched_ctx,
                            STARPU_NMAX_SCHED_CTXS - 1));
     options.parts = std::max(1u, options.parts);
-    options.granularity = std::max<std::uint64_t>(1, options.granularity);
+    options.granularity = static_cast<std::uint64_t>(granularity_of(options));
     return options;
 }
 

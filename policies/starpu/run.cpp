@@ -184,7 +184,9 @@ void Run::use_acquired(void* arg) {
     });
 }
 
+/// What tasks before it took is not its own time.
 void Run::start(Locked& on) {
+    if (!uses_.empty()) begin_us_ = starpu_timing_now();
     if (!state_.policy) {
         start_blocks(equal_blocks({0, description_.open ? 0 : description_.units}, on), on);
         for (const UnitRange range : std::exchange(early_, {})) start_blocks(equal_blocks(range, on), on);

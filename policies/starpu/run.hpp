@@ -281,7 +281,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     int error_ = 0;
     bool threw_ = false;
     bool data_hang_ = false;  ///< what is on its way to main memory is waited for no longer
-    const double begin_us_;
+    double begin_us_;         ///< when it was submitted, or had the handles in `uses`
     const bool charge_planning_;
     double wake_at_us_ = 0;  ///< an alarm is set; 0: none
     bool watch_failed_ = false;

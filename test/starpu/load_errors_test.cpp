@@ -377,7 +377,7 @@ TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
     refused([](auto& o) { o.codelet = nullptr; }, "codelet is NULL");
     refused([](auto& o) { o.fill = nullptr; }, "fill is NULL");
     refused([](auto& o) { o.units = static_cast<std::uint64_t>(-5); }, "too large");
-    refused([](auto& o) { o.granularity = 11; }, "larger than the load");
+    refused([](auto& o) { o.granularity = static_cast<std::uint64_t>(-5); }, "too large");
     refused([](auto& o) { o.uses_count = 1; }, "uses is NULL");
     static starpu_codelet nobody = [] {
         starpu_codelet c;
