@@ -196,9 +196,11 @@ class Findings {
         }
     }
 
-    /// What the columns of the account are in all, where that is much.
+    /// What the columns of the account are in all, where that is much: at most what other shares could have saved, as
+    /// slow processors that wait are no loss beside fast ones.
     void waiting() {
         if (!account_.has_blocks) return;
+        const double most_s = std::max(0.0, account_.makespan_s - perfect_s());
         constexpr std::array<std::pair<double ProcessorAccount::*, const char*>, 4> kEntries{
             {{&ProcessorAccount::models_s,
               "until there were models of all: what earlier runs learn, or a profile, would tell beforehand"},
@@ -207,8 +209,8 @@ class Findings {
              {&ProcessorAccount::home_s, "for their last results to come home: links bound the end"},
              {&ProcessorAccount::end_s, "at the end: shares or the last blocks were not balanced"}}};
         for (const auto& [entry, what] : kEntries)
-            if (const double mean_s = mean(entry); percent(mean_s) > kMuchOfMakespan_percent)
-                say(fmt::format("processors waited {}", what), mean_s);
+            if (const double cost_s = std::min(mean(entry), most_s); percent(cost_s) > kMuchOfMakespan_percent)
+                say(fmt::format("processors waited {}", what), cost_s);
     }
 
     void blocks() {
