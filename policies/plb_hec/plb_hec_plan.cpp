@@ -41,7 +41,9 @@ Units PlbHecPlan::first_units(int processor) const {
     if (!at(processor).own_memory)
         return round_to_granularity(kDistinct * static_cast<double>(load_.units), load_.granularity);
     if (load_.initial_block_chosen) return load_.initial_block;
-    return first_of_devices(processor) << of_its_kind_before(processor) % kFirstSizes;
+    Units units = first_of_devices(processor);
+    for (int k = of_its_kind_before(processor) % kFirstSizes; k > 0 && units < load_.units / 2; --k) units *= 2;
+    return units;
 }
 
 /// Alike devices with as many units all would tell one time only.

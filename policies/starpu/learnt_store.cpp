@@ -44,7 +44,7 @@ Notes notes_of(const LearntKey& key) {
                    {kLoadNote, key.load},
                    {"codelet", key.codelet},
                    {"processors", fmt::format("{}", fmt::join(key.processors, ", "))},
-                   {"data", fmt::format("{} bytes per unit, {} shared", key.bytes_per_unit, key.bytes_shared)}};
+                   {kDataNote, fmt::format("{} bytes per unit, {} shared", key.bytes_per_unit, key.bytes_shared)}};
     for (auto& [name, value] : notes) value = as_note(value);
     return notes;
 }

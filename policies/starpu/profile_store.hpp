@@ -22,6 +22,7 @@ namespace apportion {
 /// The keys of the notes that identify a profile.
 inline constexpr const char* kLoadNote = "load";
 inline constexpr const char* kMachineNote = "machine";
+inline constexpr const char* kDataNote = "data";  ///< of what was learnt: bytes of a unit, and shared ones
 
 /// A load that looks for its profile.
 struct ProfileRequest {

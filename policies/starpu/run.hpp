@@ -252,7 +252,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     static bool is_waited_for(const RunningBlock& running) {
         const bool in_vain =
             running.counts == RunningBlock::Counts::no && running.tasks_left == 1 && running.computes();
-        return !running.cancelled() && !(in_vain && running.yields && running.data.own_memory);
+        return !running.cancelled() && !(in_vain && running.yields && !in_main_memory(running.data));
     }
     static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.stores_apart(); }
     void look() noexcept override;

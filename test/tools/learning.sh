@@ -117,7 +117,7 @@ quiet
 
 # Listed, shown and forgotten.
 "$apportion" profile --list >out || fail "--list"
-grep -Eq '^  hello +learnt +[0-9]+  [0-9]{4}-[0-9]{2}-[0-9]{2}  ' out || fail "--list has no hello: $(cat out)"
+grep -Eq '^  hello +learnt +[0-9]+  [0-9]{4}-[0-9]{2}-[0-9]{2}  [0-9]+ bytes per unit, [0-9]+ shared  ' out || fail "--list has no hello: $(cat out)"
 "$apportion" profile --list --json | python3 -c '
 import json, sys
 assert sorted(p["load"] for p in json.load(sys.stdin)) == ["hello", "hello"]' || fail "--list --json"

@@ -169,11 +169,13 @@ void list_profiles(bool json) {
         fmt::print("  nothing is recorded or learnt\n");
         return;
     }
-    TextTable table({{"load", false}, {"is", false}, {"points", true}, {"changed", false}, {"machine", false}});
+    TextTable table(
+        {{"load", false}, {"is", false}, {"points", true}, {"changed", false}, {"data", false}, {"machine", false}});
     for (const KeptProfile& kept : all) {
         const char* const is = !kept.problem.empty() ? "damaged" : kept.learnt ? "learnt" : "recorded";
         const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();
-        table.add({load, is, fmt::to_string(points_in(kept.profile)), kept.changed, kept.note(kMachineNote)});
+        table.add({load, is, fmt::to_string(points_in(kept.profile)), kept.changed, kept.note(kDataNote),
+                   kept.note(kMachineNote)});
     }
     fmt::print("{}", table.text());
 }

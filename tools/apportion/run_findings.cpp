@@ -256,6 +256,8 @@ std::string why_nothing(const RunReport& report, std::size_t p) {
     if (report.blocks == 0 && report.error) return "the run failed before its first block was done";
     for (const ReportedLoss& lost : report.losses)
         if (lost.processor == p) return "it was lost: " + lost.reason;
+    if (std::ranges::any_of(report.trace, [p](const auto& block) { return block.processor == p && block.given_back; }))
+        return "others were done first with what it computed";
     if (report.processors[p].memory_units.value_or(report.granularity) < report.granularity)
         return fmt::format("a block of {} units, the granularity, does not fit its memory", report.granularity);
     const auto processors = static_cast<std::int64_t>(report.processors.size());
