@@ -63,7 +63,7 @@ void Run::wait() {
 
 bool Run::data_on_the_way() const {
     return state_.kept.evacuating() ||
-           std::ranges::any_of(blocks_, [](const auto& entry) { return is_waited_for(*entry.second); });
+           std::ranges::any_of(blocks_, [this](const auto& entry) { return is_waited_for(*entry.second); });
 }
 
 bool Run::left_data_behind() const {

@@ -248,11 +248,14 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
     void leave(RunningBlock& running, Locked& on);
     const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }
-    /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there.
-    static bool is_waited_for(const RunningBlock& running) {
+    /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there,
+    /// on the device or where it stays.
+    bool is_waited_for(const RunningBlock& running) const {
         const bool in_vain =
             running.counts == RunningBlock::Counts::no && running.tasks_left == 1 && running.computes();
-        return !running.cancelled() && !(in_vain && running.yields && !in_main_memory(running.data));
+        const bool keeps_input =
+            running.data.own_memory || (setup_.options.results_stay != 0 && running.data.stores_apart());
+        return !running.cancelled() && !(in_vain && running.yields && keeps_input);
     }
     static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.stores_apart(); }
     void look() noexcept override;

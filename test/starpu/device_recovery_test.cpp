@@ -25,9 +25,10 @@ namespace {
 
 using apportion::Load;
 
-Load create(Work& work) {
+Load create(Work& work, bool results_stay = false) {
     auto options = work.options();
     options.bytes_per_unit = 16;
+    options.results_stay = results_stay;
     return Load(options);
 }
 
@@ -45,9 +46,9 @@ Json run(Work& work, apportion_load* load) {
 /// nothing again. Beside a slow device the CPUs are worth it under every policy, and the device beside slow CPUs; what
 /// others take over does not count. A load that runs again may do without those that its first runs did without: then
 /// another one is made.
-Load learnt_load(Work& work) {
+Load learnt_load(Work& work, bool results_stay = false) {
     for (int attempt = 0; attempt < 10; ++attempt) {
-        Load load = create(work);
+        Load load = create(work, results_stay);
         std::vector<std::int64_t> blocks;
         for (int k = 0; k < 4; ++k) {
             work.slowdown_of_0 = k % 2 == 0 ? 1 : 100;
@@ -234,6 +235,21 @@ TEST_CASE("what CPU workers compute again in vain is waited for: it reads the ap
     REQUIRE(report.at("late_blocks").size() >= 1);
     CHECK(report.at("late_blocks")[0].at("computed_by_others") == false);
     wait_for_the_stalled(work);
+}
+
+TEST_CASE("where the application keeps its memory nobody waits for what CPU workers compute again in vain") {
+    const int worker = device();
+    Work work;
+    const Load load = learnt_load(work, true);
+    work.again_s = 2;
+    const Json report = run_until_stalled(work, load.get(), worker, 0.15);
+    INFO(report.dump());
+    CHECK(work.computing > 0);
+    REQUIRE(apportion_load_release(load.get()) == 0);
+    CHECK(work.computing == 0);
+    CHECK(work.wrong() == 0);
+    work.again_s = 0;
+    run(work, load.get());
 }
 
 TEST_CASE("results that a lost device has in its memory never reach the application's, even when it must make room") {
