@@ -120,6 +120,28 @@ holds 'max(j["runs"][1:]) < 0.6 * j["runs"][0]' 'j["report"]["blocks"] <= 4' 'j[
     <"$folder/out" || fail "a small load"
 
 # A comparison, with policies that plan from true times; nothing is faster than the bound.
+# A node behind a slow network, whose input alone travels for 67 s under equal, keeps nobody waiting much longer than
+# what was sent when the others were done.
+sed -e 's/^count = 2$/count = 1/' "$folder/three.toml" >"$folder/slow.toml"
+cat >>"$folder/slow.toml" <<'END'
+[[node]]
+name = "far"
+devices = { "card" = 2, "core" = 1 }
+network = { bytes_per_s = 1e6, latency_s = 1e-3 }
+END
+on "$folder/slow.toml" "$apps/matmul" --size 8192 --json >"$folder/out" 2>"$folder/err" || fail "slow network: $(tail -3 "$folder/err")"
+python3 - "$folder/healthy" "$folder/out" <<'END' || fail "slow network: $(tail -3 "$folder/err")"
+import json, sys
+healthy, slow = (json.load(open(file)) for file in sys.argv[1:3])
+sent_s = slow["report"]["units"] / 64 / 3 * 2 * 8192 * 4 / 1e6  # a first grant, of the second node of its kind
+if not slow["seconds"] < 1.5 * healthy["seconds"] + 1.5 * sent_s:
+    sys.exit(f"{slow['seconds']} s, {healthy['seconds']} s with another network")
+END
+APPORTION_NODES=equal on "$folder/slow.toml" "$apps/matmul" --size 8192 --json >"$folder/out" 2>"$folder/err" ||
+    fail "slow network under equal: $(tail -3 "$folder/err")"
+holds 'j["seconds"] < 100' 'sum(p["units"] for p in j["report"]["processors"]) == 8192' <"$folder/out" ||
+    fail "slow network under equal"
+
 timeout -k 5 300 "$apportion" compare --platform "$folder/three.toml" --app matmul --size 2048 --policies plb-hec,equal,cpm,hpopta \
     --json >"$folder/out" 2>"$folder/err" || fail "compare: $(tail -3 "$folder/err")"
 holds 'sorted(c["policy"] for c in j["runs"]) == ["cpm", "equal", "hpopta", "plb-hec"]' \
