@@ -130,9 +130,25 @@ void copy_data(const BlockHandle& h, To to) {
 
 }  // namespace
 
+/// Results as well: what a codelet leaves as it is stays as it was.
+void BlockData::make_copies(const starpu_task& task) {
+    for (unsigned k = 0; k < STARPU_TASK_GET_NBUFFERS(&task); ++k) {
+        const BlockHandle* h = find(STARPU_TASK_GET_HANDLE(&task, k));
+        if (h && h->copy) std::call_once(*h->copied, [&] { copy_data(*h, To::copy); });
+    }
+}
+
+bool BlockData::has_results_apart() const {
+    return std::ranges::any_of(handles, [](const BlockHandle& h) { return h.copy && h.written; });
+}
+
 void BlockData::take_results_home() {
-    for (const BlockHandle& h : handles)
-        if (h.copy && h.written) copy_data(h, To::home);
+    for (const BlockHandle& h : handles) {
+        if (!h.copy || !h.written) continue;
+        bool untouched = false;  // by tasks, as all of them were parts without work
+        std::call_once(*h.copied, [&] { untouched = true; });
+        if (!untouched) copy_data(h, To::home);
+    }
 }
 
 bool BlockData::stores_apart() const {
@@ -176,8 +192,7 @@ BlockHandle without_handle(void* data, const DataShape& shape, bool apart) {
 #ifndef STARPU_SIMGRID
     if (apart) {
         made.copy = std::make_unique_for_overwrite<std::byte[]>(shape.bytes());
-        // Results as well: what a codelet leaves as it is stays as it was.
-        copy_data(made, To::copy);
+        made.copied = std::make_unique<std::once_flag>();
     }
 #endif
     return made;

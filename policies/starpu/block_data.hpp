@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -43,7 +44,8 @@ struct BlockHandle {
     bool from_earlier = false;  ///< written in an earlier run
     bool keep = false;          ///< as the tasks of this run ask; where none names it, those of earlier ones
     bool apart = false;  ///< tasks have a copy of `data` without gaps between rows, until what they wrote counts, ...
-    std::unique_ptr<std::byte[]> copy = {};  ///< ... here; nowhere on simulated machines
+    std::unique_ptr<std::byte[]> copy = {};       ///< ... here; nowhere on simulated machines
+    std::unique_ptr<std::once_flag> copied = {};  ///< before the first of them begins
 
     /// Whether it is a result of an earlier run that this one needs.
     bool earlier() const { return from_earlier && first != First::overwrites; }
@@ -86,7 +88,12 @@ struct BlockData {
 
     /// Whether nothing that its tasks store can reach the application's main memory before it is taken home.
     bool stores_apart() const;
-    /// Copies results that were written apart to where they belong.
+    /// Fills the copies that the task has, if no other task of the block has done so: by the worker that is about to
+    /// run it, without the run's lock.
+    void make_copies(const starpu_task& task);
+    /// Whether results were written apart, ...
+    bool has_results_apart() const;
+    /// ... and copies them to where they belong.
     void take_results_home();
     /// Results of this run on a device, or apart, are forgotten as soon as no task uses them: StarPU does not write
     /// them home.

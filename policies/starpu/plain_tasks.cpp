@@ -52,6 +52,7 @@ void task_begins(starpu_task* task, unsigned sched_ctx) {
 }
 
 void task_ended(starpu_task* task, unsigned sched_ctx) {
+    Run::task_of_worker_ended(*task);
     if (known_to_dmdas(*task)) dmdas().post_exec_hook(task, sched_ctx);
 }
 

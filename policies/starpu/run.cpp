@@ -10,6 +10,7 @@
 #include <ctime>
 #include <list>
 #include <new>
+#include <utility>
 
 #include "policies/config.hpp"
 #include "policies/engine/core_groups.hpp"
@@ -132,6 +133,12 @@ void Run::submit(const std::vector<starpu_task*>& tasks) {
     }
 }
 
+std::vector<Run::Post> Run::take_posts(bool leaves) noexcept {
+    const Lock lock(posts_mutex_);
+    if (leaves && posts_.empty()) --coming_;
+    return std::exchange(posts_, {});
+}
+
 void Run::make_calls(Locked& on) {
     submit(on.tasks);
     for (const std::int64_t id : on.to_fill) {
@@ -146,6 +153,10 @@ void Run::make_calls(Locked& on) {
         submit(tasks);
     }
     for (std::unique_ptr<Return>& what : on.returns) {
+        if (!what->handle) {
+            copy_home(*what);
+            continue;
+        }
         const starpu_data_handle_t handle = what->handle;
         what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
@@ -275,7 +286,7 @@ void Run::check_complete(Locked& on) {
             sentence += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
         fail(-ENODEV, sentence, on);
     }
-    if (uses_left_ > 0 || telling_ > 0 || (receiving_ && error_ == 0)) return;
+    if (uses_left_ > 0 || telling_ > 0 || copies_left_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
     // While units are left, the end of any task may be when the policy hands them out.
     const bool all_wanted = error_ == 0 && flow_ && !flow_->done();

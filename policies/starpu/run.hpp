@@ -28,7 +28,8 @@
 // is.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
-// collected in it and made when it is released.
+// collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take
+// what they have to say.
 #pragma once
 
 #include <starpu.h>
@@ -38,6 +39,7 @@
 #include <cfenv>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -135,12 +137,15 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     static bool is_block_task(const starpu_task& task) { return task.callback_func == task_finished; }
     /// Such a task begins to compute on the calling worker: its data are there.
     static void task_begins(const starpu_task& task);
+    /// Any task of the calling worker has ended.
+    static void task_of_worker_ended(starpu_task& task);
 
     /// Whether the calling thread is in the application's fill function of a run of this load.
     static bool filling(const LoadSetup& setup);
 
   private:
-    /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own.
+    /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own. Null: the
+    /// results that a block has written apart.
     struct Return {
         std::shared_ptr<Run> run;
         starpu_data_handle_t handle = nullptr;
@@ -179,6 +184,14 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// Runs `change()`; false: it threw, which ends the run with an error.
     template <class Change>
     bool tried(Change&& change, Locked& on) noexcept;
+    template <class Change>
+    void carry_out(Change&& change, Lock& lock, Locked& on) noexcept;
+    /// On a device's thread it waits for no other: who has the lock, or will, runs `change` before what comes later.
+    template <class Change>
+    void posted(const Change& change) noexcept;
+    using Post = std::function<void(Locked&)>;
+    /// If there is nothing and the thread `leaves`, it takes no more.
+    std::vector<Post> take_posts(bool leaves) noexcept;
     void retire(Locked& on);
     void make_calls_in_turn(Locked& on);
     static void make_waiting_calls();
@@ -210,12 +223,14 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     const char* wrong_handle(const RunningBlock& running, const starpu_task& task, Locked& on);
     int check_memory(const RunningBlock& running, const starpu_task& task, Locked& on);
     void task_refused(RunningBlock& running, int error, Locked& on);
-    void task_ended(RunningBlock& running, const starpu_task& task, Locked& on);
-    void record_task(RunningBlock& running, const starpu_task& task, Locked& on);
+    void task_ended(RunningBlock& running, const TaskEnd& end, Locked& on);
+    void record_task(RunningBlock& running, const TaskEnd& end, Locked& on);
     void block_computed(RunningBlock& running, Locked& on);
     void next_blocks(RunningBlock& running, Locked& on);
     void bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
+    void copy_home(RunningBlock& running, Locked& on);
+    void copy_home(const Return& what);
     void returned(const Return& what, Locked& on);
     void settle(RunningBlock& running, Locked& on);
     bool changed_on_device(const RunningBlock& running, Locked& on) const;
@@ -247,6 +262,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     double late_at_us(const RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
     void leave(RunningBlock& running, Locked& on);
+    RunningBlock::Lane& lane_of(RunningBlock& running, int worker) const {
+        return running.lanes[setup_.lane_of(running.block.processor, worker)];
+    }
     const std::string& name_of(int processor) const { return setup_.worker_of(processor).processor.name; }
     /// Not what is cancelled, nor what will be if it still computes when everything else has ended: its input is there,
     /// on the device or where it stays.
@@ -274,6 +292,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     const LoadDescription description_;
     State state_;
 
+    Mutex posts_mutex_;
+    std::vector<Post> posts_;  ///< of device threads
+    int coming_ = 0;           ///< threads that have the lock, or will, and take posts before they leave it
     mutable Mutex mutex_;
     Condition changed_;
     bool on_ = true;                      ///< not over
@@ -292,6 +313,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::size_t uses_left_ = 0;
     std::size_t telling_ = 0;                                ///< calls of options.done that are being made
     std::size_t returns_left_ = 0;                           ///< of the application's handles
+    std::size_t copies_left_ = 0;                            ///< of blocks whose results are copied home
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
@@ -305,20 +327,48 @@ void Run::locked(Change&& change) noexcept {
     const auto self = shared_from_this();  // others may end the run while this thread makes its calls
     Locked on;
     {
+        const Lock posts(posts_mutex_);
+        ++coming_;
+    }
+    {
         Lock lock(mutex_);
-        const auto changed = [&] {
-            change(on);
-            if (flow_ && on_) set_alarm(on);
-        };
-        tried(changed, on);
-        retire(on);
-        while (!tried([&] { check_complete(on); }, on)) {  // with the error it needs less memory, but some
-            lock.unlock();
-            starpu_sleep(1e-3F);  // others may free some
-            lock.lock();
-        }
+        for (const Post& post : take_posts(false)) carry_out(post, lock, on);
+        carry_out(change, lock, on);
+        for (auto posts = take_posts(true); !posts.empty(); posts = take_posts(true))
+            for (const Post& post : posts) carry_out(post, lock, on);
     }
     make_calls_in_turn(on);
+}
+
+template <class Change>
+void Run::carry_out(Change&& change, Lock& lock, Locked& on) noexcept {
+    const auto changed = [&] {
+        change(on);
+        if (flow_ && on_) set_alarm(on);
+    };
+    tried(changed, on);
+    retire(on);
+    while (!tried([&] { check_complete(on); }, on)) {  // with the error it needs less memory, but some
+        lock.unlock();
+        starpu_sleep(1e-3F);  // others may free some
+        lock.lock();
+    }
+}
+
+template <class Change>
+void Run::posted(const Change& change) noexcept {
+    const int worker = starpu_worker_get_id();
+    if (worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER) try {
+            Post post = change;
+            const Lock lock(posts_mutex_);
+            if (coming_ > 0) {
+                posts_.push_back(std::move(post));
+                return;
+            }
+        } catch (const std::bad_alloc&) {
+            // Then this thread waits.
+        }
+    locked(change);
 }
 
 template <class Change>

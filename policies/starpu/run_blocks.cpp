@@ -2,7 +2,9 @@
 //
 // The life of a run's blocks, from when they are handed out; run.hpp tells it in short.
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <utility>
 
 #include "policies/starpu/run.hpp"
 
@@ -88,18 +90,64 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
 void Run::task_popped(void* arg) {
     auto* running = static_cast<RunningBlock*>(arg);
     auto phase = RunningBlock::Phase::not_begun;
-    if (running->phase.compare_exchange_strong(phase, RunningBlock::Phase::begun)) return;
+    running->phase.compare_exchange_strong(phase, RunningBlock::Phase::begun);
 #ifndef STARPU_SIMGRID
+    starpu_task* task = starpu_task_get_current();
     if (phase == RunningBlock::Phase::cancelled)
-        starpu_task_get_current()->cl = const_cast<starpu_codelet*>(&running->run->setup_.skipped);
+        task->cl = const_cast<starpu_codelet*>(&running->run->setup_.skipped);
+    else
+        running->data.make_copies(*task);
 #endif
 }
 
 void Run::task_begins(const starpu_task& task) {
     auto* running = static_cast<RunningBlock*>(task.callback_arg);
-    RunningBlock::Lane& lane =
-        running->lanes[running->run->setup_.lane_of(running->block.processor, starpu_worker_get_id())];
+    RunningBlock::Lane& lane = running->run->lane_of(*running, starpu_worker_get_id());
     lane.begun_us = starpu_timing_now() - stood_still_us() - 1e6 * lane.busy_s;
+}
+
+namespace {
+/// When the last task of a StarPU worker ended, and the one before it, by StarPU's clock. Used by the worker's thread.
+struct LastEnds {
+    unsigned long job = 0;
+    double at_us = RunningBlock::kNone_us, before_us = RunningBlock::kNone_us;
+};
+std::array<LastEnds, STARPU_NMAXWORKERS> last_ends;
+
+/// Whether its kernel is queued behind those that its worker has already.
+bool is_queued(const starpu_task& task, int worker) {
+    const auto kind = starpu_worker_get_type(worker);
+    const auto implementation = starpu_task_get_implementation(const_cast<starpu_task*>(&task));
+    const char flags = kind == STARPU_CUDA_WORKER     ? task.cl->cuda_flags[implementation]
+                       : kind == STARPU_OPENCL_WORKER ? task.cl->opencl_flags[implementation]
+                                                      : 0;
+    return (flags & (STARPU_CUDA_ASYNC | STARPU_OPENCL_ASYNC)) != 0;
+}
+}  // namespace
+
+void Run::task_of_worker_ended(starpu_task& task) {
+    const int worker = starpu_worker_get_id();
+    if (worker < 0) return;
+    LastEnds& its = last_ends[static_cast<std::size_t>(worker)];
+    if (std::exchange(its.job, starpu_task_get_job_id(&task)) == its.job) return;  // told by another context
+    its.before_us = std::exchange(its.at_us, starpu_timing_now());
+}
+
+/// StarPU takes a queued kernel to begin when all calls that the end of the one before it leads to have been made. It
+/// did when that one ended.
+TaskEnd::TaskEnd(const starpu_task& ended, const BlockData& data)
+    : task(&ended),
+      nowhere(ended.where == STARPU_NOWHERE),
+      changed(!nowhere && data.changed_by(ended)),
+      worker(starpu_worker_get_id()) {
+    starpu_profiling_task_info* info = nowhere ? nullptr : ended.profiling_info;
+    if (!info) return;
+    worker = info->workerid;
+    start_us = starpu_timing_timespec_to_us(&info->start_time);
+    end_us = starpu_timing_timespec_to_us(&info->end_time);
+    const double before_us = last_ends[static_cast<std::size_t>(worker)].before_us;
+    const bool was_there = starpu_timing_timespec_to_us(&info->acquire_data_end_time) <= before_us;
+    if (was_there && before_us < *start_us && is_queued(ended, worker)) start_us = before_us;
 }
 
 void Run::task_finished(void* arg) {
@@ -107,24 +155,25 @@ void Run::task_finished(void* arg) {
     Run* run = running->run;
     starpu_task* task = starpu_task_get_current();
     task->cl = run->setup_.options.codelet;  // a skipped task had another
-    run->locked([=](Locked& on) { run->task_ended(*running, *task, on); });
+    const TaskEnd end(*task, running->data);
+    // Its kernel has ended: while that waits to be heard it is not late.
+    if (!end.nowhere) run->lane_of(*running, starpu_worker_get_id()).begun_us = RunningBlock::kNone_us;
+    const auto tell = [=](Locked& on) { run->task_ended(*running, end, on); };
+    // What a cancelled task stored is forgotten before the device's memory is used for something else.
+    if (running->cancelled())
+        run->locked(tell);
+    else
+        run->posted(tell);
 }
 
-/// What StarPU measured; 0: nothing.
-static double busy_s_of(const starpu_task& task) {
-    starpu_profiling_task_info* info = task.where == STARPU_NOWHERE ? nullptr : task.profiling_info;
-    if (!info) return 0;
-    return (starpu_timing_timespec_to_us(&info->end_time) - starpu_timing_timespec_to_us(&info->start_time)) * 1e-6;
-}
-
-void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on) {
+void Run::task_ended(RunningBlock& running, const TaskEnd& end, Locked& on) {
     if (running.cancelled()) {
-        cancelled_task_ended(running, busy_s_of(task), on);
+        cancelled_task_ended(running, end.busy_s(), on);
         return;
     }
-    record_task(running, task, on);
-    const bool failed = std::ranges::find(running.failed, &task) != running.failed.end();
-    if (!failed && task.where != STARPU_NOWHERE && running.data.changed_by(task)) running.changed = true;
+    record_task(running, end, on);
+    const bool failed = std::ranges::find(running.failed, end.task) != running.failed.end();
+    if (!failed && end.changed) running.changed = true;
     if (--running.tasks_left > 0) return;
     if (running.failed.empty())
         block_computed(running, on);
@@ -132,30 +181,21 @@ void Run::task_ended(RunningBlock& running, const starpu_task& task, Locked& on)
         block_failed(running, on);
 }
 
-void Run::record_task(RunningBlock& running, const starpu_task& task, Locked& on) {
-    double end_s = now_s();
-    double start_s = end_s;
-    int worker = starpu_worker_get_id();
+void Run::record_task(RunningBlock& running, const TaskEnd& end, Locked& on) {
     // A part without work (STARPU_NOWHERE) takes no time; it counts where the block has no other.
-    const bool nowhere = task.where == STARPU_NOWHERE;
-    if (nowhere && (running.timed || running.tasks_left > 1)) return;
-    if (starpu_profiling_task_info* info = nowhere ? nullptr : task.profiling_info) {
-        start_s = (starpu_timing_timespec_to_us(&info->start_time) - begin_us_) * 1e-6;
-        end_s = (starpu_timing_timespec_to_us(&info->end_time) - begin_us_) * 1e-6;
-        worker = info->workerid;
-    }
+    if (end.nowhere && (running.timed || running.tasks_left > 1)) return;
+    const double end_s = end.end_us ? (*end.end_us - begin_us_) * 1e-6 : now_s();
+    const double start_s = end.start_us ? (*end.start_us - begin_us_) * 1e-6 : end_s;
     BlockRecord& record = record_of(running.block.id, on);
     record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
     record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
     running.timed = true;
-    if (!nowhere) {  // which ends on whatever thread submitted it
-        RunningBlock::Lane& lane = running.lanes[setup_.lane_of(running.block.processor, worker)];
+    if (!end.nowhere) {  // which ends on whatever thread submitted it
+        RunningBlock::Lane& lane = lane_of(running, end.worker);
         lane.busy_s += end_s - start_s;
         record.busy_s = std::max(record.busy_s, lane.busy_s);
-        // Between its tasks those of others may run, for which it is not late.
-        lane.begun_us = RunningBlock::kNone_us;
     }
-    if (record.processor < 0) record.processor = std::max(0, setup_.processor_of(worker));  // nowhere: somebody's
+    if (record.processor < 0) record.processor = std::max(0, setup_.processor_of(end.worker));  // nowhere: somebody's
 }
 
 void Run::block_computed(RunningBlock& running, Locked& on) {
@@ -173,7 +213,11 @@ void Run::settle(RunningBlock& running, Locked& on) {
     if (running.returns_left > 0 || running.counts == RunningBlock::Counts::undecided) return;
     if (running.counts == RunningBlock::Counts::no)
         discard(running, on);
-    else if (!changed_on_device(running, on))
+    else if (changed_on_device(running, on))
+        return;
+    else if (running.data.has_results_apart())
+        copy_home(running, on);
+    else
         block_done(running, on);
 }
 
@@ -223,10 +267,30 @@ void Run::send_home(RunningBlock& running, Locked& on) {
 }
 
 void Run::handle_home(void* arg) {
-    const std::unique_ptr<Return> what(static_cast<Return*>(arg));
+    auto* what = static_cast<Return*>(arg);
     (void)what->handed_over.load(std::memory_order_acquire);
     starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
-    what->run->locked([&](Locked& on) { what->run->returned(*what, on); });
+    what->run->posted([what](Locked& on) {
+        const std::unique_ptr<Return> its(what);
+        its->run->returned(*its, on);
+    });
+}
+
+/// Results that were written apart: others do not wait for that.
+void Run::copy_home(RunningBlock& running, Locked& on) {
+    bring_home(nullptr, Return::Of::block, running.block.id, on);
+    ++running.returns_left;
+    ++copies_left_;
+}
+
+void Run::copy_home(const Return& what) {
+    RunningBlock* running = nullptr;
+    locked([&](Locked& on) { running = find(what.number, on); });
+    running->data.take_results_home();
+    locked([&](Locked& on) {
+        --copies_left_;
+        returned(what, on);
+    });
 }
 
 void Run::returned(const Return& what, Locked& on) {
@@ -261,7 +325,6 @@ RunningBlock* Run::find(std::int64_t block, Locked&) {
 
 /// It counts, and all of it is where it belongs.
 void Run::block_done(RunningBlock& running, Locked& on) {
-    running.data.take_results_home();
     const BlockRecord& record = record_of(running.block.id, on);
     if (description_.open && !record.given_back) received_.remove({record.first, record.units});
     if (description_.open && setup_.options.done && !record.given_back) {

@@ -77,4 +77,16 @@ struct RunningBlock {
     std::string range() const { return fmt::format("units {} to {}", block.first, block.first + block.units - 1); }
 };
 
+/// What is to be known of a task that has ended.
+struct TaskEnd {
+    const starpu_task* task;                     ///< for comparisons only: it may be gone
+    bool nowhere = false;                        ///< a part without work
+    bool changed = false;                        ///< data in place, unless it failed
+    int worker = -1;                             ///< that ran it
+    std::optional<double> start_us{}, end_us{};  ///< by StarPU's clock, where that has measured it
+
+    explicit TaskEnd(const starpu_task& task, const BlockData& data);
+    double busy_s() const { return start_us ? (*end_us - *start_us) * 1e-6 : 0; }
+};
+
 }  // namespace apportion

@@ -164,7 +164,67 @@ struct Held {
     }
 };
 
+/// y += x. Where the device has a block to begin when it has ended the one that it computes, the fill function of a
+/// core's block waits until the device has begun it.
+struct Busy {
+    std::vector<double> x = std::vector<double>(kUnits, 1), y = std::vector<double>(kUnits);
+    std::atomic<int> filled = 0, begun = 0;
+    bool waited = false, in_vain = false;
+
+    static void add(const double* x, double* y, unsigned n) { std::transform(x, x + n, y, y, std::plus<>()); }
+    static void on_cpu(void* buffers[], void*) {
+        starpu_sleep(5e-3F);
+        add(reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[0])),
+            reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[1])), STARPU_VECTOR_GET_NX(buffers[0]));
+    }
+    static void on_opencl(void* buffers[], void* arg) {
+        ++static_cast<Busy*>(arg)->begun;
+        on_opencl_device<double>(buffers, [](const double* x, double* y, unsigned n) {
+            starpu_sleep(5e-3F);
+            add(x, y, n);
+        });
+    }
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Busy*>(arg);
+        task->handles[0] = apportion_block_vector(block, STARPU_R, &self.x[block->first], block->units, 8);
+        task->handles[1] = apportion_block_vector(block, STARPU_RW, &self.y[block->first], block->units, 8);
+        task->cl_arg = arg;
+        if (block->worker == opencl_worker()) {
+            ++self.filled;
+            return 0;
+        }
+        const int begun = self.begun;
+        if (begun == 0 || self.filled == begun) return 0;
+        self.waited = true;
+        constexpr double kLongest_s = 10;
+        double slept_s = 0;
+        for (; self.begun == begun && slept_s < kLongest_s; slept_s += kLook_s)
+            starpu_sleep(static_cast<float>(kLook_s));
+        self.in_vain = self.in_vain || slept_s >= kLongest_s;
+        return 0;
+    }
+};
+
 }  // namespace
+
+TEST_CASE("a device goes on while others fill their blocks") {
+    device();
+    Busy busy;
+    starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    codelet.cpu_funcs[0] = Busy::on_cpu;
+    codelet.opencl_funcs[0] = Busy::on_opencl;
+    codelet.nbuffers = 2;
+    codelet.modes[0] = STARPU_R;
+    codelet.modes[1] = STARPU_RW;
+    apportion::LoadOptions options("busy", kUnits, codelet, Busy::fill, &busy);
+    options.bytes_per_unit = 16;
+    options.initial_block = kUnits / 50;
+    Load(options).run();
+    if (std::string(std::getenv("STARPU_SCHED")) == "greedy") CHECK(busy.waited);  // which has many blocks
+    CHECK_FALSE(busy.in_vain);
+    CHECK(std::ranges::count(busy.y, 1) == kUnits);
+}
 
 TEST_CASE("what a core is tried with is stored only when no device changes it in place any more") {
     device();
@@ -229,7 +289,8 @@ TEST_CASE("what CPU workers compute again in vain is waited for: it reads the ap
     Work work;
     const Load load = learnt_load(work);
     work.again_s = 0.6;
-    const Json report = run_until_stalled(work, load.get(), worker, 0.15);
+    work.stalls_until_again = true;
+    const Json report = run_until_stalled(work, load.get(), worker);
     CHECK(work.computing == 0);
     INFO(report.dump());
     REQUIRE(report.at("late_blocks").size() >= 1);
@@ -242,7 +303,8 @@ TEST_CASE("where the application keeps its memory nobody waits for what CPU work
     Work work;
     const Load load = learnt_load(work, true);
     work.again_s = 2;
-    const Json report = run_until_stalled(work, load.get(), worker, 0.15);
+    work.stalls_until_again = true;
+    const Json report = run_until_stalled(work, load.get(), worker);
     INFO(report.dump());
     CHECK(work.computing > 0);
     REQUIRE(apportion_load_release(load.get()) == 0);
