@@ -58,44 +58,16 @@ class PlbHecImproved final : public Policy {
     }
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
-        if (const auto repeated = repetition_.next(processor, now_s, progress)) return *repeated;
         const bool idle = progress.in_flight(processor).empty();
-        if (!models_.curve(processor)) {
-            if (!idle) return 0;
-            if (!at(processor).own_memory && kind_is_tried(processor, progress)) return 0;
-            plan_.outdate();
-            all_known_ = false;
-            tried_[index(processor)] = true;
-            if (!decision_) decision_ = "processor tried";
-            return plan_.first_units(processor);
-        }
-        if (unlike_.found()) {
-            if (unlike_.measured(processor)) return unlike_.next_block(processor, now_s, progress);
-            const Units first = plan_.first_units(processor);
-            const double seconds = kTwice * models_.curve(processor)->seconds(static_cast<double>(first));
-            return idle && !unlike_.outlasts_others(processor, seconds, now_s, progress) ? first : 0;
-        }
-        if (!idle && !models_.sizes_differ(processor)) return 0;
-
-        plan(now_s, progress);
-        if (idle && plan_.share(processor) < granule() && plan_.some_unshared()) {
-            plan_.outdate();
-            plan(now_s, progress);
-        }
-        const double share = plan_.share(processor);
-        if (share <= 0 || (!idle && cut_off(processor, progress))) return 0;
-        const Units units = plan_.is_untried(processor)
-                                ? plan_.first_units(processor)
-                                : aligned(processor, block_of(processor, share, now_s, progress), now_s, progress);
-        plan_.gave(processor, units, now_s);
-        promised_[index(processor)].blocks[units] = plan_.time(processor).kernel_seconds(static_cast<double>(units));
+        const Units units = next_units(processor, now_s, progress);
+        if (idle) plan_.answered(processor, units);
         return units;
     }
 
     void block_finished(const FinishedBlock& block) override {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
-        plan_.block_ended(block.processor, block.end_s);
+        plan_.block_ended(block);
         promised_[index(block.processor)].took(block);
         repetition_.finished(block);
         unlike_.finished(block);
@@ -145,6 +117,41 @@ class PlbHecImproved final : public Policy {
     }
 
   private:
+    Units next_units(int processor, double now_s, const Progress& progress) {
+        if (const auto repeated = repetition_.next(processor, now_s, progress)) return *repeated;
+        const bool idle = progress.in_flight(processor).empty();
+        if (!models_.curve(processor)) {
+            if (!idle) return 0;
+            if (!at(processor).own_memory && kind_is_tried(processor, progress)) return 0;
+            plan_.outdate();
+            all_known_ = false;
+            tried_[index(processor)] = true;
+            if (!decision_) decision_ = "processor tried";
+            return plan_.first_units(processor);
+        }
+        if (unlike_.found()) {
+            if (unlike_.measured(processor)) return unlike_.next_block(processor, now_s, progress);
+            const Units first = plan_.first_units(processor);
+            const double seconds = kTwice * models_.curve(processor)->seconds(static_cast<double>(first));
+            return idle && !unlike_.outlasts_others(processor, seconds, now_s, progress) ? first : 0;
+        }
+        if (!idle && !models_.sizes_differ(processor)) return 0;
+
+        plan(now_s, progress);
+        if (idle && plan_.share(processor) < granule() && plan_.some_unshared()) {
+            plan_.outdate();
+            plan(now_s, progress);
+        }
+        const double share = plan_.share(processor);
+        if (share <= 0 || (!idle && cut_off(processor, progress))) return 0;
+        const Units units = plan_.is_untried(processor)
+                                ? plan_.first_units(processor)
+                                : aligned(processor, block_of(processor, share, now_s, progress), now_s, progress);
+        plan_.gave(processor, units, now_s);
+        promised_[index(processor)].blocks[units] = plan_.time(processor).kernel_seconds(static_cast<double>(units));
+        return units;
+    }
+
     /// What a processor's planned blocks were to take, and took.
     struct Promised {
         std::map<Units, double> blocks;  ///< in flight, by size

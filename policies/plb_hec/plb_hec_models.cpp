@@ -43,7 +43,8 @@ bool PlbHecModels::begin(const LoadDescription& load) {
             Entry entry;
             entry.processor = load.processors[p];
             if (p < load.links.size())
-                entry.in = entry.out = TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
+                entry.in = entry.in_beside_staying = entry.out =
+                    TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
             entries_.push_back(entry);
             of_kind_[entry.processor.kind].push_back(p);
         }
@@ -173,8 +174,8 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
 
 void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
     const auto seen_s = transfer_seen_s(block.given_s, entry.last_start_s, block.previous_end_s, block.start_s);
-    if (entry.processor.own_memory && seen_s && !block.data_there)
-        entry.in.add(static_cast<double>(block.units), *seen_s);
+    if (entry.processor.own_memory && seen_s)
+        (block.data_there ? entry.in_beside_staying : entry.in).add(static_cast<double>(block.units), *seen_s);
     entry.last_start_s = std::max(entry.last_start_s, block.start_s);
 }
 

@@ -60,6 +60,8 @@ class PlbHecModels {
     std::optional<double> told_fixed_s(int processor) const { return at(processor).told_fixed_s; }
 
     const TransferLine& in(int processor) const { return at(processor).in; }
+    /// Of what does not stay, into blocks whose other data stayed.
+    const TransferLine& in_beside_staying(int processor) const { return at(processor).in_beside_staying; }
     /// As the way in, until results have come back.
     const TransferLine& out(int processor) const {
         const Entry& its = at(processor);
@@ -85,7 +87,7 @@ class PlbHecModels {
         std::optional<double> told_fixed_s{};  ///< by a block of its samples (FinishedBlock::half_busy_s)
         bool pooled = false;                   ///< shares with others of its kind that are pooled
         double last_start_s = 0;
-        TransferLine in, out;
+        TransferLine in, in_beside_staying, out;
         Group own;
     };
 

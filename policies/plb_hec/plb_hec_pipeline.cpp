@@ -34,6 +34,11 @@ double PipelineTime::kernel_seconds(double units) const {
     return slowdown_ * (kernel_ ? kernel_->seconds(units) : guessed_fixed_s_ + guessed_slope_s_ * units);
 }
 
+double PipelineTime::in_seconds(double units, bool stays) const {
+    if (!stays || stays_ <= 0) return in_.seconds(units);
+    return rest_.samples() > 0 ? rest_.seconds(units) : in_.seconds((1 - stays_) * units);
+}
+
 /// Where results were seen to come home, they do so in every run.
 double PipelineTime::out_seconds(double units, double travels) const {
     return out_.seconds(out_.samples() > 0 ? units : travels);
@@ -41,11 +46,12 @@ double PipelineTime::out_seconds(double units, double travels) const {
 
 double PipelineTime::seconds_of(std::span<const Units> blocks) const {
     const auto units = static_cast<double>(std::accumulate(blocks.begin(), blocks.end(), Units{0}));
-    const double part = units <= memory_ ? 1 - stays_ : 1;
+    const bool stays = units <= memory_;
+    const double part = stays ? 1 - stays_ : 1;
     double there_s = 0, end_s = 0, home_s = 0;
     for (const Units block : blocks) {
         const auto x = static_cast<double>(block);
-        if (own_memory_) there_s += in_.seconds(part * x);
+        if (own_memory_) there_s += in_seconds(x, stays);
         end_s = std::max(end_s, there_s) + kernel_seconds(x);
         home_s = std::max(home_s, end_s) + (own_memory_ ? out_seconds(x, part * x) : 0);
     }
@@ -53,8 +59,9 @@ double PipelineTime::seconds_of(std::span<const Units> blocks) const {
 }
 
 double PipelineTime::total(double units, const Blocks& blocks) const {
-    const double x = units / blocks.count, travels = x * (units <= memory_ ? 1 - stays_ : 1);
-    const double in_s = in_.seconds(travels), out_s = out_seconds(x, travels), kernel_s = kernel_seconds(x);
+    const bool stays = units <= memory_;
+    const double x = units / blocks.count, travels = x * (stays ? 1 - stays_ : 1);
+    const double in_s = in_seconds(x, stays), out_s = out_seconds(x, travels), kernel_s = kernel_seconds(x);
     if (!own_memory_) return blocks.count * kernel_s;
     if (!blocks.overlapped) return blocks.count * (in_s + kernel_s) + out_s;
     return (follows_ ? 0 : in_s) + blocks.count * std::max({kernel_s, in_s, out_s}) + out_s;

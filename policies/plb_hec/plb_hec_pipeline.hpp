@@ -48,8 +48,9 @@ class PipelineTime final : public ShareTime {
     /// A block is in flight, so that the transfer into the next one is hidden.
     void follow(bool follows) { follows_ = follows, asked_units_ = -1; }
 
-    /// Of the data of a share that fits its memory that part is there already. Counts in seconds(), not in derivatives.
-    void stay(double part) { stays_ = part, asked_units_ = -1; }
+    /// Of the data of a share that fits its memory that part is there already; the rest comes as it was seen to, if it
+    /// was. Counts in seconds(), not in derivatives.
+    void stay(double part, const TransferLine& rest) { stays_ = part, rest_ = rest, asked_units_ = -1; }
 
     /// A block in flight takes longer than it should: so, for the time being, do all.
     void slow_down(double factor) { slowdown_ *= factor, asked_units_ = -1; }
@@ -60,6 +61,7 @@ class PipelineTime final : public ShareTime {
 
   private:
     double total(double units, const Blocks& blocks) const;
+    double in_seconds(double units, bool stays) const;
     double out_seconds(double units, double travels) const;
     Blocks best_blocks(double units) const;
 
@@ -70,6 +72,7 @@ class PipelineTime final : public ShareTime {
     double memory_ = 0;
     bool follows_ = false;
     double stays_ = 0;
+    TransferLine rest_;
     double slowdown_ = 1;
     bool is_fixed_ = false;
     Blocks fixed_;

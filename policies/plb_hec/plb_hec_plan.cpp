@@ -31,6 +31,7 @@ void PlbHecPlan::begin(const LoadDescription& load) {
     outdate();
     solver_.reset_statistics();
     last_end_s_.assign(load.processors.size(), 0);
+    refused_.assign(load.processors.size(), false);
     lost_.assign(load.processors.size(), false);
     planned_end_s_.assign(load.processors.size(), {});
     planned_share_end_s_.assign(load.processors.size(), 0);
@@ -150,7 +151,6 @@ void PlbHecPlan::make(double now_s, const Progress& progress) {
     round_shares();
     made_ = true;
     outdated_.clear();
-    moved_ = 0;
     unshared_ = 0;
     checked_at_s_ = now_s;
     left_ = progress.remaining();
@@ -185,7 +185,6 @@ bool PlbHecPlan::compare(double now_s, const Progress& progress) {
 /// Gives the processor the share that it ends by the common finish. False: shares changed by too much for that, or
 /// nothing is known of it.
 bool PlbHecPlan::adjust(int processor, double now_s, const Progress& progress) {
-    constexpr double kMostMoved = 0.01;  // of the units shared out
     EqualFinishProcessor& entry = problem_.processors[index(processor)];
     if (!models_.curve(processor) || entry.maximum_units <= 0) return false;
     const double before = share(processor);
@@ -195,10 +194,12 @@ bool PlbHecPlan::adjust(int processor, double now_s, const Progress& progress) {
     const double most = share_ending_by(entry, all, plan_.finish_s);
     plan_.shares_units[index(processor)] = most < all ? std::floor(most / granule() * (1 + 1e-9)) * granule() : all;
     given_[index(processor)] = 0;
-    moved_ += std::abs(before - share(processor));
     unshared_ += before - share(processor);
     planned_share_end_s_[index(processor)] = share_end_s(processor);
-    return moved_ <= kMostMoved * units();
+    // What is in two shares ends all earlier than planned, and is no worse than what the times are wrong by.
+    constexpr double kMostUnshared = 0.01;  // of the units
+    return unshared_ >= 0 ? unshared_ <= kMostUnshared * units()
+                          : -unshared_ * (plan_.finish_s - now_s) <= worthwhile_error_s_ * all;
 }
 
 /// When the processor ends all that it is to compute.
@@ -208,7 +209,23 @@ double PlbHecPlan::share_end_s(int processor) const {
     return ends_s.empty() ? last_end_s_[index(processor)] : ends_s.back();
 }
 
-void PlbHecPlan::block_ended(int processor, double end_s) {
+void PlbHecPlan::answered(int processor, Units units) {
+    if (units == 0) refused_[index(processor)] = true;
+}
+
+/// While one processor's block is decided on, others wait for theirs.
+void PlbHecPlan::learn_waiting(const FinishedBlock& block) {
+    constexpr double kLatest = 1.0 / 16;  // of the mean
+    const bool refused = refused_[index(block.processor)];
+    refused_[index(block.processor)] = false;
+    if (at(block.processor).own_memory || block.previous_end_s <= 0 || refused) return;
+    waiting_s_ += kLatest * (std::max(0.0, block.given_s - block.previous_end_s) - waiting_s_);
+}
+
+void PlbHecPlan::block_ended(const FinishedBlock& block) {
+    const int processor = block.processor;
+    const double end_s = block.end_s;
+    learn_waiting(block);
     last_end_s_[index(processor)] = end_s;
     checked_at_s_.reset();
     std::deque<double>& ends_s = planned_end_s_[index(processor)];
@@ -230,7 +247,8 @@ void PlbHecPlan::gave(int processor, Units units, double now_s) {
 
 void PlbHecPlan::pose_for_all() {
     pose(0, NothingInFlight(load_.units));
-    for (PipelineTime& time : times_) time.stay(load_.staying);
+    for (std::size_t p = 0; p < times_.size(); ++p)
+        times_[p].stay(load_.staying, models_.in_beside_staying(static_cast<int>(p)));
     outdate();
 }
 
@@ -332,7 +350,7 @@ double PlbHecPlan::find_worthwhile_error_s() const {
         const double in_halves_s = 2 * time(p).kernel_seconds(block / 2) - time(p).kernel_seconds(block);
         const double of_curve_s = std::max(in_halves_s, models_.curve(p)->seconds(0));
         const double known_s = models_.told_fixed_s(p).value_or(std::min(of_curve_s, models_.shortest_s(p)));
-        const double fixed_s = std::max(known_s, kBlockOverhead_s);
+        const double fixed_s = std::max(known_s, kBlockOverhead_s) + waiting_s_;
         sum += fixed_s * share / units() * error_s(p, block);
     }
     return compute > 1 ? std::sqrt(sum) : std::numeric_limits<double>::infinity();

@@ -35,7 +35,9 @@ class PlbHecPlan {
     /// Something is known that was not when the last plan was made, of all or of one.
     void outdate() { made_ = false; }
     void outdate(int processor) { outdated_.insert(processor); }
-    void block_ended(int processor, double end_s);
+    void block_ended(const FinishedBlock& block);
+    /// The processor, which was idle, was given so many units, or nothing.
+    void answered(int processor, Units units);
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     void take_back(int processor) { lost_[index(processor)] = false, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
@@ -44,8 +46,8 @@ class PlbHecPlan {
 
     /// The equal-finish plan for everything not handed out, by bisection. What a processor is given is taken off its
     /// share, and the plan holds as long as all end as planned, up to worthwhile_error_s(): to find that out costs
-    /// little. Who does not gets the share that it ends by the common finish; all are planned anew when that moves more
-    /// than a hundredth of the units.
+    /// little. Who does not gets the share that it ends by the common finish; all are planned anew when a
+    /// hundredth of the units is in nobody's share then, or so many in two that all would end earlier by that error.
     void make(double now_s, const Progress& progress);
     void gave(int processor, Units units, double now_s);
     /// Whether there are units that are in nobody's share.
@@ -106,11 +108,14 @@ class PlbHecPlan {
     bool holds(double now_s, const Progress& progress);
     bool compare(double now_s, const Progress& progress);
     bool adjust(int processor, double now_s, const Progress& progress);
+    void learn_waiting(const FinishedBlock& block);
     double find_worthwhile_error_s() const;
     double share_end_s(int processor) const;
 
     const PlbHecModels& models_;
     LoadDescription load_;
+    double waiting_s_ = 0;       ///< of a core for its next block, as of late
+    std::vector<bool> refused_;  ///< the processor, since its last block ended
     std::vector<double> last_end_s_;
     std::vector<bool> lost_;
     std::vector<PipelineTime> times_;  ///< per processor, as planned with
@@ -123,8 +128,7 @@ class PlbHecPlan {
     std::optional<double> checked_at_s_;             ///< at this moment it was found to hold
     Units left_ = 0;                                 ///< units of it that nobody was given
     std::set<int> outdated_;                         ///< of these processors something else is known,
-    double moved_ = 0;                               ///< as it was of others whose shares changed by so many units,
-    double unshared_ = 0;                            ///< and shrank by so many
+    double unshared_ = 0;                            ///< as it was of others whose shares shrank by so many units
     std::vector<double> planned_share_end_s_;        ///< per processor
     std::vector<std::deque<double>> planned_end_s_;  ///< of the blocks in flight, per processor
 };

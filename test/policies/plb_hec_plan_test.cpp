@@ -134,7 +134,7 @@ TEST_CASE("shares are whole granules, and no others would all be done earlier") 
             const double fixed_s = draw(20), unit_s = draw(20);
             for (const Units units : {Units{1}, Units{100}})
                 ran(models, p, units, fixed_s + unit_s * static_cast<double>(units));
-            plan.block_ended(p, 100 + draw(100));
+            plan.block_ended({.processor = p, .end_s = 100.0 + draw(100)});
         }
         plan.make(100, NothingInFlight(load.units));
         INFO("trial " << trial << ": " << load.units << " units in granules of " << load.granularity);
@@ -185,7 +185,7 @@ TEST_CASE("a plan holds while blocks end as planned, and not when one ends other
             progress.give(p, units);
         }
         const auto end = [&](int p, double end_s) {
-            plan.block_ended(p, end_s);
+            plan.block_ended({.processor = p, .end_s = end_s});
             progress.end(p);
         };
         end(1, core == Core::ends_late ? 120 : 100.5);
@@ -218,7 +218,7 @@ TEST_CASE("when one of many ends otherwise than planned its own share changes, a
     }
     for (int p = 0; p < 80; ++p) {
         const double end_s = 400.5 + p;  // about 100 s earlier than planned
-        plan.block_ended(p, end_s);
+        plan.block_ended({.processor = p, .end_s = end_s});
         progress.end(p);
         plan.make(end_s, progress);
         INFO("node " << p << ", share " << plan.share(p));
@@ -233,6 +233,56 @@ TEST_CASE("when one of many ends otherwise than planned its own share changes, a
         CHECK_FALSE(plan.some_unshared());
     }
     FAIL("all shares stayed");
+}
+
+TEST_CASE("what cores wait for their next blocks is a cost of each, unless they were to wait") {
+    constexpr double kWait_s = 0.5;
+    const auto worthwhile_s = [&](double waited_s, bool refused) {
+        const LoadDescription load = device_and_cores(10'000, 4);
+        PlbHecModels models;
+        models.begin(load);
+        for (int p = 0; p < 5; ++p)
+            for (const Units units : {Units{10}, Units{100}}) ran(models, p, units, static_cast<double>(units));
+        PlbHecPlan plan(models);
+        plan.begin(load);
+        for (int k = 1; k <= 20; ++k) {
+            if (refused) plan.answered(1, 0);
+            plan.answered(1, 10);
+            plan.block_ended({.processor = 1, .given_s = k + waited_s, .previous_end_s = 1.0 * k, .end_s = k + 1.0});
+        }
+        plan.make(30, NothingInFlight(load.units));
+        return plan.worthwhile_error_s();
+    };
+    const double at_once_s = worthwhile_s(0, false);
+    CHECK(worthwhile_s(kWait_s, false) > 10 * at_once_s);
+    CHECK(worthwhile_s(kWait_s, true) == at_once_s);
+}
+
+TEST_CASE("what stays on a device leaves its other data to travel as they were seen to") {
+    LoadDescription load = device_and_cores(100, 1);
+    load.links[0] = {.latency_s = 0, .seconds_per_unit = 2};  // both ways
+    load.staying = 0.25;
+    PlbHecModels models;
+    models.begin(load);
+    for (int p = 0; p < 2; ++p)
+        for (const Units units : {Units{10}, Units{100}})
+            ran(models, p, units, static_cast<double>(units), 2.0 * units);
+    PlbHecPlan plan(models);
+    const auto one_block_s = [&] {
+        plan.begin(load);
+        plan.pose_for_all();
+        return plan.time(0).seconds_of(std::vector<Units>{100});
+    };
+    const double as_everything_came_s = one_block_s();
+    models.add({.processor = 0,
+                .units = 100,
+                .given_s = 1000,
+                .previous_end_s = 1000,
+                .start_s = 1030,
+                .end_s = 1130,
+                .busy_s = 100,
+                .data_there = true});
+    CHECK(one_block_s() == Approx(as_everything_came_s - models.in(0).seconds(75) + 30));
 }
 
 TEST_CASE("a block that is late is planned to be so for as long again") {
@@ -259,10 +309,10 @@ TEST_CASE("the last granule goes to an idle core, not to one whose block should 
                 PlbHecPlan plan(models);
                 plan.begin(load);
                 OneBlockEach progress(2, 2);
-                plan.block_ended(0, 1);
-                plan.block_ended(1, 1);
+                plan.block_ended({.processor = 0, .end_s = 1});
+                plan.block_ended({.processor = 1, .end_s = 1});
                 progress.give(late, 1);
-                plan.block_ended(1 - late, 2);
+                plan.block_ended({.processor = 1 - late, .end_s = 2});
                 plan.make(now_s, progress);
                 INFO("core " << late << " computes since 1 s, now " << now_s << " s");
                 CHECK(plan.share(late) == 0);
