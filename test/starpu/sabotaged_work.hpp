@@ -36,14 +36,16 @@ struct Work {
     bool fails_in_epilogue = false;
     static constexpr double kUntilReleased = 60;  ///< seconds at most, so that a test that fails ends
     double stall_s = kUntilReleased;
-    std::atomic<bool> released = false;  ///< what stalls goes on
-    std::atomic<int> refused = 0;        ///< calls of apportion_block_failed that were
-    std::atomic<int> stalled = 0;        ///< tasks that stall now
-    std::atomic<int> computing = 0;      ///< tasks that compute now
+    std::atomic<bool> stalls_until_again = false;  ///< until something is computed again, that is, and at most stall_s
+    std::atomic<bool> released = false;            ///< what stalls goes on
+    std::atomic<int> refused = 0;                  ///< calls of apportion_block_failed that were
+    std::atomic<int> stalled = 0;                  ///< tasks that stall now
+    std::atomic<int> computing = 0;                ///< tasks that compute now
     std::atomic<double> slowdown_of_0 = 1, slowdown_of_others = 1;
     std::atomic<bool> cores_wait = false;                  ///< until something stalls
     std::atomic<double> again_s = 0;                       ///< what is filled again in a run takes so much longer
     std::vector<char> filled = std::vector<char>(kUnits);  ///< in this run
+    std::atomic<bool> computes_again = false;
     unsigned parts = 1;
     int keep = 0;  ///< of y: APPORTION_KEEP, or not
     bool computes_z = false;
@@ -59,6 +61,8 @@ struct Work {
     Work() {
         for (int i = 0; i < kUnits; ++i) x[i] = i;
     }
+
+    bool seen_again() const { return stalls_until_again && computes_again; }
 
     // A stalled task of a lost worker writes its results, the same ones, while others read them.
     static void store(double& y, double value) { std::atomic_ref(y).store(value); }
@@ -77,7 +81,7 @@ struct Work {
         const bool stalls = work.stalls.load().hits(worker, block) && part.part == 0;
         if (stalls) {
             ++work.stalled;
-            for (double slept_s = 0; slept_s < work.stall_s && !work.released; slept_s += kLook_s)
+            for (double slept_s = 0; slept_s < work.stall_s && !work.released && !work.seen_again(); slept_s += kLook_s)
                 starpu_sleep(static_cast<float>(kLook_s));
         }
         const bool waits = work.cores_wait && starpu_worker_get_type(worker) == STARPU_CPU_WORKER;
@@ -85,6 +89,7 @@ struct Work {
             starpu_sleep(static_cast<float>(kLook_s));
         const bool in_place = starpu_task_get_current()->cl == &codelet(true);
         ++work.computing;
+        if (part.again) work.computes_again = true;
         const double slowdown = worker == 0 ? work.slowdown_of_0 : work.slowdown_of_others;
         const double longer_s = part.again ? work.again_s.load() : 0;
         starpu_sleep(static_cast<float>(kSecondsPerUnit * units * slowdown + longer_s));
@@ -162,6 +167,7 @@ struct Work {
     }
 
     void forget_results() {
+        computes_again = false;
         for (double& value : computes_z ? z : y) store(value, 0);
         for (auto& count : computed) count = 0;
         for (auto& count : blocks) count = 0;
