@@ -64,6 +64,10 @@ class PlbHecImproved final : public Policy {
         return units;
     }
 
+    void units_added(Units) override {
+        for (std::size_t p = 0; p < load_.processors.size(); ++p) plan_.had_nothing(static_cast<int>(p));
+    }
+
     void block_finished(const FinishedBlock& block) override {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
@@ -104,6 +108,7 @@ class PlbHecImproved final : public Policy {
 
     void processor_is_back(int processor) override {
         plan_.take_back(processor);
+        plan_.had_nothing(processor);
         unlike_.set_lost(processor, false);
         decision_ = "processor back";
     }

@@ -210,7 +210,7 @@ double PlbHecPlan::share_end_s(int processor) const {
 }
 
 void PlbHecPlan::answered(int processor, Units units) {
-    if (units == 0) refused_[index(processor)] = true;
+    if (units == 0) had_nothing(processor);
 }
 
 /// While one processor's block is decided on, others wait for theirs.

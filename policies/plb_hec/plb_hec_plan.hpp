@@ -38,6 +38,8 @@ class PlbHecPlan {
     void block_ended(const FinishedBlock& block);
     /// The processor, which was idle, was given so many units, or nothing.
     void answered(int processor, Units units);
+    /// There was nothing for it to do.
+    void had_nothing(int processor) { refused_[index(processor)] = true; }
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     void take_back(int processor) { lost_[index(processor)] = false, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }

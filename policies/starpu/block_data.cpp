@@ -184,7 +184,7 @@ starpu_data_handle_t register_data(void* data, const DataShape& s, bool rounds_u
 }
 
 /// All of it that may need memory: nobody would unregister a handle that is made before there is a place for it.
-BlockHandle without_handle(void* data, const DataShape& shape, bool apart) {
+BlockHandle without_handle(void* data, const DataShape& shape, bool apart, [[maybe_unused]] bool at_home) {
     BlockHandle made;
     made.data = data;
     made.shape = shape;
@@ -193,6 +193,8 @@ BlockHandle without_handle(void* data, const DataShape& shape, bool apart) {
     if (apart) {
         made.copy = std::make_unique_for_overwrite<std::byte[]>(shape.bytes());
         made.copied = std::make_unique<std::once_flag>();
+        // StarPU sends data to other memories before a task is about to run.
+        if (!at_home) std::call_once(*made.copied, [&] { copy_data(made, To::copy); });
     }
 #endif
     return made;
@@ -239,7 +241,8 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             return nullptr;
         }
         try {
-            known = handles.insert(handles.end(), without_handle(data, shape, writes && block_data.apart));
+            known = handles.insert(handles.end(), without_handle(data, shape, writes && block_data.apart,
+                                                                 block_data.node == STARPU_MAIN_RAM));
         } catch (const std::bad_alloc&) {
             block_data.problem = "there is no memory for its results";
             return nullptr;

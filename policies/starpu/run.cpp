@@ -86,7 +86,9 @@ void Run::begin() {
 /// Handles that nothing needs any more go before the run ends where they are many: each takes StarPU some 40 kB.
 void Run::retire(Locked& on) {
     constexpr std::size_t kMost = 256;
-    if (on_ && state_.kept.retired() > kMost) on.retired = state_.kept.take_retired();
+    if (!on_ || state_.kept.retired() <= kMost) return;
+    std::list<BlockHandle> more = state_.kept.take_retired();
+    on.retired.splice(on.retired.end(), more);
 }
 
 /// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
@@ -141,7 +143,9 @@ std::vector<Run::Post> Run::take_posts(bool leaves) noexcept {
 
 void Run::make_calls(Locked& on) {
     submit(on.tasks);
-    for (const std::int64_t id : on.to_fill) {
+    while (!on.to_fill.empty()) {
+        const std::int64_t id = on.to_fill.front();
+        on.to_fill.erase(on.to_fill.begin());
         std::vector<starpu_task*> tasks;
         locked([&](Locked& next) {
             RunningBlock* const still = find(id, next);  // it may have been given up meanwhile
@@ -151,17 +155,24 @@ void Run::make_calls(Locked& on) {
             tasks.swap(next.tasks);
         });
         submit(tasks);
+        // What other threads have left to this one meanwhile comes before the rest.
+        if (!on.to_fill.empty() && waiting && !waiting->empty()) try {
+                on.tasks.clear();
+                waiting->emplace_back(shared_from_this(), std::move(on));
+                return;
+            } catch (const std::bad_alloc&) {
+                continue;
+            }
     }
     for (std::unique_ptr<Return>& what : on.returns) {
-        if (!what->handle) {
-            copy_home(*what);
-            continue;
-        }
+        if (!what->handle) continue;
         const starpu_data_handle_t handle = what->handle;
         what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
     }
+    for (const std::unique_ptr<Return>& what : on.returns)
+        if (what) copy_home(*what);  // the others are StarPU's now
     for (const BlockHandle& h : on.retired) starpu_data_unregister_submit(h.handle);
     if (!on.done.empty()) tell_done(on.done);
     if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) {

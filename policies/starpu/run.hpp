@@ -36,7 +36,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cfenv>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -45,9 +44,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policies/engine/unit_set.hpp"
+#include "policies/starpu/default_floating_point.hpp"
 #include "policies/starpu/kept_data.hpp"
 #include "policies/starpu/load_setup.hpp"
 #include "policies/starpu/mutex.hpp"
@@ -62,22 +63,6 @@ inline constexpr bool kSimulated = true;
 #else
 inline constexpr bool kSimulated = false;
 #endif
-
-/// While it lives, floating-point exceptions of the calling thread are no signals and rounding is to nearest, whatever
-/// the program has set: policies reckon with infinities.
-class DefaultFloatingPoint {
-  public:
-    DefaultFloatingPoint() {
-        std::fegetenv(&before_);
-        std::fesetenv(FE_DFL_ENV);
-    }
-    ~DefaultFloatingPoint() { std::fesetenv(&before_); }
-    DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
-    DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
-
-  private:
-    std::fenv_t before_{};
-};
 
 class Run final : public Watched, public std::enable_shared_from_this<Run> {
   public:
@@ -169,6 +154,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     struct Calls {
         std::shared_ptr<Run> run;
         Locked on;
+        Calls(std::shared_ptr<Run> its, Locked&& calls) : run(std::move(its)), on(std::move(calls)) {}
     };
     static thread_local std::list<Calls>* waiting;  ///< calls that this thread makes after those it makes
     /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
@@ -184,6 +170,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// Runs `change()`; false: it threw, which ends the run with an error.
     template <class Change>
     bool tried(Change&& change, Locked& on) noexcept;
+    /// The same for a thread that counts as `coming_`.
+    template <class Change>
+    void come(Change&& change) noexcept;
     template <class Change>
     void carry_out(Change&& change, Lock& lock, Locked& on) noexcept;
     /// On a device's thread it waits for no other: who has the lock, or will, runs `change` before what comes later.
@@ -324,12 +313,17 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
 
 template <class Change>
 void Run::locked(Change&& change) noexcept {
-    const auto self = shared_from_this();  // others may end the run while this thread makes its calls
-    Locked on;
     {
         const Lock posts(posts_mutex_);
         ++coming_;
     }
+    come(change);
+}
+
+template <class Change>
+void Run::come(Change&& change) noexcept {
+    const auto self = shared_from_this();  // others may end the run while this thread makes its calls
+    Locked on;
     {
         Lock lock(mutex_);
         for (const Post& post : take_posts(false)) carry_out(post, lock, on);
@@ -358,17 +352,19 @@ void Run::carry_out(Change&& change, Lock& lock, Locked& on) noexcept {
 template <class Change>
 void Run::posted(const Change& change) noexcept {
     const int worker = starpu_worker_get_id();
-    if (worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER) try {
-            Post post = change;
-            const Lock lock(posts_mutex_);
-            if (coming_ > 0) {
-                posts_.push_back(std::move(post));
-                return;
-            }
-        } catch (const std::bad_alloc&) {
-            // Then this thread waits.
+    if (worker < 0 || starpu_worker_get_type(worker) == STARPU_CPU_WORKER) return locked(change);
+    try {
+        Post post = change;
+        const Lock lock(posts_mutex_);
+        if (coming_ > 0) {
+            posts_.push_back(std::move(post));
+            return;
         }
-    locked(change);
+        ++coming_;
+    } catch (const std::bad_alloc&) {
+        return locked(change);
+    }
+    come(change);
 }
 
 template <class Change>

@@ -155,12 +155,15 @@ void Run::task_finished(void* arg) {
     Run* run = running->run;
     starpu_task* task = starpu_task_get_current();
     task->cl = run->setup_.options.codelet;  // a skipped task had another
-    const TaskEnd end(*task, running->data);
-    // Its kernel has ended: while that waits to be heard it is not late.
-    if (!end.nowhere) run->lane_of(*running, starpu_worker_get_id()).begun_us = RunningBlock::kNone_us;
+    TaskEnd end(*task, running->data);
+    if (!end.nowhere) {
+        RunningBlock::Lane& lane = run->lane_of(*running, end.worker);
+        end.lane_busy_s = lane.busy_s = lane.busy_s + end.busy_s();
+        lane.begun_us = RunningBlock::kNone_us;  // while its end waits to be heard it is not late
+    }
     const auto tell = [=](Locked& on) { run->task_ended(*running, end, on); };
-    // What a cancelled task stored is forgotten before the device's memory is used for something else.
-    if (running->cancelled())
+    // What does not count is forgotten before the device's memory is used for something else.
+    if (running->cancelled() || (running->data.again && running->data.own_memory))
         run->locked(tell);
     else
         run->posted(tell);
@@ -190,11 +193,7 @@ void Run::record_task(RunningBlock& running, const TaskEnd& end, Locked& on) {
     record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
     record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;
     running.timed = true;
-    if (!end.nowhere) {  // which ends on whatever thread submitted it
-        RunningBlock::Lane& lane = lane_of(running, end.worker);
-        lane.busy_s += end_s - start_s;
-        record.busy_s = std::max(record.busy_s, lane.busy_s);
-    }
+    record.busy_s = std::max(record.busy_s, end.lane_busy_s);
     if (record.processor < 0) record.processor = std::max(0, setup_.processor_of(end.worker));  // nowhere: somebody's
 }
 
@@ -314,7 +313,10 @@ void Run::returned(const Return& what, Locked& on) {
         record.home_s = now_s();
         if (flow_ && running->data.own_memory)
             flow_->returned(record.processor, record.units, record.end_s, record.home_s);
-        block_done(*running, on);
+        if (what.handle && running->data.has_results_apart())
+            copy_home(*running, on);
+        else
+            block_done(*running, on);
     }
 }
 

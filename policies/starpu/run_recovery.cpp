@@ -118,7 +118,9 @@ void Run::cancel(RunningBlock& running, Locked& on) {
 double Run::late_at_us(const RunningBlock& running, Locked&) const {
     const Block& block = running.block;
     const double late_after_s = state_.recovery ? state_.recovery->late_after_s(block.processor, block.units) : 0;
-    return running.begun_us() + 1e6 * late_after_s;
+    // It may have ended, and nobody has heard of that yet.
+    const double begun_us = running.computes() ? running.begun_us() : starpu_timing_now() - stood_still_us();
+    return begun_us + 1e6 * late_after_s;
 }
 
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {

@@ -33,7 +33,7 @@ struct RunningBlock {
     /// worker.
     struct Lane {
         std::atomic<double> begun_us = kNone_us;
-        double busy_s = 0;  ///< of tasks that have ended
+        std::atomic<double> busy_s = 0;  ///< of tasks that have ended
     };
     static constexpr double kNone_us = -std::numeric_limits<double>::infinity();
 
@@ -86,6 +86,7 @@ struct TaskEnd {
     std::optional<double> start_us{}, end_us{};  ///< by StarPU's clock, where that has measured it
 
     explicit TaskEnd(const starpu_task& task, const BlockData& data);
+    double lane_busy_s = 0;  ///< of all tasks of its worker in the block that have ended
     double busy_s() const { return start_us ? (*end_us - *start_us) * 1e-6 : 0; }
 };
 
