@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Longer than other files: all cases share the loads and the progress below.
 #include "policies/plb_hec/plb_hec_plan.hpp"
 
 #include <algorithm>

@@ -119,7 +119,6 @@ on unlike-4 "$apps/blackscholes" --size 3000 --repeat 4 --json >"$folder/out" 2>
 holds 'max(j["runs"][1:]) < 0.6 * j["runs"][0]' 'j["report"]["blocks"] <= 4' 'j["report"]["units"] == 3000' \
     <"$folder/out" || fail "a small load"
 
-# A comparison, with policies that plan from true times; nothing is faster than the bound.
 # A node behind a slow network, whose input alone travels for 67 s under equal, keeps nobody waiting much longer than
 # what was sent when the others were done.
 sed -e 's/^count = 2$/count = 1/' "$folder/three.toml" >"$folder/slow.toml"
@@ -142,6 +141,7 @@ APPORTION_NODES=equal on "$folder/slow.toml" "$apps/matmul" --size 8192 --json >
 holds 'j["seconds"] < 100' 'sum(p["units"] for p in j["report"]["processors"]) == 8192' <"$folder/out" ||
     fail "slow network under equal"
 
+# A comparison, with policies that plan from true times; nothing is faster than the bound.
 timeout -k 5 300 "$apportion" compare --platform "$folder/three.toml" --app matmul --size 2048 --policies plb-hec,equal,cpm,hpopta \
     --json >"$folder/out" 2>"$folder/err" || fail "compare: $(tail -3 "$folder/err")"
 holds 'sorted(c["policy"] for c in j["runs"]) == ["cpm", "equal", "hpopta", "plb-hec"]' \

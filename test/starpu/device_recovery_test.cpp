@@ -205,18 +205,24 @@ struct Busy {
     }
 };
 
+template <class Functions>
+starpu_codelet codelet_of() {
+    starpu_codelet codelet;
+    starpu_codelet_init(&codelet);
+    codelet.cpu_funcs[0] = Functions::on_cpu;
+    codelet.opencl_funcs[0] = Functions::on_opencl;
+    codelet.nbuffers = 2;
+    codelet.modes[0] = STARPU_R;
+    codelet.modes[1] = STARPU_RW;
+    return codelet;
+}
+
 }  // namespace
 
 TEST_CASE("a device goes on while others fill their blocks") {
     device();
     Busy busy;
-    starpu_codelet codelet;
-    starpu_codelet_init(&codelet);
-    codelet.cpu_funcs[0] = Busy::on_cpu;
-    codelet.opencl_funcs[0] = Busy::on_opencl;
-    codelet.nbuffers = 2;
-    codelet.modes[0] = STARPU_R;
-    codelet.modes[1] = STARPU_RW;
+    starpu_codelet codelet = codelet_of<Busy>();
     apportion::LoadOptions options("busy", kUnits, codelet, Busy::fill, &busy);
     options.bytes_per_unit = 16;
     options.initial_block = kUnits / 50;
@@ -229,13 +235,7 @@ TEST_CASE("a device goes on while others fill their blocks") {
 TEST_CASE("what a core is tried with is stored only when no device changes it in place any more") {
     device();
     Held held;
-    starpu_codelet codelet;
-    starpu_codelet_init(&codelet);
-    codelet.cpu_funcs[0] = Held::on_cpu;
-    codelet.opencl_funcs[0] = Held::on_opencl;
-    codelet.nbuffers = 2;
-    codelet.modes[0] = STARPU_R;
-    codelet.modes[1] = STARPU_RW;
+    starpu_codelet codelet = codelet_of<Held>();
     apportion::LoadOptions options("held", kUnits, codelet, Held::fill, &held);
     options.bytes_per_unit = 16;
     options.initial_block = 1;
