@@ -114,7 +114,7 @@ struct FinishedBlock {
     /// What the processor, a node, would need for half of the units by what it has learnt meanwhile; all that it told
     /// of fewer units before is no longer true. 0: it tells nothing.
     double half_busy_s = 0;
-    bool data_there = false;  ///< since an earlier run, some at least: when it starts tells nothing of transfers
+    bool data_there = false;  ///< since an earlier run, some at least: when it starts tells how the others travelled
 };
 
 /// The results of a finished block are in main memory.
