@@ -76,6 +76,12 @@ struct LoadDescription {
     double staying = 0;
     int run = 1;            ///< which submission of the load this is
     int runs_expected = 0;  ///< how many there will be, this one and earlier ones included; 0: not known
+
+    /// Seconds to bring what stays of so many units to a processor that does not have it.
+    double bring_staying_s(std::size_t processor, double its_units) const {
+        if (staying <= 0 || processor >= links.size()) return 0;
+        return links[processor].latency_s + staying * links[processor].seconds_per_unit * its_units;
+    }
 };
 
 /// Thrown by Policy::begin when the policy cannot run this load: one sentence, which ends the submission.

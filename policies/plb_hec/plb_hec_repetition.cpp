@@ -15,7 +15,7 @@ void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) 
     lateness_.assign(load.processors.size(), {});
     const bool known = load.staying > 0 && replay_.before_s() > 0;
     if (replay_.broken_s() > 0)
-        rebalancer_.shares_not_kept(replay_.broken_s());
+        rebalancer_.shares_not_kept();
     else if (!known)
         rebalancer_.forget();
     if (known) {
@@ -40,7 +40,7 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
     for (int p = 0; p < static_cast<int>(load.processors.size()); ++p)
         now_s.push_back(plan_.time(p).seconds_of(replay_.blocks_before(p)));
     const auto decision = rebalancer_.decide(
-        load, {replay_.units_before(), replay_.ends_s(), replay_.repeated_to_the_end()},
+        load, {replay_.units_before(), replay_.ends_s(), replay_.repeated_to_the_end(), true},
         [this](std::size_t p, double units) { return plan_.time(static_cast<int>(p)).seconds(units); }, now_s);
     if (!decision.worthwhile) return false;
     const std::vector<Units> shares = whole_shares(decision.shares, load_.granularity);
@@ -57,8 +57,10 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
 }
 
 std::optional<Units> PlbHecRepetition::next(int processor, double now_s, const Progress& progress) {
-    if (active() && somebody_overdue(now_s, progress)) replay_.stop();
-    return replay_.next(processor, progress);
+    const std::optional<Units> units = replay_.next(processor, progress);
+    if (units != 0 || !somebody_overdue(now_s, progress)) return units;
+    replay_.stop();
+    return std::nullopt;
 }
 
 /// What a block should take: as long as one of its size in the run before, or as the models say, unless these have

@@ -70,9 +70,13 @@ void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shar
     }
     for (const bool devices : {true, false})
         for (std::size_t p = 0; p < lanes_.size(); ++p) {
-            if (!anew[p] || load.processors[p].own_memory != devices) continue;
-            lanes_[p].before.clear();
-            for (Units left = shares[p]; left > 0 && !free.empty();) {
+            if (load.processors[p].own_memory != devices) continue;
+            Units left = shares[p];
+            if (anew[p])
+                lanes_[p].before.clear();
+            else
+                for (const auto& [first, block] : lanes_[p].before) left -= block.units;
+            while (left > 0 && !free.empty()) {
                 const Units units = std::min({left, largest[p], free.front().units});
                 lanes_[p].before[free.front().first] = {units, 0};
                 left -= units;
@@ -98,20 +102,18 @@ std::vector<OwnedUnits> BlockReplay::repeated() const {
 }
 
 /// Blocks may have become smaller than was asked for; what is missing comes next.
-void BlockReplay::plan_missing(const Progress& progress) {
-    for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        Lane& lane = lanes_[p];
-        Units missing = lane.asked - lane.computed;
-        for (const BlockInFlight& block : progress.in_flight(static_cast<int>(p))) missing -= block.units;
-        if (missing <= 0) continue;
-        lane.planned.push_front(missing);
-        lane.asked -= missing;
-    }
+void BlockReplay::plan_missing(int processor, const Progress& progress) {
+    Lane& lane = lanes_[static_cast<std::size_t>(processor)];
+    Units missing = lane.asked - lane.computed;
+    for (const BlockInFlight& block : progress.in_flight(processor)) missing -= block.units;
+    if (missing <= 0) return;
+    lane.planned.push_front(missing);
+    lane.asked -= missing;
 }
 
 std::optional<Units> BlockReplay::next(int processor, const Progress& progress) {
     if (!active_) return std::nullopt;
-    plan_missing(progress);
+    plan_missing(processor, progress);
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     if (!lane.planned.empty()) {
         const Units units = lane.planned.front();
@@ -121,7 +123,11 @@ std::optional<Units> BlockReplay::next(int processor, const Progress& progress) 
         return units;
     }
     Units reserved = 0;
-    for (const Lane& other : lanes_) reserved = std::accumulate(other.planned.begin(), other.planned.end(), reserved);
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        plan_missing(p, progress);
+        const std::deque<Units>& planned = lanes_[static_cast<std::size_t>(p)].planned;
+        reserved = std::accumulate(planned.begin(), planned.end(), reserved);
+    }
     if (progress.remaining() > reserved) stop();
     return active_ ? std::optional<Units>(0) : std::nullopt;
 }

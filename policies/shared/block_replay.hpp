@@ -33,8 +33,9 @@ class BlockReplay {
 
     /// A run begins; `repeat`: with the blocks of the one before.
     void begin(const LoadDescription& load, bool repeat);
-    /// A run begins with other shares, and so do all that repeat it. Who gets nothing `anew` keeps its blocks; what
-    /// others get is in as few pieces as may be, devices' first, each of at most `largest` units.
+    /// A run begins with other shares, and so do all that repeat it. Who gets nothing `anew` keeps its blocks, and has
+    /// others beside them for what its share is larger; what others get is in as few pieces as may be, devices' first,
+    /// each of at most `largest` units.
     void begin(const LoadDescription& load, std::span<const Units> shares, std::span<const Units> largest,
                const std::vector<bool>& anew);
 
@@ -73,7 +74,7 @@ class BlockReplay {
         Units asked = 0;   ///< units of the blocks repeated so far
         double end_s = 0;  ///< the last results are home
     };
-    void plan_missing(const Progress& progress);
+    void plan_missing(int processor, const Progress& progress);
     void forget();
     std::vector<OwnedUnits> all_blocks_before() const;
 

@@ -58,15 +58,15 @@ double least_between(double low, double high, const std::function<double(double)
     return best;
 }
 
-/// Whole granules from real shares: those that are given anew are rounded down, and each granule left goes to who ends
-/// it first.
-std::vector<double> in_granules(std::vector<double> shares, const std::vector<bool>& anew, double granule,
+/// Whole granules from real shares: those that change are rounded down, and each granule left goes to who ends it
+/// first.
+std::vector<double> in_granules(std::vector<double> shares, const std::vector<bool>& changes, double granule,
                                 const SecondsOfShare& seconds) {
     using EndOfMore = std::pair<double, std::size_t>;
     std::priority_queue<EndOfMore, std::vector<EndOfMore>, std::greater<>> ends;
     double left = 0;
     for (std::size_t p = 0; p < shares.size(); ++p) {
-        if (!anew[p]) continue;
+        if (!changes[p]) continue;
         const double whole = whole_granules(shares[p] / granule) * granule;
         left += shares[p] - whole;
         shares[p] = whole;
@@ -81,14 +81,27 @@ std::vector<double> in_granules(std::vector<double> shares, const std::vector<bo
     return shares;
 }
 
+/// Units that each keeps of what it has; -1: none.
+std::vector<double> kept_of(std::span<const double> current, const Redistribution& to) {
+    std::vector<double> kept(current.begin(), current.end());
+    for (std::size_t p = 0; p < kept.size(); ++p)
+        if (to.anew[p]) kept[p] = -1;
+    return kept;
+}
+
 /// The shares that a load has, and which others are possible where runs are to take so long, and moving data once as
 /// well.
 class SharesInTime {
   public:
     /// now_s: what runs take now, per processor.
-    SharesInTime(const LoadDescription& load, std::span<const double> current, std::vector<double> now_s,
+    SharesInTime(const LoadDescription& load, std::span<const double> current, std::vector<double> now_s, bool grows,
                  double moving_ratio, const SecondsOfShare& seconds)
-        : load_(load), current_(current), now_s_(std::move(now_s)), moving_ratio_(moving_ratio), seconds_(seconds) {}
+        : load_(load),
+          current_(current),
+          now_s_(std::move(now_s)),
+          grows_(grows),
+          moving_ratio_(moving_ratio),
+          seconds_(seconds) {}
 
     double now_s() const { return *std::ranges::max_element(now_s_); }
 
@@ -111,20 +124,21 @@ class SharesInTime {
     Redistribution shares(double run_s, double move_s) const {
         const std::vector<double> most = moved_in_time(most_in_run(run_s), run_s, move_s);
         Redistribution result{true, least_movement(current_, most), 0, {}};
-        for (std::size_t p = 0; p < current_.size(); ++p)
-            result.anew.push_back(current_[p] != result.shares[p] || (current_[p] > 0 && !stays(p, run_s)));
-        result.shares = in_granules(result.shares, result.anew, static_cast<double>(load_.granularity), seconds_);
-        for (std::size_t p = 0; p < current_.size(); ++p)
-            if (result.shares[p] > 0)
-                result.run_s = std::max(result.run_s, result.anew[p] ? seconds_(p, result.shares[p]) : now_s_[p]);
+        std::vector<bool> changes;
+        for (std::size_t p = 0; p < current_.size(); ++p) {
+            const double share = result.shares[p];
+            const bool keeps =
+                stays(p, run_s) && (share == current_[p] || (share > current_[p] && share <= grown(p, run_s, move_s)));
+            result.anew.push_back(!keeps && (share > 0 || current_[p] > 0));
+            changes.push_back(result.anew[p] || share != current_[p]);
+        }
+        result.shares = in_granules(result.shares, changes, static_cast<double>(load_.granularity), seconds_);
+        for (std::size_t p = 0; p < current_.size(); ++p) result.run_s = std::max(result.run_s, run_s_of(result, p));
         return result;
     }
 
     double move_s(const Redistribution& to) const {
-        std::vector<double> from(current_.begin(), current_.end());
-        for (std::size_t p = 0; p < from.size(); ++p)
-            if (to.anew[p]) from[p] = -1;
-        return moving_ratio_ * moving_seconds(load_, from, to.shares);
+        return moving_ratio_ * moving_seconds(load_, kept_of(current_, to), to.shares, grows_);
     }
 
   private:
@@ -132,6 +146,15 @@ class SharesInTime {
     double units() const { return static_cast<double>(load_.units); }
     /// Whether it may go on with the blocks that it has.
     bool stays(std::size_t p, double run_s) const { return now_s_[p] <= run_s; }
+    bool moves_data(std::size_t p) const {
+        return load_.staying > 0 && p < load_.links.size() && load_.links[p].seconds_per_unit > 0;
+    }
+
+    double run_s_of(const Redistribution& to, std::size_t p) const {
+        if (to.shares[p] <= 0) return 0;
+        if (to.anew[p]) return seconds_(p, to.shares[p]);
+        return now_s_[p] + (to.shares[p] > current_[p] ? seconds_(p, to.shares[p] - current_[p]) : 0);
+    }
 
     std::vector<double> most_in_run(double run_s) const {
         std::vector<double> most;
@@ -145,33 +168,47 @@ class SharesInTime {
         return share < units() ? whole_granules(share / granule) * granule : share;
     }
 
-    /// Who keeps what it has, has nothing to move.
+    /// Who keeps what it has, has nothing to move; who gets more beside it, only that.
     std::vector<double> moved_in_time(std::vector<double> most, double run_s, double move_s) const {
         for (std::size_t p = 0; p < most.size(); ++p) {
-            const bool links = load_.staying > 0 && p < load_.links.size();
-            const double per_unit_s = links ? load_.staying * load_.links[p].seconds_per_unit : 0;
-            const double left_s = move_s / moving_ratio_ - (links ? load_.links[p].latency_s : 0);
-            if (left_s < per_unit_s * most[p]) most[p] = left_s < 0 ? 0 : whole(left_s / per_unit_s);
-            if (stays(p, run_s)) most[p] = std::max(current_[p], most[p]);
+            most[p] = std::min(most[p], brought_within(p, move_s));
+            if (stays(p, run_s)) most[p] = std::max({current_[p], most[p], grown(p, run_s, move_s)});
         }
         return most;
+    }
+
+    /// The units of which what stays is there in time.
+    double brought_within(std::size_t p, double move_s) const {
+        if (!moves_data(p)) return units();
+        const double left_s = move_s / moving_ratio_ - load_.links[p].latency_s;
+        const double its = left_s / (load_.staying * load_.links[p].seconds_per_unit);
+        return its >= units() ? units() : left_s < 0 ? 0 : whole(its);
+    }
+
+    /// The share that it has with other blocks beside those that it keeps; 0: not worth the name.
+    double grown(std::size_t p, double run_s, double move_s) const {
+        if (!grows_ || current_[p] <= 0 || !moves_data(p)) return 0;
+        const double most = std::min(units() - current_[p], brought_within(p, move_s));
+        return current_[p] + whole(units_within(p, most, run_s - now_s_[p], seconds_));
     }
 
     const LoadDescription& load_;
     std::span<const double> current_;
     std::vector<double> now_s_;
+    bool grows_;
     double moving_ratio_;
     const SecondsOfShare& seconds_;
 };
 
 }  // namespace
 
-double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to) {
+double moving_seconds(const LoadDescription& load, std::span<const double> from, std::span<const double> to,
+                      bool grows) {
     double longest_s = 0;
-    for (std::size_t p = 0; load.staying > 0 && p < std::min(load.links.size(), from.size()); ++p) {
-        if (to[p] != from[p])
-            longest_s =
-                std::max(longest_s, load.links[p].latency_s + load.staying * load.links[p].seconds_per_unit * to[p]);
+    for (std::size_t p = 0; p < from.size(); ++p) {
+        if (to[p] == from[p]) continue;
+        const bool keeps = grows && from[p] > 0 && to[p] > from[p];
+        longest_s = std::max(longest_s, load.bring_staying_s(p, keeps ? to[p] - from[p] : to[p]));
     }
     return longest_s;
 }
@@ -217,72 +254,107 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
 /// Another distribution. False: its data move in that run.
 bool Rebalancer::begin_with(const LoadDescription& load, const EndedRun& ended) {
     const double run_s = *std::ranges::max_element(ended.ends_s);
-    const std::vector<double> from =
-        current_.shares.empty() ? std::vector<double>(ended.shares.size(), 0) : current_.shares;
+    const bool first = current_.shares.empty();
+    std::vector<double> from = std::exchange(moved_from_, {});
+    if (from.empty()) from = current_.shares;
+    from.resize(ended.shares.size(), 0);
     current_ = ended.shares == best_.shares ? best_ : Known{ended.shares, {}};
-    owed_s_ = std::exchange(promised_s_, 0);
     slow_runs_ = 0;
-    settling_s_ = 0;
-    const double moving_s = moving_seconds(load, from, ended.shares);
-    if (!ended.fixed || moving_s <= kLeastGain * run_s) return true;
-    moving_ratio_ = std::max(moving_ratio_, run_s / moving_s);
-    settling_s_ = run_s;
+    moving_ = {moving_seconds(load, from, ended.shares, ended.grows)};
+    if (!ended.fixed || (first && moving_.promised_s <= kLeastGain * run_s)) return true;
+    moving_.last_s = run_s;
+    moving_.runs_s.push_back(run_s);
     return false;
 }
 
-/// False: nothing, or too little more, to be learnt from that run.
+/// Whether data still move in that run; once they do not, what moving them cost is known.
+bool Rebalancer::data_move(double run_s) {
+    if (moving_.last_s <= 0) return false;
+    const bool still = kClearlyLonger * run_s < moving_.last_s;
+    moving_.last_s = still ? run_s : 0;
+    if (still)
+        moving_.runs_s.push_back(run_s);
+    else if (moving_.promised_s > kLeastGain * run_s)
+        moving_ratio_ = std::max(moving_ratio_, (std::accumulate(moving_.runs_s.begin(), moving_.runs_s.end(), 0.0) -
+                                                 run_s * static_cast<double>(moving_.runs_s.size())) /
+                                                    moving_.promised_s);
+    return still;
+}
+
+/// False: nothing to be learnt from that run.
 bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
     const double run_s = *std::ranges::max_element(ended.ends_s);
+    const bool decided_in_it = std::exchange(decided_, false);
     if (ended.shares != current_.shares && !begin_with(load, ended)) return false;
     if (!ended.fixed) {
         current_.run_s = current_.shortest_s = std::min(current_.shortest_s, run_s);
         return true;
     }
-    if (settling_s_ > 0) {
-        settling_s_ = kClearlyLonger * run_s < settling_s_ ? run_s : 0;
-        if (settling_s_ > 0) return false;
-    }
-    if (current_.runs > 0 && run_s > kClearlyLonger * current_.run_s) {
+    if (data_move(run_s) || decided_in_it) return false;
+    if (current_.runs > 0 && run_s > kClearlyLonger * current_.longest_s) {
         if (++slow_runs_ < kSlowRuns) return false;
         current_ = {ended.shares, {}};
         best_ = {};
-        owed_s_ = 0;
-        least_gain_ = kLeastGain;
+        promised_s_ = 0;
+        wait_ = std::max(1, wait_ / 2);
+        waited_ = wait_ - 1;  // it is thought over now
     }
     slow_runs_ = 0;
-    if (current_.runs == 0) current_.mean_s.assign(ended.ends_s.size(), 0);
-    ++current_.runs;
-    for (std::size_t p = 0; p < ended.ends_s.size(); ++p)
-        current_.mean_s[p] += (ended.ends_s[p] - current_.mean_s[p]) / std::min(current_.runs, kMostAveraged);
-    current_.run_s = *std::ranges::max_element(current_.mean_s);
-    const double earlier_s = std::isfinite(current_.shortest_s) ? current_.shortest_s : run_s;
-    current_.shortest_s = std::min(run_s, earlier_s + (run_s - earlier_s) / kMostAveraged);
-    return std::has_single_bit(static_cast<unsigned>(current_.runs));  // to decide costs time
+    current_.add(ended.ends_s);
+    return true;
 }
 
-void Rebalancer::check_promise(double promised_s, double run_s) {
-    if (promised_s > 0) least_gain_ = std::max(least_gain_, 1 - promised_s / run_s);
+/// Another run with these shares.
+void Rebalancer::Known::add(std::span<const double> ends_s) {
+    const double its_s = *std::ranges::max_element(ends_s);
+    if (runs == 0) {
+        mean_s.assign(ends_s.size(), 0);
+        longest_s = run_s = its_s;
+        if (!std::isfinite(shortest_s)) shortest_s = its_s;
+    }
+    const int averaged = std::min(++runs, kMostAveraged);
+    for (std::size_t p = 0; p < ends_s.size(); ++p) mean_s[p] += (ends_s[p] - mean_s[p]) / averaged;
+    run_s += (its_s - run_s) / averaged;
+    shortest_s = std::min(its_s, shortest_s + (its_s - shortest_s) / kMostAveraged);
+    longest_s = std::max(its_s, longest_s + (its_s - longest_s) / kMostAveraged);
 }
 
-void Rebalancer::shares_not_kept(double run_s) {
-    check_promise(std::max(promised_s_, owed_s_), run_s);
-    const double least_gain = least_gain_;
+/// The distribution was thought over in vain.
+void Rebalancer::wait_longer() {
+    constexpr int kMostRuns = 1 << 20;
+    wait_ = std::min(2 * wait_, kMostRuns);
+    waited_ = 0;
+}
+
+void Rebalancer::shares_not_kept() {
+    const bool in_vain = promised_s_ > 0;
+    const int wait = wait_;
     forget();
-    least_gain_ = least_gain;
+    wait_ = wait;
+    if (in_vain) wait_longer();
 }
 
 Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,
                                   std::span<const double> now_s) {
-    if (!learn(load, ended)) return {false, ended.shares, current_.run_s, {}};
-    least_gain_ = std::max(kLeastGain, least_gain_ / 2);
-    if (current_.run_s > best_.run_s) check_promise(owed_s_, current_.run_s);
-    promised_s_ = owed_s_ = 0;
-    if (best_.shares == current_.shares || current_.run_s <= best_.run_s || !ended.fixed) best_ = current_;
+    const bool learnt = learn(load, ended);
+    if (learnt && (best_.shares == current_.shares || current_.run_s <= best_.run_s || !ended.fixed)) best_ = current_;
+    const Redistribution kept{false, ended.shares, current_.run_s, {}};
+    if (!learnt || !std::has_single_bit(static_cast<unsigned>(++waited_))) return kept;
     Redistribution decision = back_to_best(load);
-    if (decision.worthwhile) return decision;
-    decision = better_than_current(load, seconds, now_s);
+    if (!decision.worthwhile && waited_ < wait_) return kept;
+    const double promised_s = std::exchange(promised_s_, 0);
+    if (promised_s > 0 && (decision.worthwhile || current_.run_s > promised_s)) wait_longer();
+    decided_ = true;
+    if (!decision.worthwhile && waited_ >= wait_) {
+        decision = better_than_current(load, ended.grows, seconds, now_s);
+        if (decision.worthwhile)
+            promised_s_ = (decision.run_s + current_.run_s) / 2;
+        else
+            wait_longer();
+    }
     if (!decision.worthwhile) return decision;
-    promised_s_ = decision.run_s;
+    waited_ = 0;
+    moved_from_ = kept_of(current_.shares, decision);
     if (decision.shares == current_.shares) current_ = best_ = {};  // in other blocks
     return decision;
 }
@@ -297,7 +369,7 @@ Redistribution Rebalancer::back_to_best(const LoadDescription& load) const {
     return back;
 }
 
-Redistribution Rebalancer::better_than_current(const LoadDescription& load, const SecondsOfShare& seconds,
+Redistribution Rebalancer::better_than_current(const LoadDescription& load, bool grows, const SecondsOfShare& seconds,
                                                std::span<const double> now_s) const {
     const std::vector<double>& current = current_.shares;
     std::vector<double> scale(current.size(), 1), as_now_s(current.size(), 0);
@@ -309,10 +381,10 @@ Redistribution Rebalancer::better_than_current(const LoadDescription& load, cons
         as_now_s[p] = current_.mean_s[p];
     }
     const SecondsOfShare scaled = [&](std::size_t p, double units) { return scale[p] * seconds(p, units); };
-    const SharesInTime in_time(load, current, as_now_s, moving_ratio_, scaled);
+    const SharesInTime in_time(load, current, as_now_s, grows, moving_ratio_, scaled);
 
     const double current_s = std::min(in_time.now_s(), current_.shortest_s);
-    const double most_s = (1 - least_gain_) * current_s;
+    const double most_s = (1 - kLeastGain) * current_s;
     Redistribution kept{false, current, current_s, {}};
     if (!in_time.least_move_s(most_s)) return kept;
     double best_s = most_s, late_s = 0;
@@ -325,7 +397,7 @@ Redistribution Rebalancer::better_than_current(const LoadDescription& load, cons
     const double run_s = least_between(std::min((1 + kNearBest) * best_s, most_s), most_s, cost_s);
     Redistribution better = in_time.shares(run_s, *in_time.least_move_s(run_s));
     const double gain_s = current_s - better.run_s;
-    return gain_s > least_gain_ * current_s && gain_s * runs > in_time.move_s(better) ? better : kept;
+    return gain_s > kLeastGain * current_s && gain_s * runs > in_time.move_s(better) ? better : kept;
 }
 
 }  // namespace apportion

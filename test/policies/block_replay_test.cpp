@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/shared/block_replay.hpp"
 
+#include <tuple>
+
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -208,5 +210,24 @@ TEST_CASE("a core beside a card is tried in the first run, and costs no run more
             if (core_s < 0.01) CHECK(result.units_of(1) > 0);
             if (core_s < 0.01 && load.run == 8) CHECK(result.makespan_s < 0.95 * card_s);
         }
+    }
+}
+
+TEST_CASE("a share that grows keeps its blocks and gets others beside them") {
+    LoadDescription load = two_processors();
+    load.processors[0].own_memory = true;
+    BlockReplay replay;
+    replay.begin(load, false);
+    run_once(replay, 10);
+    replay.conclude(load);
+    replay.begin(load, std::vector<Units>{90, 10}, std::vector<Units>{20, 100}, {false, true});
+    const auto blocks = replay.repeated();
+    REQUIRE(blocks.size() == 4);
+    for (const auto& [block, processor, first, units] :
+         {std::tuple{0, 0, 0, 60}, {1, 0, 60, 20}, {2, 0, 80, 10}, {3, 1, 90, 10}}) {
+        const OwnedUnits& its = blocks[static_cast<std::size_t>(block)];
+        CHECK(its.processor == processor);
+        CHECK(its.first == first);
+        CHECK(its.units == units);
     }
 }

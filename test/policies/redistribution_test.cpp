@@ -80,8 +80,9 @@ TEST_CASE("units move only when the runs to come gain more than the links cost")
     load.links = {{0, 1.0}, {0, 0}};  // 80 units cost 80 s, a run gains 30 s
     const auto decides = [&] {
         Rebalancer rebalancer;
-        rebalancer.decide(load, {Shares{50, 50}, Shares{12.5, 50}}, speeds({4, 1}));  // data moved in that run
-        return rebalancer.decide(load, {Shares{50, 50}, Shares{12.5, 50}}, speeds({4, 1})).worthwhile;
+        const EndedRun ended{Shares{50, 50}, Shares{12.5, 50}};
+        return rebalancer.decide(load, ended, speeds({4, 1})).worthwhile ||  // else data moved in that run
+               rebalancer.decide(load, ended, speeds({4, 1})).worthwhile;
     };
     CHECK_FALSE(decides());
     SECTION("more runs") { load.runs_expected = 10; }
@@ -125,6 +126,30 @@ TEST_CASE("a processor with another share has the data of all of it brought anew
     load.links = {{0, 0}, {3, 2.0}};
     CHECK(moving_seconds(load, Shares{50, 50}, Shares{49, 51}) == Approx(3 + 51));
     CHECK(moving_seconds(load, Shares{50, 50}, Shares{50, 50}) == 0);
+    CHECK(moving_seconds(load, Shares{50, 50}, Shares{49, 51}, true) == Approx(3 + 1));
+    CHECK(moving_seconds(load, Shares{50, -1}, Shares{49, 51}, true) == Approx(3 + 51));
+}
+
+TEST_CASE("a share that grows keeps its blocks where that is as good, and is made anew where it is not") {
+    LoadDescription load = load_of(100, 2, 2, 3);
+    load.staying = 1;
+    load.links = {{0, 1.0}, {0, 0}};  // bringing all that the device is to have takes longer than two runs gain
+    const double launch_s = GENERATE(0.0, 6.0);
+    const SecondsOfShare model = [&](std::size_t p, double units) {
+        return p == 0 ? units / 10 + (units > 0 ? launch_s : 0) : units;
+    };
+    const auto decide = [&](bool grows, Units runs) {
+        load.runs_expected = static_cast<int>(runs);
+        return Rebalancer().decide(load, {Shares{60, 40}, Shares{model(0, 60), 40}, false, grows}, model);
+    };
+    CHECK_FALSE(decide(false, 3).worthwhile);
+    const Redistribution grown = decide(true, 3);
+    CHECK(grown.worthwhile);
+    CHECK_FALSE(grown.anew[0]);
+    CHECK(grown.shares[0] > 60);
+    const Redistribution anew = decide(true, 1000);  // one launch less in each run
+    CHECK(anew.anew[0] == (launch_s > 0));
+    CHECK(anew.shares[0] > grown.shares[0] - 1);
 }
 
 TEST_CASE("runs in which data moved tell what that costs, and not how good a distribution is") {
@@ -169,29 +194,40 @@ TEST_CASE("one slow run is a spike, two are a change") {
     CHECK(decision.shares[0] == Approx(75).epsilon(0.02));
 }
 
-TEST_CASE("what a first run took is known, and promises that were wrong are not believed for long") {
+TEST_CASE("what a first run took is known, and what turns out to be worse is taken back") {
     Rebalancer rebalancer;
     const SecondsOfShare model = speeds({10, 30});  // they disturb each other, and take five times as long
     const Shares first{40, 60};
     const auto decision = rebalancer.decide(load_of(100, 2, 2), {first, Shares{10, 10}, false}, model);
     CHECK(decision.worthwhile);
     CHECK(decision.run_s == Approx(2.5).epsilon(0.02));
-    const auto back = rebalancer.decide(load_of(100, 2, 3), {decision.shares, Shares{12.5, 12.5}}, model);
+    const EndedRun slow{decision.shares, Shares{12.5, 12.5}};
+    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 3), slow, model).worthwhile);  // it was decided in that run
+    const auto back = rebalancer.decide(load_of(100, 2, 4), slow, model);
     CHECK(back.worthwhile);
     CHECK(back.shares == first);
-    // 10 % are promised where 80 % were too much, of which a sixteenth counts after the eighth run.
-    for (int run = 1; run < 8; ++run)
-        CHECK(rebalancer.decide(load_of(100, 2, run + 3), {first, Shares{8, 10}}, model).worthwhile == false);
-    CHECK(rebalancer.decide(load_of(100, 2, 11), {first, Shares{8, 10}}, model).worthwhile);
+    // Others promise 10 %, but the last promise was in vain.
+    for (const int run : {5, 6})
+        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), {first, {8, 10}}, model).worthwhile);
+    CHECK(rebalancer.decide(load_of(100, 2, 7), {first, {8, 10}}, model).worthwhile);
 }
 
-TEST_CASE("what was promised and not tried is no broken promise") {
+TEST_CASE("where no promise is kept, shares are moved as often as the number of runs can be halved") {
     Rebalancer rebalancer;
-    const SecondsOfShare model = speeds({10, 15});
+    const SecondsOfShare model = speeds({10, 30});
     const Shares equal{50, 50};
-    for (int run = 2; run < 6; ++run)  // its answers are not followed
-        CHECK(rebalancer.decide(load_of(100, 2, run), {equal, Shares{5 + 0.001 * run, 3.4}}, model).worthwhile ==
-              (run != 4));
+    Shares shares = equal;
+    int moved = 0;
+    for (int run = 2; run < 1026; ++run) {
+        const Shares ends = shares == equal ? Shares{5, 1.7} : Shares{5.3, 5.3};
+        const auto decision = rebalancer.decide(load_of(100, 2, run), {shares, ends}, speeds({10, 30 + 0.01 * run}));
+        if (!decision.worthwhile) continue;
+        if (shares == equal) ++moved;
+        shares = decision.shares;
+    }
+    CHECK(moved > 2);
+    CHECK(moved <= 10);
+    CHECK(shares == equal);
 }
 
 TEST_CASE("a processor that becomes slower little by little is given less") {
@@ -217,14 +253,17 @@ TEST_CASE("after a run that could not keep its shares nothing before counts") {
     CHECK(decision.shares == after);
 }
 
-TEST_CASE("a distribution that turns out to be worse is taken back, and the next must promise more") {
+TEST_CASE("a distribution that turns out to be worse is taken back, and the next comes after more runs") {
     Rebalancer rebalancer;
     const SecondsOfShare model = speeds({1, 1.2});
     const Shares before{50, 50}, tried{45, 55};
     rebalancer.decide(load_of(100, 2, 2), {before, Shares{50, 45}}, model);
-    const auto back = rebalancer.decide(load_of(100, 2, 3), {tried, Shares{45, 60}}, model);
+    rebalancer.decide(load_of(100, 2, 3), {tried, Shares{45, 60}}, model);  // in which it was decided
+    const auto back = rebalancer.decide(load_of(100, 2, 4), {tried, Shares{45, 60}}, model);
     CHECK(back.worthwhile);
     CHECK(back.shares == before);
-    // 50 s and 45 s promise 5 %: enough at first, too little now.
-    CHECK_FALSE(rebalancer.decide(load_of(100, 2, 4), {before, Shares{50, 45}}, model).worthwhile);
+    // 50 s and 45 s promise 5 %: enough at first, and after twice as many runs.
+    for (const int run : {5, 6})
+        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), {before, {50, 45}}, model).worthwhile);
+    CHECK(rebalancer.decide(load_of(100, 2, 7), {before, Shares{50, 45}}, model).worthwhile);
 }
