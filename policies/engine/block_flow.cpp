@@ -130,8 +130,13 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     // A node's grants may end in another order than they were given: the time since the other's end is not all of its
     // own.
     const double whole_s = end_s - std::min(start_s, std::max(block.given_s, its.last_end_s));
-    if (recovery_)
-        recovery_->finished(flight.processor, block.units, among_ == Among::nodes ? whole_s : end_s - start_s, whole_s);
+    if (recovery_) {
+        // What it computes again are others' units: their data are not there.
+        const auto p = static_cast<std::size_t>(flight.processor);
+        const double bring_s = data_there ? load_.bring_staying_s(p, static_cast<double>(block.units)) : 0;
+        recovery_->finished(flight.processor, block.units, among_ == Among::nodes ? whole_s : end_s - start_s,
+                            whole_s + bring_s);
+    }
     const FinishedBlock record{
         id,    flight.processor, block.first, block.units, block.given_s, its.last_end_s, start_s,
         end_s, busy_s,           half_busy_s, data_there};
@@ -170,9 +175,15 @@ void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     const Flight taken_over = take_out(late).first;
     decisions_.counted.insert(decisions_.counted.end(), taken_over.pieces.begin(), taken_over.pieces.end());
     decisions_.given_up.push_back(late);
+    const int processor = taken_over.processor;
+    take_blocks_of(processor);
+    if (load_.open) {
+        lane(processor).occupied = true;  // until somebody tells that it is not
+        return do_without(processor);
+    }
     // Who has finished nothing, or is not late, is as slow as ever, for all that is known.
-    if (slower_than_before && recovery_->known(taken_over.processor)) decisions_.lost.push_back(taken_over.processor);
-    lose(taken_over.processor);
+    if (slower_than_before && recovery_->known(processor)) decisions_.lost.push_back(processor);
+    fence(processor);
 }
 
 void BlockFlow::give_back(std::int64_t id) {

@@ -152,7 +152,7 @@ class BlockFlow final : public Progress {
     bool runs(int processor) const { return !lane(processor).blocks.empty() && counted_from(processor) >= 0; }
     double begun_s(int processor) const { return std::max(counted_from(processor), lane(processor).last_end_s); }
     double counted_from(int processor) const;
-    void lose(int processor);
+    void take_blocks_of(int processor);
     bool is_late(int processor, double now_s) const;
     double overdue_s(int processor, double now_s) const;  ///< by how much; below 0: it is not
     double rest_s(int processor, double now_s) const;

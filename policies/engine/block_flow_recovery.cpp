@@ -38,13 +38,12 @@ double BlockFlow::counted_from(int processor) const {
     return among_ == Among::nodes ? block.given_s : block.begun_s;
 }
 
-/// It gets nothing more, and all its blocks are for others.
-void BlockFlow::lose(int processor) {
+/// All its blocks are for others.
+void BlockFlow::take_blocks_of(int processor) {
     for (const BlockInFlight& block : std::vector<BlockInFlight>(lane(processor).blocks)) {
         decisions_.given_up.push_back(block.id);
         give_back(block.id);
     }
-    fence(processor);
 }
 
 bool BlockFlow::is_late(int processor, double now_s) const {
@@ -196,7 +195,8 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
             if (!runs(p)) continue;
             if (!ended && !recovery_->measured(p) && !flights_.at(lane(p).running().id).yields) continue;
             decisions_.lost.push_back(p);
-            lose(p);
+            take_blocks_of(p);
+            fence(p);
         }
     if (ended) return out;
     ask_idle(now_s, out);  // the policy may keep units for a late processor: now it can tell

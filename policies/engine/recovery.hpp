@@ -12,9 +12,9 @@
 //     are thought to end. Those first that are thought to end last. Where the data of nodes live only a tenth as many:
 //     results of others cannot come to where units are still computed in vain.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
-//     gets no more in this run. Of what does not count nothing in a device's memory is waited for. Who still computes
-//     it gets nothing of any other run before that has ended. Policies plan with it while it is not late, and without
-//     it from then on, until it has ended.
+//     gets no more in this run, or in an open load, which may last for ever, until it has ended. Of what does not count
+//     nothing in a device's memory is waited for. Who still computes it gets nothing of any other run before that has
+//     ended. Policies plan with it while it is not late, and without it from then on, until it has ended.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
 //     and as 1.5 s, their processors are lost, and their units are handed out again.
 //  5. This is for blocks whose stores cannot reach the result. Others are waited for, or end the load with an error.

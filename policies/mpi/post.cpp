@@ -92,7 +92,7 @@ class Post::Box final : public Watched {
         return content;
     }
 
-    void look() noexcept override {
+    void look(double) noexcept override {
         const Lock lock(mutex_);
         alarm_us_ = std::numeric_limits<double>::infinity();
         something_.notify_one();

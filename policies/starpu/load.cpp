@@ -15,6 +15,7 @@
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/report_file.hpp"
+#include "policies/starpu/starpu_environment.hpp"
 
 using apportion::ApiError;
 using apportion::Lock;
@@ -112,6 +113,7 @@ apportion::Run::State apportion_load::state() {
 
 void apportion_load::make_run() {
     choose_policy();
+    if (policy_) apportion::refuse_task_limit();
     description_.run = ++runs_;
     description_.staying = previous_blocks_.empty() ? 0 : kept_.part();
     if (recovery_ && runs_ == 1)

@@ -78,8 +78,13 @@ void Run::wait_for_data_left_behind() {
 }
 
 void Run::begin() {
-    for (const apportion_use& use : uses_)
-        starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
+    {
+        // Two runs that need the same data wait for them in the same order, not each for what the other has.
+        static std::mutex one_at_a_time;
+        const std::lock_guard lock(one_at_a_time);
+        for (const apportion_use& use : uses_)
+            starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
+    }
     use_acquired(this);
 }
 
@@ -142,10 +147,11 @@ std::vector<Run::Post> Run::take_posts(bool leaves) noexcept {
 }
 
 void Run::make_calls(Locked& on) {
+    const bool submits = !on.tasks.empty() || !on.to_fill.empty();
     submit(on.tasks);
     while (!on.to_fill.empty()) {
         const std::int64_t id = on.to_fill.front();
-        on.to_fill.erase(on.to_fill.begin());
+        on.to_fill.pop_front();
         std::vector<starpu_task*> tasks;
         locked([&](Locked& next) {
             RunningBlock* const still = find(id, next);  // it may have been given up meanwhile
@@ -164,6 +170,7 @@ void Run::make_calls(Locked& on) {
                 continue;
             }
     }
+    if (submits && !state_.policy) starpu_do_schedule();  // some of StarPU's schedulers wait for this
     for (std::unique_ptr<Return>& what : on.returns) {
         if (!what->handle) continue;
         const starpu_data_handle_t handle = what->handle;
@@ -219,6 +226,10 @@ void Run::start(Locked& on) {
             return std::make_unique<BlockFlow>(description_, *state_.policy, state_.previous_blocks, state_.recovery);
         },
         on);
+    for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p)
+        if (std::ranges::any_of(setup_.worker_of(p).ids,
+                                [&](int id) { return starpu_sched_ctx_contains_worker(id, setup_.sched_ctx) == 0; }))
+            lose(p, "is not in the load's scheduling context any more", on);
     ask_flow([&] { return flow_->ask_all(now_s()); }, on);
     for (const UnitRange range : std::exchange(early_, {})) ask_flow([&] { return flow_->add(range, now_s()); }, on);
 }
@@ -301,12 +312,15 @@ void Run::check_complete(Locked& on) {
     if (error_ != 0) drop_what_waits(on);
     // While units are left, the end of any task may be when the policy hands them out.
     const bool all_wanted = error_ == 0 && flow_ && !flow_->done();
-    const bool computing = std::ranges::any_of(blocks_, [&](const auto& entry) {
-        const RunningBlock& block = *entry.second;
-        return block.tasks_left > 0 && (is_waited_for(block) || (all_wanted && !block.cancelled()));
-    });
+    const auto computing = [&] {
+        return std::ranges::any_of(blocks_, [&](const auto& entry) {
+            const RunningBlock& block = *entry.second;
+            return block.tasks_left > 0 && (is_waited_for(block) || (all_wanted && !block.cancelled()));
+        });
+    };
+    // Most often the first block there is tells; blocks that are not filled are passed over by the second question.
     const bool moving = data_on_the_way() || returns_left_ > 0;
-    if (computing || (all_wanted && flow_->waits_for_occupied()) || (moving && !data_hang_)) {
+    if ((moving && !data_hang_) || (all_wanted && flow_->waits_for_occupied()) || computing()) {
         if (error_ != 0 && flow_) set_alarm(on);
         return;
     }

@@ -37,6 +37,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
@@ -144,7 +145,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// The run's lock, held, and calls into StarPU to be made without it.
     struct Locked {
         std::vector<starpu_task*> tasks;
-        std::vector<std::int64_t> to_fill;  ///< blocks, one after the other, so that the first begins before the last
+        std::deque<std::int64_t> to_fill;  ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::unique_ptr<Return>> returns;
         std::list<BlockHandle> retired;
         double wake_at_us = 0;  ///< when the run is to look; 0: never
@@ -265,7 +266,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         return !running.cancelled() && !(in_vain && running.yields && keeps_input);
     }
     static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.stores_apart(); }
-    void look() noexcept override;
+    void look(double at_us) noexcept override;
     void tell_flow(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
     void end_if_data_hang(Locked& on);

@@ -109,7 +109,6 @@ void Run::task_begins(const starpu_task& task) {
 namespace {
 /// When the last task of a StarPU worker ended, and the one before it, by StarPU's clock. Used by the worker's thread.
 struct LastEnds {
-    unsigned long job = 0;
     double at_us = RunningBlock::kNone_us, before_us = RunningBlock::kNone_us;
 };
 std::array<LastEnds, STARPU_NMAXWORKERS> last_ends;
@@ -128,8 +127,12 @@ bool is_queued(const starpu_task& task, int worker) {
 void Run::task_of_worker_ended(starpu_task& task) {
     const int worker = starpu_worker_get_id();
     if (worker < 0) return;
+    if (is_block_task(task)) {
+        auto* running = static_cast<RunningBlock*>(task.callback_arg);
+        const starpu_task* const before = std::exchange(running->run->lane_of(*running, worker).last_ended, &task);
+        if (before == &task) return;  // told by another context
+    }
     LastEnds& its = last_ends[static_cast<std::size_t>(worker)];
-    if (std::exchange(its.job, starpu_task_get_job_id(&task)) == its.job) return;  // told by another context
     its.before_us = std::exchange(its.at_us, starpu_timing_now());
 }
 

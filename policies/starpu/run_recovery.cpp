@@ -203,9 +203,9 @@ void Run::tell_flow(Locked& on) {
     }
 }
 
-void Run::look() noexcept {
+void Run::look(double at_us) noexcept {
     locked([&](Locked& on) {
-        wake_at_us_ = 0;
+        if (wake_at_us_ <= at_us) wake_at_us_ = 0;  // an earlier alarm may have been replaced
         if (!on_ || !flow_) return;
         tell_flow(on);
         end_if_data_hang(on);

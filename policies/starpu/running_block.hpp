@@ -34,6 +34,7 @@ struct RunningBlock {
     struct Lane {
         std::atomic<double> begun_us = kNone_us;
         std::atomic<double> busy_s = 0;  ///< of tasks that have ended
+        const starpu_task* last_ended = nullptr;
     };
     static constexpr double kNone_us = -std::numeric_limits<double>::infinity();
 

@@ -178,4 +178,13 @@ void check_starpu_environment() {
     check_models_folder();
 }
 
+void refuse_task_limit() {
+    constexpr const char* kLimit = "STARPU_LIMIT_MAX_SUBMITTED_TASKS";
+    const auto value = variable(kLimit);
+    if (!value || (!value->empty() && parse_number<int>(*value).value_or(-1) < 0)) return;
+    throw ApiError(EINVAL, fmt::format("Environment variable {}: \"{}\": a load submits its next block where one ends, "
+                                       "and StarPU cannot wait there for other tasks to end; unset it.",
+                                       kLimit, *value));
+}
+
 }  // namespace apportion

@@ -27,7 +27,7 @@ void* sleep_until_moment(void* own_alarm) {
     const std::unique_ptr<Alarm> alarm(static_cast<Alarm*>(own_alarm));
     constexpr double kShortest_s = 2e-5;  // SimGrid takes much shorter sleeps for none, and its clock would stand still
     starpu_sleep(static_cast<float>(std::max(kShortest_s, (alarm->second - starpu_timing_now()) * 1e-6)));
-    if (const auto watched = alarm->first.lock()) watched->look();
+    if (const auto watched = alarm->first.lock()) watched->look(alarm->second);
     return nullptr;
 }
 
@@ -70,7 +70,7 @@ void ring_until_none_is_left() noexcept {
         while (!watch.alarms.empty() && watch.alarms.begin()->first <= starpu_timing_now()) {
             const auto alarm = watch.alarms.begin();  // stays there meanwhile: no other thread begins
             lock.unlock();
-            if (const auto watched = alarm->second.lock()) watched->look();
+            if (const auto watched = alarm->second.lock()) watched->look(alarm->first);
             lock.lock();
             watch.alarms.erase(alarm);
         }

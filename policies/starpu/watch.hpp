@@ -10,7 +10,8 @@ namespace apportion {
 
 class Watched {
   public:
-    virtual void look() noexcept = 0;
+    /// `at_us`: the moment that was asked for.
+    virtual void look(double at_us) noexcept = 0;
 
   protected:
     ~Watched() = default;

@@ -18,7 +18,7 @@ namespace {
 
 struct Woken final : apportion::Watched {
     explicit Woken(std::atomic<bool>& r) : rung(r) {}
-    void look() noexcept override { rung = true; }
+    void look(double) noexcept override { rung = true; }
     std::atomic<bool>& rung;
 };
 

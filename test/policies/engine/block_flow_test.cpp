@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "test/catch.hpp"
+#include "test/policies/engine/late_blocks.hpp"
 
 using namespace apportion;
 
@@ -237,4 +238,21 @@ TEST_CASE(
     BlockFlow flow(load, policy, {}, &recovery), without(load, policy);
     for (const Block& block : flow.ask_all(0)) CHECK_FALSE(block.trial);
     for (const Block& block : without.ask_all(0)) CHECK_FALSE(block.trial);
+}
+
+TEST_CASE("who would compute others' units again needs their data, however soon it had its own that stay with it") {
+    LoadDescription load;
+    load.processors.resize(1);
+    load.units = 40;
+    load.links = {{1, 0.5}};
+    load.staying = 0.5;
+    test::Fixed policy;
+    Recovery recovery(test::kFactor, 1);
+    BlockFlow flow(load, policy, {}, &recovery);
+    const auto first = flow.ask_all(0);
+    const auto second = flow.finished(first[0].id, 0, 1, 1, 1, 0, true);
+    CHECK(recovery.should_run_s(0, 10) == 1);
+    CHECK(recovery.whole(0).at_most_s(10) == 1 + 1 + 10 * 0.25);
+    flow.finished(second[0].id, 3, 4, 1, 4, 0, false);  // they came, in two seconds
+    CHECK(recovery.whole(0).at_most_s(10) == 3);
 }

@@ -21,10 +21,11 @@ class Fixed final : public Policy {
     Units next_block(int, double, const Progress&) override { return units; }
     void block_finished(const FinishedBlock&) override { ++finished; }
     void processor_lost(int processor) override { lost.push_back(processor); }
+    void processor_is_back(int processor) override { back.push_back(processor); }
 
     Units units = 10;
     int finished = 0;
-    std::vector<int> lost;
+    std::vector<int> lost, back;
 };
 
 /// A block for each processor that gets one: all begin at 0, and others may compute them.
@@ -40,14 +41,15 @@ inline std::vector<Block> begin_first_blocks(BlockFlow& flow) {
 /// Processors that compute 10 units a second (each has finished one such block), then have one block of 10 in flight,
 /// begun at 1, and nothing is left.
 struct Situation {
-    explicit Situation(int processors, double factor = kFactor, Units granularity = 1) {
+    explicit Situation(int processors, double factor = kFactor, Units granularity = 1, bool open = false) {
         load.processors.resize(static_cast<std::size_t>(processors));
         load.units = 20 * processors;
+        load.open = open;
         load.granularity = granularity;
         recovery = std::make_unique<Recovery>(factor, load.processors.size());
         flow =
             std::make_unique<BlockFlow>(load, policy, std::vector<OwnedUnits>{}, factor > 0 ? recovery.get() : nullptr);
-        for (const Block& block : flow->ask_all(0)) {
+        for (const Block& block : open ? flow->add({0, load.units}, 0) : flow->ask_all(0)) {
             flow->begins(block.id, 0);
             for (const Block& next : flow->finished(block.id, 0, 1, 1, 1)) blocks.push_back(next);
         }

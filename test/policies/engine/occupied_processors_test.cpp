@@ -104,3 +104,22 @@ TEST_CASE("units that the policy keeps for who computes something for nobody are
     flow.set_occupied(1, false);
     CHECK(flow.look(1).size() == 1);
 }
+
+TEST_CASE("in an open load whose block was taken over computes again as soon as that has ended") {
+    Situation s(3, kFactor, 1, true);
+    for (const Block& piece : s.pieces_of_first()) s.flow->finished(piece.id, 3, 3.5, 0.5, 3.5);
+    const Decisions decisions = s.flow->take_decisions();
+    CHECK(decisions.given_up == std::vector{s.blocks[0].id});
+    CHECK(decisions.lost.empty());
+    CHECK_FALSE(s.flow->fenced(0));
+    CHECK(s.policy.lost == std::vector{0});
+    CHECK(s.flow->in_flight(0).empty());
+    s.flow->set_occupied(0, true);  // its task runs on
+    s.load.units = 90;
+    CHECK(s.flow->add({60, 20}, 4).size() == 2);
+    CHECK(s.flow->in_flight(0).empty());
+    s.flow->set_occupied(0, false);
+    CHECK(s.policy.back == std::vector{0});
+    CHECK(s.flow->add({80, 10}, 5).size() == 1);
+    CHECK(s.flow->in_flight(0).size() == 1);
+}
