@@ -71,8 +71,8 @@ void UnlikeUnits::finished(const FinishedBlock& block) {
 void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
     if (units <= 0 || busy_s <= 0) return;
     Lane& lane = at(processor);
-    Sample& known = lane.of_run.units > 0 ? lane.of_run : lane.before;
-    known = {known.units + static_cast<double>(units), known.seconds + busy_s, 0};
+    Run& known = lane.of_run.units > 0 ? lane.of_run : lane.before;
+    known = {known.blocks + 1, known.units + static_cast<double>(units), known.seconds + busy_s, known.variance};
 }
 
 void UnlikeUnits::judge(Lane& lane, int deviation) {
@@ -93,7 +93,7 @@ void UnlikeUnits::judge(Lane& lane, int deviation) {
 void UnlikeUnits::Lane::add(const Sample& sample) {
     last.push_back(sample);
     if (last.size() > kBlocks) last.pop_front();
-    of_run = {of_run.units + sample.units, of_run.seconds + sample.seconds, 0};
+    of_run = {of_run.blocks + 1, of_run.units + sample.units, of_run.seconds + sample.seconds, variance()};
     of_size[std::ilogb(sample.units)] = sample;
     if (!(shortest.units > 0) || sample.seconds < shortest.seconds) shortest = sample;
     if (!(fastest.units > 0) || sample.seconds * fastest.units < fastest.seconds * sample.units) fastest = sample;
@@ -110,18 +110,20 @@ void UnlikeUnits::Lane::begin() {
     lost = false;
 }
 
+double UnlikeUnits::Lane::missing() const { return before.blocks > 0 ? static_cast<double>(kBlocks - last.size()) : 0; }
+
 double UnlikeUnits::Lane::mean_s() const {
-    if (last.empty()) return before.seconds / before.units;
-    Sample sum;
-    for (const Sample& sample : last) sum = {sum.units + sample.units, sum.seconds + sample.seconds, 0};
-    return sum.seconds / sum.units;
+    const double part = missing() > 0 ? missing() / before.blocks : 0;
+    double units = part * before.units, seconds = part * before.seconds;
+    for (const Sample& sample : last) units += sample.units, seconds += sample.seconds;
+    return seconds / units;
 }
 
 double UnlikeUnits::Lane::variance() const {
-    const double unit_s = mean_s();
-    double sum = 0;
+    const double unit_s = mean_s(), blocks = missing() + static_cast<double>(last.size());
+    double sum = missing() * before.variance;
     for (const Sample& sample : last) sum += std::pow(sample.seconds - unit_s * sample.units, 2) / sample.units;
-    return last.size() > 1 ? sum / static_cast<double>(last.size() - 1) : 0;
+    return blocks > 1 ? sum / (blocks - 1) : 0;
 }
 
 /// What the shortest block took that its units do not, at the highest speed seen.

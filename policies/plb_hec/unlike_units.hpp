@@ -49,9 +49,14 @@ class UnlikeUnits {
         double seconds = 0;  ///< with what of its transfer was not hidden
         double kernel_s = 0;
     };
+    /// The blocks of a run together.
+    struct Run {
+        double blocks = 0, units = 0, seconds = 0;
+        double variance = 0;  ///< of the last ones
+    };
     struct Lane {
         std::deque<Sample> last;  ///< of this run
-        Sample of_run, before;    ///< all of this run together, and of the last one that it had a part in
+        Run of_run, before;       ///< this one, and the last one that it had a part in
         Sample shortest, fastest;
         std::map<int, Sample> of_size;  ///< the last one, by the exponent of its units
         std::deque<int> deviations;     ///< of the latest blocks: 1, longer than earlier ones admit, 0, -1, shorter
@@ -63,6 +68,8 @@ class UnlikeUnits {
         void add(const Sample& sample);
         bool measured() const { return !last.empty() || before.units > 0; }
         int deviation(const Sample& sample) const;
+        /// How many blocks of this run are missing to know it by, for which those of the run before count.
+        double missing() const;
         double mean_s() const;    ///< of a unit
         double variance() const;  ///< of a unit's seconds; n units have n times as much
         double fixed_s() const;   ///< of a block, at most

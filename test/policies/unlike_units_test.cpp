@@ -186,3 +186,17 @@ TEST_CASE("a block that ended late counts as any other of its processor") {
     CHECK(ends_within(199));  // 110 units took 220 s
     CHECK_FALSE(ends_within(201));
 }
+
+TEST_CASE("in another run a first block of cheap units does not make their processor a fast one") {
+    const LoadDescription load = load_of_two();
+    UnlikeUnits unlike;
+    unlike.begin(load);
+    for (int block = 0; block < 10; ++block)
+        for (const int processor : {0, 1})
+            unlike.finished(finished(processor, 4, block % 2 == 0 ? 2 : 6, 10 * block));  // a second a unit
+    unlike.begin(load);
+    unlike.finished(finished(0, 1, 1e-3, 0));
+    const Units next = unlike.next_block(0, 1e-3, NothingInFlight(999));
+    CHECK(next >= 10);
+    CHECK(next <= 100);
+}
