@@ -306,7 +306,8 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
                                   models_.out(processor).seconds(measured);
         const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
-        block = std::min(share, std::max(measured, proportional));
+        // In a first run nobody knows what it costs to learn a device's fixed costs; in a later one they are worth it.
+        if (load_.run == 1) block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * kGrowth);
 }
@@ -328,7 +329,7 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
         // Large ones first: the last one corrects what the others were wrong by.
         block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
     }
-    block = std::min(block, curve.largest_measured() * kGrowth);
+    block = std::min({block, curve.largest_measured() * kGrowth, models_.fast_up_to(processor)});
     // While of no device fixed costs are known, nobody knows how long the first run will last: it may double.
     if (!at(processor).own_memory && load_.run == 1 && only_unknown_devices())
         block = std::min(block, std::max(granule(), block * now_s / time.kernel_seconds(block)));

@@ -13,6 +13,7 @@ namespace {
 /// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the ripples
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
+constexpr double kSimilarSize = 1.25;
 constexpr std::size_t kHistory = 64;  // samples kept per processor
 constexpr std::size_t kWindow = 8;    // of the latest blocks, by which noise is known
 constexpr std::size_t kFewest = 2;    // blocks of a processor, less than which cannot tell a spike
@@ -27,6 +28,16 @@ double mean_of(const std::deque<double>& values) {
 
 bool within(const FittedCurve& curve, double units) {
     return units >= curve.smallest_measured() && units <= curve.largest_measured();
+}
+
+bool similar_sizes(const BlockTime& a, const BlockTime& b) {
+    return std::max(a.units / b.units, b.units / a.units) <= kSimilarSize;
+}
+
+/// Whether two blocks of about the same size took about as long, or as long for each unit.
+bool is_alike(const BlockTime& a, const BlockTime& b) {
+    return similar_sizes(a, b) && (deviation(a.seconds, b.seconds) <= kAgreement ||
+                                   deviation(a.seconds / a.units, b.seconds / b.units) <= kAgreement);
 }
 
 }  // namespace
@@ -90,7 +101,10 @@ bool PlbHecModels::complete() const {
 
 bool PlbHecModels::sizes_differ(int processor) const {
     const FittedCurve* known = curve(processor);
-    return known && known->sizes_differ();
+    if (!known || !known->sizes_differ()) return false;
+    const double fewest_s = known->seconds(known->smallest_measured());
+    return at(processor).processor.own_memory ||
+           known->seconds(known->largest_measured()) > (1 + known->relative_error()) * fewest_s;
 }
 
 double PlbHecModels::suspected_s(int processor, double units) const {
@@ -143,7 +157,6 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
 /// speeds fall with size: who took longer than most blocks of other sizes admit does not agree either. (That small
 /// blocks take less than these tell is not strange: caches.)
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
-    constexpr double kSimilarSize = 1.25;
     constexpr int kFewest = 2;  // one may be a spike
     int similar = 0, exceeded = 0, others = 0;
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
@@ -153,7 +166,7 @@ std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const Blo
             const double ratio = sample.units / theirs.units;
             const bool slower = sample.seconds > (1 + kAgreement) * theirs.seconds * std::max(1.0, ratio);
             const bool faster = (1 + kAgreement) * sample.seconds < theirs.seconds * std::min(1.0, ratio);
-            const bool is_similar = std::max(ratio, 1 / ratio) <= kSimilarSize;
+            const bool is_similar = similar_sizes(sample, theirs);
             if (is_similar && !slower && !faster) return true;
             ++others, similar += is_similar, exceeded += slower;
         }
@@ -169,6 +182,9 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
         if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;
         return entry.suspect && deviation(sample.seconds, curve.seconds(sample.units)) > kAgreement;
     }
+    // A block of about its size, or as long as one, says the same: it is the curve that is wrong.
+    if (std::ranges::any_of(entry.samples, [&](const BlockTime& before) { return is_alike(before, sample); }))
+        return false;
     return entry.samples.size() >= kFewest && deviates(entry, curve, sample);
 }
 
@@ -210,8 +226,14 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
             ++discarded_;
             return SampleVerdict::spike;
         }
-        change(entry, *current, sample);
-        verdict = SampleVerdict::changed;
+        // Where nothing is remembered of such sizes it is the curve that has another shape, not the processor that is
+        // another one.
+        if (std::ranges::any_of(entry.samples, [&](const BlockTime& its) { return similar_sizes(its, sample); })) {
+            change(entry, *current, sample);
+            verdict = SampleVerdict::changed;
+        } else {
+            entry.samples.push_back(*entry.suspect);
+        }
     } else if (entry.samples.empty()) {
         entry.pooled = true;
     }
@@ -286,7 +308,8 @@ std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime
     std::vector<BlockTime> others(samples.begin(), worst);
     others.insert(others.end(), worst + 1, samples.end());
     const auto without = FittedCurve::fit(others);
-    if (!without || without->relative_error() * kMuchBetter > curve.relative_error() ||
+    if (!without || !within(*without, worst->units) ||
+        without->relative_error() * kMuchBetter > curve.relative_error() ||
         deviation(worst->seconds, without->seconds(worst->units)) <= tolerance)
         return std::nullopt;
     return static_cast<std::size_t>(worst - samples.begin());
@@ -320,17 +343,29 @@ void PlbHecModels::refit(Entry& entry) {
     }
     group.curve = curve;
     group.fitted_with = samples.size();
+    group.fast_up_to = fast_size(samples, tolerance(entry));
+}
+
+/// See fast_up_to().
+double PlbHecModels::fast_size(const std::vector<BlockTime>& samples, double tolerance) {
+    double best = 0, largest = 0, fast = 0;
+    for (const BlockTime& its : samples) best = std::max(best, its.units / its.seconds);
+    for (const BlockTime& its : samples) {
+        largest = std::max(largest, its.units);
+        if (its.units / its.seconds * (1 + tolerance) >= best) fast = std::max(fast, its.units);
+    }
+    return largest > fast ? fast : std::numeric_limits<double>::infinity();
 }
 
 const FittedCurve* PlbHecModels::curve(int processor) const {
-    const Entry& entry = at(processor);
-    const Group* group = &entry.own;
-    if (entry.pooled || entry.samples.empty()) {
-        const auto kind = kinds_.find(entry.processor.kind);
-        if (kind == kinds_.end()) return nullptr;
-        group = &kind->second;
-    }
-    return group->curve ? &*group->curve : nullptr;
+    const Group* its = group(at(processor));
+    return its && its->curve ? &*its->curve : nullptr;
+}
+
+const PlbHecModels::Group* PlbHecModels::group(const Entry& entry) const {
+    if (!entry.pooled && !entry.samples.empty()) return &entry.own;
+    const auto kind = kinds_.find(entry.processor.kind);
+    return kind == kinds_.end() ? nullptr : &kind->second;
 }
 
 const FittedCurve* PlbHecModels::curve_of_kind(int processor) const {

@@ -260,3 +260,26 @@ TEST_CASE("once a node tells its fixed costs, what others of its kind told witho
         CHECK(models.curve(node)->seconds(500) == Approx(0.807).epsilon(0.01));
     }
 }
+
+TEST_CASE("sizes at which a core takes the same tell nothing of its fixed costs, those of a device do") {
+    for (const bool device : {false, true}) {
+        PlbHecModels models;
+        models.begin(load_of({{"one", 0, device}}));
+        for (const Units units : {1, 5, 50}) models.add(finished(0, units, 0.016));  // a step of tiles
+        CHECK(models.sizes_differ(0) == device);
+        models.add(finished(0, 100, 0.032));
+        CHECK(models.sizes_differ(0));
+    }
+}
+
+TEST_CASE("a device that is much slower at large sizes is neither another one now nor shown by a spike") {
+    PlbHecModels models;
+    models.begin(load_of({{"card", 0, true}}));
+    const auto seconds = [](Units units) { return (units > 100 ? 20e-3 : 1e-3) * static_cast<double>(units); };
+    for (const Units units : {10, 20, 40, 80}) models.add(finished(0, units, seconds(units)));
+    CHECK(std::isinf(models.fast_up_to(0)));
+    for (const Units units : {200, 220, 300, 40})
+        CHECK(models.add(finished(0, units, seconds(units))) == SampleVerdict::used);
+    CHECK(models.fast_up_to(0) == 80);
+    CHECK(models.curve(0)->seconds(80) < 0.5 * seconds(200));
+}
