@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -159,11 +158,6 @@ class BlockFlow final : public Progress {
     double granules_left(const BlockInFlight& block) const;
     double granules_left(int processor) const;
     double all_end_within(double seconds, double now_s) const;
-    /// all_end_within() of powers of two, asked once each; of one moment, while nothing is handed out.
-    using Ends = std::map<int, double>;
-    double all_end_within_power(int exponent, double now_s, Ends& known) const;
-    bool all_end(double granules, double within_s, double now_s, Ends& known) const;
-    double all_end_s(double granules, double most_s, double now_s, Ends& known) const;
     bool can_be_lost(int processor) const;
     double waits(int processor) const;
     double smallest_piece_s() const;
@@ -171,7 +165,7 @@ class BlockFlow final : public Progress {
     bool not_only_late() const { return !load_.open && occupied_is_told_; }
     void compute_again(double now_s, std::vector<Block>& out);
     Units ends_within(int processor, double seconds, double now_s) const;
-    void share_out(const BlockInFlight& late, double within_s, double now_s, Ends& known, std::vector<Block>& out);
+    void share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out);
 
     LoadDescription load_;
     Policy& policy_;
