@@ -103,7 +103,7 @@ void Run::task_popped(void* arg) {
 void Run::task_begins(const starpu_task& task) {
     auto* running = static_cast<RunningBlock*>(task.callback_arg);
     RunningBlock::Lane& lane = running->run->lane_of(*running, starpu_worker_get_id());
-    lane.begun_us = starpu_timing_now() - stood_still_us() - 1e6 * lane.busy_s;
+    lane.begun_us = running_us() - 1e6 * lane.busy_s;
 }
 
 namespace {

@@ -114,12 +114,12 @@ void Run::cancel(RunningBlock& running, Locked& on) {
     running.data.forget_results();
 }
 
-/// By StarPU's clock less stood_still_us().
+/// By running_us().
 double Run::late_at_us(const RunningBlock& running, Locked&) const {
     const Block& block = running.block;
     const double late_after_s = state_.recovery ? state_.recovery->late_after_s(block.processor, block.units) : 0;
     // It may have ended, and nobody has heard of that yet.
-    const double begun_us = running.computes() ? running.begun_us() : starpu_timing_now() - stood_still_us();
+    const double begun_us = running.computes() ? running.begun_us() : running_us();
     return begun_us + 1e6 * late_after_s;
 }
 
