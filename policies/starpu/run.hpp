@@ -14,18 +14,10 @@
 // Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
 //
-// Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
-//  - running, until its tasks have ended;
-//  - cancelled: taken over or given up. It does not count, although its tasks still run. The run
-//    keeps the block until they have ended, and no run gives its processor anything. In a device's own memory their
-//    results are invalidated as the tasks end, so that StarPU never writes them home, and nothing waits for them but
-//    the load's destruction. In main memory only with the application's promise that late results are the same
-//    (results_stay), and the next submission waits for them. Tasks that have not begun are skipped. When the run ends,
-//    pieces of late blocks that are not needed after all are cancelled as well;
-//  - lost: its codelet says that it could not be computed.
-// Pieces of late blocks that CPU workers compute, and trials (BlockFlow has them), are written apart from the
-// application's memory until they count. So no task that runs on after the run's end can store anything where a result
-// is.
+// Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block that is taken over, given up or
+// a piece that is not needed after all is cancelled: tasks of it that have not begun are skipped, and the run keeps it
+// until the others have ended, but only the load's destruction waits for that, and, where blocks store in main memory
+// (results_stay), the next submission. docs/how-it-works.md has why nothing of it reaches a result.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
 // collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take
