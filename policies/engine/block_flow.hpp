@@ -103,7 +103,6 @@ class BlockFlow final : public Progress {
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
 
-    bool fenced(int processor) const { return lane(processor).fenced; }
     bool anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
     /// Units are left to those alone who are occupied.
     bool waits_for_occupied() const;

@@ -126,7 +126,7 @@ double Run::late_at_us(const RunningBlock& running, Locked&) const {
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
     if (--running.tasks_left > 0) return;
     const bool measures = running.occupies && setup_.options.parts == 1 && running.lanes.size() == 1 &&
-                          !running.data.again && running.failed.empty();
+                          !running.again() && running.failed.empty();
     running.taught_s = measures ? busy_s : 0;
     running.occupies.reset();
     running.data.forget_results();

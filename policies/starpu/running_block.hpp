@@ -65,6 +65,8 @@ struct RunningBlock {
                 first_us = us;
         return first_us;
     }
+    /// A piece of a late block.
+    bool again() const { return block.again_of >= 0; }
     bool computes() const { return begun_us() > kNone_us; }
     bool cancelled() const { return phase == Phase::cancelled; }
 
