@@ -89,15 +89,15 @@ class Recovery {
     static constexpr double kLate = 2;
     static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
-    struct Its {
+    struct Known {
         Pace kernel, whole{true};
         bool measured = false;
     };
-    const Its& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
+    const Known& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
 
     double factor_;
     double longest_ = 1;  ///< of all blocks, in multiples of what they should have taken at most
-    std::vector<Its> processors_;
+    std::vector<Known> processors_;
 };
 
 }  // namespace apportion

@@ -300,7 +300,7 @@ void Run::returned(const Return& what, Locked& on) {
         changed_.notify_all();
     } else if (RunningBlock* running = find(what.number, on); running && --running->returns_left == 0) {
         if (!on_) {  // it was left behind; there may be no memory to keep its data here
-            leave(*running, on);
+            move_to_ended(*running, on);
             return;
         }
         if (!running->failed.empty()) {

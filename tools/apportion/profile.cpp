@@ -47,7 +47,7 @@ int record_platform(const ProfileOptions& options) {
 
 /// A profile for each load of the program.
 int learn(const ProfileOptions& options) {
-    const EndingChildren ending_children;
+    const EndChildrenOnSignal end_children_on_signal;
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_machine(options.platform);
     const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
