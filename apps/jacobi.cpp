@@ -41,7 +41,7 @@ Matrix read_vector(const std::string& path, ElementType type) {
     if (is_matrix_market(path)) return read_matrix_market_vector(path);
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() > 2 || (header.shape.size() == 2 && header.columns != 1 && header.rows != 1))
-        throw UserError(fmt::format("{}: is no vector, but {} x {}", path, header.rows, header.columns));
+        throw UserError(fmt::format("{}: is not a vector, but {} x {}", path, header.rows, header.columns));
     if (header.type != type)
         throw UserError(
             fmt::format("{}: has another element type than the matrix; use float32 or float64 for both", path));

@@ -26,8 +26,6 @@ class SpeedTrend {
     double speed(double units) const;
     double seconds(double units) const { return units / speed(units); }
 
-    int degree() const { return static_cast<int>(coefficients_.size()) - 1; }
-
   private:
     SpeedTrend(double middle, double half_width) : middle_(middle), half_width_(half_width) {}
 

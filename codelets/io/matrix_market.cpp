@@ -235,7 +235,8 @@ std::variant<SparseMatrix, Matrix> read_matrix_market(const std::string& path) {
 Matrix read_matrix_market_vector(const std::string& path) {
     Lines lines(path);
     const Header header = read_header(lines);
-    if (header.coordinate || header.columns != 1) lines.fail("is no vector; an array file with one column is needed");
+    if (header.coordinate || header.columns != 1)
+        lines.fail("is not a vector; an array file with one column is needed");
     const Matrix by_rows = read_array(lines, header);
     Matrix vector(ElementType::float64, header.rows, 1);
     for (std::size_t i = 0; i < header.rows; ++i)

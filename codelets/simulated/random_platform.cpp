@@ -296,8 +296,6 @@ std::string count_text(Range range, const char* what) {
 
 }  // namespace
 
-std::span<const std::string> random_platform_classes() { return kClassNames; }
-
 std::string random_platform(std::uint64_t seed) { return Drawing(seed).text(); }
 
 std::string random_platform_help() {

@@ -5,13 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 namespace apportion::simulated {
-
-/// Kinds of machines that are drawn, each as likely as the others.
-std::span<const std::string> random_platform_classes();
 
 /// A platform file (platform_file.hpp) that needs no other file. The same text for the same seed, whatever the compiler
 /// and the machine. Its second line names the class: "# Class server: ...". Throws UserError where the bundled

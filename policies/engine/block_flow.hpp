@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -104,7 +103,6 @@ class BlockFlow final : public Progress {
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
 
-    bool fenced(int processor) const { return lane(processor).fenced; }
     bool anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
     /// Units are left to those alone who are occupied.
     bool waits_for_occupied() const;
@@ -159,11 +157,6 @@ class BlockFlow final : public Progress {
     double granules_left(const BlockInFlight& block) const;
     double granules_left(int processor) const;
     double all_end_within(double seconds, double now_s) const;
-    /// all_end_within() of powers of two, asked once each; of one moment, while nothing is handed out.
-    using Ends = std::map<int, double>;
-    double all_end_within_power(int exponent, double now_s, Ends& known) const;
-    bool all_end(double granules, double within_s, double now_s, Ends& known) const;
-    double all_end_s(double granules, double most_s, double now_s, Ends& known) const;
     bool can_be_lost(int processor) const;
     double waits(int processor) const;
     double smallest_piece_s() const;
@@ -171,7 +164,7 @@ class BlockFlow final : public Progress {
     bool not_only_late() const { return !load_.open && occupied_is_told_; }
     void compute_again(double now_s, std::vector<Block>& out);
     Units ends_within(int processor, double seconds, double now_s) const;
-    void share_out(const BlockInFlight& late, double within_s, double now_s, Ends& known, std::vector<Block>& out);
+    void share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out);
 
     LoadDescription load_;
     Policy& policy_;

@@ -12,7 +12,6 @@
 namespace apportion {
 
 namespace {
-constexpr int kHalvings = 20;
 constexpr double kPolicyThinksAgain_s = 1;  // it may keep units for who is late
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
@@ -87,13 +86,12 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
         if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || not_only_late()))
             order.emplace_back(rest_s(p, now_s), p);
     std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
-    Ends known;
     for (const auto& [rest_s, p] : order) {
         const double overdue_s = this->overdue_s(p, now_s);
         const double within_s = overdue_s > 0 ? overdue_s : rest_s / Recovery::kSurelyFaster;
         if (within_s <= 0 || within_s < smallest_s) continue;
-        if (!is_late(p, now_s) && !all_end(granules_left(p), within_s, now_s, known)) continue;
-        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, known, out);
+        if (!is_late(p, now_s) && all_end_within(within_s, now_s) < granules_left(p)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
     }
 }
 
@@ -128,28 +126,6 @@ double BlockFlow::all_end_within(double seconds, double now_s) const {
     return granules;
 }
 
-double BlockFlow::all_end_within_power(int exponent, double now_s, Ends& known) const {
-    const auto [its, is_new] = known.emplace(exponent, 0);
-    if (is_new) its->second = all_end_within(std::exp2(exponent), now_s);
-    return its->second;
-}
-
-/// Whether they end so many granules in that time; often the powers of two around it tell.
-bool BlockFlow::all_end(double granules, double within_s, double now_s, Ends& known) const {
-    const int exponent = std::min(std::ilogb(within_s), 60);  // seconds enough for everything
-    return all_end_within_power(exponent + 1, now_s, known) >= granules &&
-           (all_end_within_power(exponent, now_s, known) >= granules || all_end_within(within_s, now_s) >= granules);
-}
-
-/// In which they end so many granules: a power of two, as short as will do; `most_s` if nothing shorter does.
-double BlockFlow::all_end_s(double granules, double most_s, double now_s, Ends& known) const {
-    if (!(most_s > 0)) return most_s;
-    const int largest = std::min(std::ilogb(most_s), 60);
-    int exponent = largest + 1;
-    while (exponent > largest - kHalvings && all_end_within_power(exponent - 1, now_s, known) >= granules) --exponent;
-    return std::min(most_s, std::exp2(exponent));
-}
-
 /// Of its units that nobody computes again.
 double BlockFlow::granules_left(const BlockInFlight& block) const {
     const Units units = block.units - flights_.at(block.id).taken;
@@ -164,12 +140,13 @@ double BlockFlow::granules_left(int processor) const {
 
 /// Pieces of a block to those that have nothing to do, in proportion to what they end in that time, or in a half of it,
 /// a quarter, ... if all that are not late end the whole block then.
-void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now_s, Ends& known,
-                          std::vector<Block>& out) {
+void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now_s, std::vector<Block>& out) {
     Flight& flight = flights_.at(late.id);
     const double spare = granules_left(late);
     if (flight.piece_of != kNone || spare == 0) return;
-    const double seconds = all_end_s(spare, within_s, now_s, known);
+    constexpr double kShortest = 1e-6;  // of the time
+    double seconds = within_s;
+    while (seconds > kShortest * within_s && all_end_within(seconds / 2, now_s) >= spare) seconds /= 2;
     const double part = spare / std::max(all_end_within(seconds, now_s), spare);
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
@@ -182,7 +159,6 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
         flight.pieces.push_back(next_id_);
         out.push_back(hand_out(p, {late.first + flight.taken, units}, late.id, now_s));
         flight.taken += units;
-        known.clear();
     }
 }
 
@@ -212,14 +188,14 @@ double BlockFlow::next_look_s(double now_s) const {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };
     look_at(silent_at_s());
-    Ends known;
     for (int p = 0; p < processors(); ++p)
         if (runs(p) && can_be_lost(p)) {
             const Units units = lane(p).running().units;
             const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
             look_at(begun_s(p) + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
             if (not_only_late())
-                look_at(begun_s(p) + overdue_s + all_end_s(granules_left(p), late_s - overdue_s, now_s, known));
+                // When it has been overdue for twice as long as now: others have twice the time then.
+                look_at(std::max(begun_s(p) + overdue_s + smallest_s, now_s + this->overdue_s(p, now_s)));
         }
     return next_s;
 }

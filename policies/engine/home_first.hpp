@@ -28,11 +28,7 @@ class HomeFirst final : public Policy {
     void block_finished(const FinishedBlock& block) override;
     void block_returned(const ReturnedBlock& block) override { policy_.block_returned(block); }
     void processor_lost(int processor) override;
-    void late_block_ended(int processor, Units units, double busy_s) override {
-        policy_.late_block_ended(processor, units, busy_s);
-    }
     std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
-    void units_added(Units units) override { policy_.units_added(units); }
     PolicyReport report() const override { return policy_.report(); }
 
     /// Until when node 0 is alone in this run.

@@ -46,7 +46,7 @@ void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
 
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
     if (kernel_s <= 0) return;  // it had no work: others may have
-    Its& its = processors_[static_cast<std::size_t>(processor)];
+    Known& its = processors_[static_cast<std::size_t>(processor)];
     if (!its.measured) its.kernel = Pace();
     if (its.measured) longest_ = std::max(longest_, kernel_s / its.kernel.at_most_s(units));
     its.measured = true;
@@ -58,7 +58,7 @@ double Recovery::stalled_after_s(int processor, Units units) const {
     double seconds = should_run_s(processor, units);
     if (!measured(processor)) {
         seconds = std::numeric_limits<double>::infinity();
-        for (const Its& other : processors_)
+        for (const Known& other : processors_)
             if (other.measured) seconds = std::min(seconds, other.whole.at_most_s(units));
     }
     return factor_ * std::max(kShortestStall_s, seconds);

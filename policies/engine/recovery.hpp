@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// When a block is late, and when it is given up. The whole rule, which BlockFlow carries out:
+// When a block is late, and when it is given up: the rule that BlockFlow carries out. docs/how-it-works.md, "Recovery",
+// has the rest of it, and the reasons.
 //
-//  1. A block should take at most what the last blocks of its processor tell, counted from when its task begins, or a
-//     node is given it; no time where nothing is known. It is overdue since it exceeded that by more than any block
-//     before it did; late when it has run twice as long, and then overdue since it should have ended. It is thought to
-//     end when it has been overdue for as long again.
+//  1. A block should take at most what the last blocks of its processor tell, from when its task begins, or a node is
+//     given it; no time where nothing is known. It is overdue since it exceeded that by more than any block before it
+//     did; late when it has run twice as long, and then overdue since it should have ended. It is thought to end when
+//     it has been overdue for as long again.
 //  2. When nothing is left to hand out, whoever has nothing to do computes again all that a processor has, if the
 //     others end it in as long as its block is overdue, or, before, in a tenth of the time that it should still take
-//     (not in open loads, where more may come, nor of nodes); and of late blocks as many units as it ends before they
-//     are thought to end. Those first that are thought to end last. Where the data of nodes live only a tenth as many:
-//     results of others cannot come to where units are still computed in vain.
+//     (not in open loads, nor of nodes); and of late blocks as many units as it ends before they are thought to end.
+//     Where the data of nodes live only a tenth as many. Those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
-//     gets no more in this run, or in an open load, which may last for ever, until it has ended. Of what does not count
-//     nothing in a device's memory is waited for. Who still computes it gets nothing of any other run before that has
-//     ended. Policies plan with it while it is not late, and without it from then on, until it has ended.
+//     gets no more in this run; in an open load, which may last for ever, until it has ended.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
 //     and as 1.5 s, their processors are lost, and their units are handed out again.
-//  5. This is for blocks whose stores cannot reach the result. Others are waited for, or end the load with an error.
-//     The smallest block there is, of a core of which nothing is known, is computed in a copy of its data: it may be a
-//     trial. Not where that is much of a load whose processors are all alike: the copy would cost what it could save.
-//
-// Why it does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
-// overdue by d nothing else is known, so that what takes at most d is no worse than waiting; and how far noise makes
-// healthy blocks exceed what the last few admit, blocks before them tell. Why twice: who waits as long as a thing
-// should take pays at most twice the best, and from then on parts of a block are worth computing, which are in vain if
-// it ends before all others. Why a tenth: what a block should take is no more than a bound, which smaller blocks gave;
-// first blocks of a device that is slower than a core are what it is for. (The idea is that of MapReduce's backup
-// tasks, Dean and Ghemawat, OSDI 2004, section 3.6, and of rDLB, Mohammed, Cavelan, Ciorba, 2019, which copies without
-// such a judge.)
 #pragma once
 
 #include <algorithm>
@@ -103,15 +89,15 @@ class Recovery {
     static constexpr double kLate = 2;
     static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
-    struct Its {
+    struct Known {
         Pace kernel, whole{true};
         bool measured = false;
     };
-    const Its& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
+    const Known& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
 
     double factor_;
     double longest_ = 1;  ///< of all blocks, in multiples of what they should have taken at most
-    std::vector<Its> processors_;
+    std::vector<Known> processors_;
 };
 
 }  // namespace apportion

@@ -14,9 +14,9 @@ namespace {
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
 constexpr double kSimilarSize = 1.25;
-constexpr std::size_t kHistory = 64;  // samples kept per processor
-constexpr std::size_t kWindow = 8;    // of the latest blocks, by which noise is known
-constexpr std::size_t kFewest = 2;    // blocks of a processor, less than which cannot tell a spike
+constexpr std::size_t kHistory = 64;           // samples kept per processor
+constexpr std::size_t kWindow = 8;             // of the latest blocks, by which noise is known
+constexpr std::size_t kFewestToTellSpike = 2;  // blocks of a processor, less than which cannot tell a spike
 
 double deviation(double measured_s, double expected_s) {
     return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
@@ -157,7 +157,7 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
 /// speeds fall with size: who took longer than most blocks of other sizes admit does not agree either. (That small
 /// blocks take less than these tell is not strange: caches.)
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
-    constexpr int kFewest = 2;  // one may be a spike
+    constexpr int kFewestExceeded = 2;  // one may be a spike
     int similar = 0, exceeded = 0, others = 0;
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
         const Entry& other = entries_[p];
@@ -171,7 +171,7 @@ std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const Blo
             ++others, similar += is_similar, exceeded += slower;
         }
     }
-    const bool too_long = exceeded >= kFewest && 2 * exceeded > others;
+    const bool too_long = exceeded >= kFewestExceeded && 2 * exceeded > others;
     return similar > 0 || too_long ? std::optional(false) : std::nullopt;
 }
 
@@ -185,7 +185,7 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
     // A block of about its size, or as long as one, says the same: it is the curve that is wrong.
     if (std::ranges::any_of(entry.samples, [&](const BlockTime& before) { return is_alike(before, sample); }))
         return false;
-    return entry.samples.size() >= kFewest && deviates(entry, curve, sample);
+    return entry.samples.size() >= kFewestToTellSpike && deviates(entry, curve, sample);
 }
 
 void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
@@ -203,7 +203,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
 
     SampleVerdict verdict = SampleVerdict::used;
     const FittedCurve* current = curve(block.processor);
-    if (current && entry.pooled && entry.samples.size() < kFewest && deviates(entry, *current, sample))
+    if (current && entry.pooled && entry.samples.size() < kFewestToTellSpike && deviates(entry, *current, sample))
         entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
     bool strange = current && is_strange(entry, *current, sample);
     if (current && within(*current, sample.units)) {
@@ -298,9 +298,9 @@ bool PlbHecModels::worth_a_fit(const Group& group, std::size_t samples, const Bl
 /// The one sample without which the others agree: a spike that came before there was a model to tell it by.
 std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
                                                      double tolerance) const {
-    constexpr std::size_t kFewest = 4;  // three others, so that a line through them means something
+    constexpr std::size_t kFewestForFit = 4;  // three others, so that a line through them means something
     constexpr double kMuchBetter = 3;
-    if (samples.size() < kFewest) return std::nullopt;
+    if (samples.size() < kFewestForFit) return std::nullopt;
     const auto worst = std::max_element(samples.begin(), samples.end(), [&](const BlockTime& a, const BlockTime& b) {
         return deviation(a.seconds, curve.seconds(a.units)) < deviation(b.seconds, curve.seconds(b.units));
     });

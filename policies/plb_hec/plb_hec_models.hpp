@@ -76,7 +76,6 @@ class PlbHecModels {
         return its.out.samples() > 0 ? its.out : its.in;
     }
 
-    int discarded() const { return discarded_; }
     void report(PolicyReport& report) const;
 
   private:

@@ -35,8 +35,6 @@ class GuardedPolicy final : public Policy {
     void units_added(Units units) override { policy().units_added(units); }
     PolicyReport report() const override;
 
-    bool fell_back() const { return fell_back_; }
-
   private:
     struct Lane {
         Units owed = 0;      ///< of a block of the planned policy that was cut

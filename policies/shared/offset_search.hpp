@@ -6,18 +6,8 @@
 // of these runs, and all later runs keep its distribution. Readings: a step is a thirtieth of an equal share (4 of 120
 // in the paper); significantly slower: by 5 %.
 //
-// Beyond the paper, whose machine was quiet and whose loads ran for thousands of steps, trying has a budget: all runs
-// at other than equal shares may together lose 0.5 % of the time that the announced runs (of an unannounced number:
-// those so far) take with equal shares. What they gain pays back. A step that might exceed the budget, costing three
-// times as much as its larger share is larger, is not taken: the search ends, or waits for more runs where their number
-// is not known. So fewer than 20 runs are not searched at all.
-//
-// Nor is a single time trusted. The first run, which warms up, is not counted; three with equal shares follow, one more
-// after the first step, and where they differ by more than 2 %, nine and one after each step. Only what is faster than
-// all of them is a gain, and a slow step is repeated before it ends the search. What was found is compared with equal
-// shares in turn, and kept if its typical run is 1 % faster than all of those, or after nine of each if typical and
-// least times are; later it is compared once after 16, 32, 64, ... runs. If it uses up the budget, all is compared
-// anew.
+// Beyond the paper trying has a budget, and no single time is trusted: docs/papers/imbalance.md, "Self-adaptation", has
+// both.
 //
 // As published there is nothing of that: the first run warms up, each offset is tried in one run, in steps of 4 units,
 // and what Algorithm 1 chooses is kept.

@@ -61,7 +61,6 @@ struct BlockData {
     double bytes_gone = 0;            ///< of kept data: of the handles that were not kept
     bool in_place = false;  ///< a task changes data at home, or on a device, that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
-    bool again = false;                         ///< a piece of a late block
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
     bool apart = false;                         ///< what it writes is written apart from the application's memory
     /// Its buffers on the device have powers of two as sizes, so that data of other blocks fit in them when it is done:

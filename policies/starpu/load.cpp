@@ -159,7 +159,7 @@ void apportion_load::submit() {
                                               "hangs; submit it again when they have come",
                                               setup_.name));
         for (const auto& earlier : not_over_)
-            if (const std::string who = earlier->dangerous_after_error(); !who.empty())
+            if (const std::string who = earlier->why_not_submittable(); !who.empty())
                 throw ApiError(
                     EBUSY,
                     fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
@@ -279,7 +279,7 @@ void apportion_load::wait_for_all_cancelled() {
 std::list<apportion::BlockHandle> apportion_load::take_retired() {
     if (run_ && run_->left_data_behind()) return {};  // its run changes them still
     const apportion::Run::State left_to = state();
-    for (const auto& run : not_over_) run->hand_over_to(left_to);
+    for (const auto& run : not_over_) run->give_data_to(left_to);
     return kept_.take_retired();
 }
 

@@ -49,7 +49,7 @@ OccupiedWorkers::State OccupiedWorkers::of(const std::vector<int>& ids, const st
     Occupied& all = occupied();
     if (all.all == 0) return State::free;
     const Lock lock(all.mutex);
-    const double now_us = starpu_timing_now() - stood_still_us();
+    const double now_us = running_us();
     State state = State::free;
     for (const OccupiedWorkers* its = all.first; its; its = its->after_)
         if (std::ranges::find_first_of(ids, its->ids_) != ids.end())

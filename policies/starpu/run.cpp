@@ -142,7 +142,7 @@ void Run::submit(const std::vector<starpu_task*>& tasks) {
 
 std::vector<Run::Post> Run::take_posts(bool leaves) noexcept {
     const Lock lock(posts_mutex_);
-    if (leaves && posts_.empty()) --coming_;
+    if (leaves && posts_.empty()) --lock_takers_;
     return std::exchange(posts_, {});
 }
 

@@ -14,18 +14,10 @@
 // Block tasks take no part in StarPU's sequential consistency (they are submitted while the load runs, so their order
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
 //
-// Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block is
-//  - running, until its tasks have ended;
-//  - cancelled: taken over or given up. It does not count, although its tasks still run. The run
-//    keeps the block until they have ended, and no run gives its processor anything. In a device's own memory their
-//    results are invalidated as the tasks end, so that StarPU never writes them home, and nothing waits for them but
-//    the load's destruction. In main memory only with the application's promise that late results are the same
-//    (results_stay), and the next submission waits for them. Tasks that have not begun are skipped. When the run ends,
-//    pieces of late blocks that are not needed after all are cancelled as well;
-//  - lost: its codelet says that it could not be computed.
-// Pieces of late blocks that CPU workers compute, and trials (BlockFlow has them), are written apart from the
-// application's memory until they count. So no task that runs on after the run's end can store anything where a result
-// is.
+// Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block that is taken over, given up or
+// a piece that is not needed after all is cancelled: tasks of it that have not begun are skipped, and the run keeps it
+// until the others have ended, but only the load's destruction waits for that, and, where blocks store in main memory
+// (results_stay), the next submission. docs/how-it-works.md has why nothing of it reaches a result.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
 // collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take
@@ -102,12 +94,12 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool left_something() const;
     /// After an error: such a block that may store in main memory, or has results of an earlier run that no other
     /// memory has, in words; empty: none.
-    std::string dangerous_after_error() const;
+    std::string why_not_submittable() const;
     void wait_for_cancelled(bool only_in_main_memory);
     /// Whether that would take time.
     bool waits_for_cancelled(bool only_in_main_memory) const;
     /// Data of blocks that were not waited for and have ended, and what these taught.
-    void hand_over_to(const State& load);
+    void give_data_to(const State& load);
 
     /// After its end: 0 or the negative error number that ended it, and the sentence.
     int error() const { return error_; }
@@ -171,11 +163,11 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// Runs `change()`; false: it threw, which ends the run with an error.
     template <class Change>
     bool tried(Change&& change, Locked& on) noexcept;
-    /// The same for a thread that counts as `coming_`.
+    /// The same for a thread that counts as `lock_takers_`.
     template <class Change>
-    void come(Change&& change) noexcept;
+    void run_with_lock(Change&& change) noexcept;
     template <class Change>
-    void carry_out(Change&& change, Lock& lock, Locked& on) noexcept;
+    void apply(Change&& change, Lock& lock, Locked& on) noexcept;
     /// On a device's thread it waits for no other: who has the lock, or will, runs `change` before what comes later.
     template <class Change>
     void posted(const Change& change) noexcept;
@@ -251,7 +243,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void cancel(RunningBlock& running, Locked& on);
     double late_at_us(const RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
-    void leave(RunningBlock& running, Locked& on);
+    void move_to_ended(RunningBlock& running, Locked& on);
     RunningBlock::Lane& lane_of(RunningBlock& running, int worker) const {
         return running.lanes[setup_.lane_of(running.block.processor, worker)];
     }
@@ -284,7 +276,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
 
     Mutex posts_mutex_;
     std::vector<Post> posts_;  ///< of device threads
-    int coming_ = 0;           ///< threads that have the lock, or will, and take posts before they leave it
+    int lock_takers_ = 0;      ///< threads that have the lock, or will, and take posts before they leave it
     mutable Mutex mutex_;
     Condition changed_;
     bool on_ = true;                      ///< not over
@@ -316,27 +308,27 @@ template <class Change>
 void Run::locked(Change&& change) noexcept {
     {
         const Lock posts(posts_mutex_);
-        ++coming_;
+        ++lock_takers_;
     }
-    come(change);
+    run_with_lock(change);
 }
 
 template <class Change>
-void Run::come(Change&& change) noexcept {
+void Run::run_with_lock(Change&& change) noexcept {
     const auto self = shared_from_this();  // others may end the run while this thread makes its calls
     Locked on;
     {
         Lock lock(mutex_);
-        for (const Post& post : take_posts(false)) carry_out(post, lock, on);
-        carry_out(change, lock, on);
+        for (const Post& post : take_posts(false)) apply(post, lock, on);
+        apply(change, lock, on);
         for (auto posts = take_posts(true); !posts.empty(); posts = take_posts(true))
-            for (const Post& post : posts) carry_out(post, lock, on);
+            for (const Post& post : posts) apply(post, lock, on);
     }
     make_calls_in_turn(on);
 }
 
 template <class Change>
-void Run::carry_out(Change&& change, Lock& lock, Locked& on) noexcept {
+void Run::apply(Change&& change, Lock& lock, Locked& on) noexcept {
     const auto changed = [&] {
         change(on);
         if (flow_ && on_) set_alarm(on);
@@ -357,15 +349,15 @@ void Run::posted(const Change& change) noexcept {
     try {
         Post post = change;
         const Lock lock(posts_mutex_);
-        if (coming_ > 0) {
+        if (lock_takers_ > 0) {
             posts_.push_back(std::move(post));
             return;
         }
-        ++coming_;
+        ++lock_takers_;
     } catch (const std::bad_alloc&) {
         return locked(change);
     }
-    come(change);
+    run_with_lock(change);
 }
 
 template <class Change>

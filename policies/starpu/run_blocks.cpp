@@ -23,14 +23,13 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
             std::vector<RunningBlock::Lane>(block.processor < 0 ? 1 : setup_.worker_of(block.processor).ids.size());
         running.data.lanes = running.lanes.size();
         running.data.node = block.processor < 0 ? STARPU_MAIN_RAM : setup_.worker_of(block.processor).node;
-        running.data.again = block.again_of >= 0;
-        if (running.data.again) running.counts = RunningBlock::Counts::undecided;
+        if (running.again()) running.counts = RunningBlock::Counts::undecided;
         running.data.own_memory = block.processor >= 0 && setup_.worker_of(block.processor).processor.own_memory;
         running.data.apart =
-            !running.data.own_memory && (running.data.again || (block.trial && setup_.options.parts == 1));
-        running.data.stays = !running.data.again && !running.data.apart && !description_.open;
+            !running.data.own_memory && (running.again() || (block.trial && setup_.options.parts == 1));
+        running.data.stays = !running.again() && !running.data.apart && !description_.open;
         running.data.rounds_up = twice_fits(running, on);
-        if (running.data.again) {
+        if (running.again()) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
                 record_.late.push_back({late, now_s(), waited_s(*blocks_.at(block.again_of), on)});
@@ -103,7 +102,7 @@ void Run::task_popped(void* arg) {
 void Run::task_begins(const starpu_task& task) {
     auto* running = static_cast<RunningBlock*>(task.callback_arg);
     RunningBlock::Lane& lane = running->run->lane_of(*running, starpu_worker_get_id());
-    lane.begun_us = starpu_timing_now() - stood_still_us() - 1e6 * lane.busy_s;
+    lane.begun_us = running_us() - 1e6 * lane.busy_s;
 }
 
 namespace {
@@ -166,7 +165,7 @@ void Run::task_finished(void* arg) {
     }
     const auto tell = [=](Locked& on) { run->task_ended(*running, end, on); };
     // What does not count is forgotten before the device's memory is used for something else.
-    if (running->cancelled() || (running->data.again && running->data.own_memory))
+    if (running->cancelled() || (running->again() && running->data.own_memory))
         run->locked(tell);
     else
         run->posted(tell);
@@ -304,7 +303,7 @@ void Run::returned(const Return& what, Locked& on) {
         changed_.notify_all();
     } else if (RunningBlock* running = find(what.number, on); running && --running->returns_left == 0) {
         if (!on_) {  // it was left behind; there may be no memory to keep its data here
-            leave(*running, on);
+            move_to_ended(*running, on);
             return;
         }
         if (!running->failed.empty()) {

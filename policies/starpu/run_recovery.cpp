@@ -114,27 +114,27 @@ void Run::cancel(RunningBlock& running, Locked& on) {
     running.data.forget_results();
 }
 
-/// By StarPU's clock less stood_still_us().
+/// By running_us().
 double Run::late_at_us(const RunningBlock& running, Locked&) const {
     const Block& block = running.block;
     const double late_after_s = state_.recovery ? state_.recovery->late_after_s(block.processor, block.units) : 0;
     // It may have ended, and nobody has heard of that yet.
-    const double begun_us = running.computes() ? running.begun_us() : starpu_timing_now() - stood_still_us();
+    const double begun_us = running.computes() ? running.begun_us() : running_us();
     return begun_us + 1e6 * late_after_s;
 }
 
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
     if (--running.tasks_left > 0) return;
     const bool measures = running.occupies && setup_.options.parts == 1 && running.lanes.size() == 1 &&
-                          !running.data.again && running.failed.empty();
+                          !running.again() && running.failed.empty();
     running.taught_s = measures ? busy_s : 0;
     running.occupies.reset();
     running.data.forget_results();
-    leave(running, on);
+    move_to_ended(running, on);
 }
 
 /// Needs no memory.
-void Run::leave(RunningBlock& running, Locked&) {
+void Run::move_to_ended(RunningBlock& running, Locked&) {
     ended_.insert(blocks_.extract(running.block.id));
     changed_.notify_all();
 }
@@ -144,7 +144,7 @@ bool Run::left_something() const {
     return !blocks_.empty() || !ended_.empty();
 }
 
-std::string Run::dangerous_after_error() const {
+std::string Run::why_not_submittable() const {
     const Lock lock(mutex_);
     for (const auto& [id, block] : blocks_)
         if (error_ != 0 && block->cancelled() && (in_main_memory(block->data) || block->data.earlier_results()))
@@ -169,7 +169,7 @@ bool Run::waits_for_cancelled(bool only_in_main_memory) const {
     return any_cancelled(only_in_main_memory);
 }
 
-void Run::hand_over_to(const State& load) {
+void Run::give_data_to(const State& load) {
     const Lock lock(mutex_);
     for (; !ended_.empty(); ended_.erase(ended_.begin())) {
         RunningBlock& its = *ended_.begin()->second;
@@ -193,7 +193,7 @@ void Run::hand_over_to(const State& load) {
 
 /// What the flow needs to know to tell which blocks are late, and who computes something else.
 void Run::tell_flow(Locked& on) {
-    for (const auto& run : state_.earlier) run->hand_over_to(state_);
+    for (const auto& run : state_.earlier) run->give_data_to(state_);
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {

@@ -28,9 +28,8 @@ struct RunningBlock {
     /// A piece of another block counts only once that is taken over.
     enum class Counts { yes, undecided, no };
 
-    /// What one of the processor's StarPU workers computes of it: its task runs since `begun_us`, by StarPU's clock
-    /// less stood_still_us(), as if all its tasks had run without a break. Written without the run's lock, by that
-    /// worker.
+    /// What one of the processor's StarPU workers computes of it: its task runs since `begun_us`, by running_us(), as
+    /// if all its tasks had run without a break. Written without the run's lock, by that worker.
     struct Lane {
         std::atomic<double> begun_us = kNone_us;
         std::atomic<double> busy_s = 0;  ///< of tasks that have ended
@@ -67,6 +66,8 @@ struct RunningBlock {
                 first_us = us;
         return first_us;
     }
+    /// A piece of a late block.
+    bool again() const { return block.again_of >= 0; }
     bool computes() const { return begun_us() > kNone_us; }
     bool cancelled() const { return phase == Phase::cancelled; }
 

@@ -107,7 +107,7 @@ void start(starpu_conf* conf) {
     if (!name.empty() && !in_library && !find_starpu_scheduler(name)) {
         if (!find_scheduler(name))
             throw ApiError(
-                EINVAL, fmt::format("{} is no known scheduler; choose one of {}",
+                EINVAL, fmt::format("{} is not a known scheduler; choose one of {}",
                                     by_user.empty() ? fmt::format("the program's sched_policy_name {}", in_quotes(name))
                                                     : "STARPU_SCHED=" + name,
                                     all_scheduler_names()));

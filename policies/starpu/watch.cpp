@@ -100,4 +100,6 @@ double stood_still_us() noexcept { return watch.stood_still_us; }
 
 #endif
 
+double running_us() noexcept { return starpu_timing_now() - stood_still_us(); }
+
 }  // namespace apportion

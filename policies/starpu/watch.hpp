@@ -24,4 +24,7 @@ bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept;
 /// not late because somebody stopped the program.
 double stood_still_us() noexcept;
 
+/// StarPU's clock, as if it had stood still with the program.
+double running_us() noexcept;
+
 }  // namespace apportion

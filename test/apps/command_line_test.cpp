@@ -269,10 +269,10 @@ TEST_CASE("options and environment that make no sense are refused") {
     check_refused(folder.run("matmul --size 8 --type half"), "--type");
     check_refused(folder.run("matmul --size 8 --repeat 0"), "--repeat");
     check_refused(folder.run("matmul --size 8 --bogus"), "--bogus");
-    check_refused(folder.run("matmul --size 8", "STARPU_SCHED=nonsense"), "nonsense is no known scheduler");
+    check_refused(folder.run("matmul --size 8", "STARPU_SCHED=nonsense"), "nonsense is not a known scheduler");
     check_refused(folder.run("matmul --size 8", "STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0"), "no worker");
     check_refused(folder.run("matmul --size 8", "APPORTION_HANDICAP=99=2"), "there is no worker 99");
-    check_refused(folder.run("hello_blocks", "STARPU_SCHED=nonsense"), "nonsense is no known scheduler");
+    check_refused(folder.run("hello_blocks", "STARPU_SCHED=nonsense"), "nonsense is not a known scheduler");
     check_refused(folder.run("hello_blocks --bogus"), "usage");
 }
 

@@ -77,8 +77,8 @@ TEST_CASE("vectors are arrays of one column") {
     CHECK(is_matrix_market(file));
     folder.write("b.mtx", "something else entirely");
     CHECK_FALSE(is_matrix_market(file));
-    CHECK(complaint("%%MatrixMarket matrix array real general\n3 2\n", true).starts_with(":2: is no vector"));
-    CHECK(complaint(kCoordinate + "3 1 0\n", true).starts_with(":2: is no vector"));
+    CHECK(complaint("%%MatrixMarket matrix array real general\n3 2\n", true).starts_with(":2: is not a vector"));
+    CHECK(complaint(kCoordinate + "3 1 0\n", true).starts_with(":2: is not a vector"));
 }
 
 TEST_CASE("files that are not exactly a matrix are refused with line and reason") {

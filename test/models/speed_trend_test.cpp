@@ -28,7 +28,6 @@ double cubic(double x) { return 100 + 3 * x - 0.01 * x * x + 1e-5 * x * x * x; }
 TEST_CASE("the trend of polynomial speeds is that polynomial") {
     const auto trend = SpeedTrend::through(measure(60, cubic));
     REQUIRE(trend);
-    CHECK(trend->degree() == 3);
     for (const double x : {16.0, 100.0, 500.0, 960.0}) {
         CHECK(trend->speed(x) == Approx(cubic(x)));
         CHECK(trend->seconds(x) == Approx(x / cubic(x)));
@@ -40,7 +39,6 @@ TEST_CASE("the trend smooths noise away and keeps the shape") {
     std::uniform_real_distribution<double> noise(0.7, 1.3);
     const auto trend = SpeedTrend::through(measure(700, [&](double x) { return cubic(x) * noise(random); }));
     REQUIRE(trend);
-    CHECK(trend->degree() >= 2);
     for (double x = 16; x <= 960; x += 16) CHECK(trend->speed(x) == Approx(cubic(x)).epsilon(0.2));
 }
 
@@ -56,8 +54,7 @@ TEST_CASE("few sizes give a constant speed, none no trend") {
     const std::vector<BlockTime> three = {{1, 1}, {2, 1}, {3, 1}};
     const auto trend = SpeedTrend::through(three);
     REQUIRE(trend);
-    CHECK(trend->degree() == 0);
-    CHECK(trend->speed(2) == Approx(2));
+    for (const double x : {1, 2, 3}) CHECK(trend->speed(x) == Approx(2));
     const std::vector<BlockTime> one = {{7, 2}};
     CHECK(SpeedTrend::through(one)->speed(7) == Approx(3.5));
     CHECK_FALSE(SpeedTrend::through({}));

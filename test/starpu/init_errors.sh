@@ -12,9 +12,9 @@ expect() { # sentence-part, then VAR=value...
     [ $status != 0 ] && [[ $output == *"$words"* ]] && [ "$(wc -l <<<"$output")" = 1 ] ||
         fail "with $*: expected one sentence with '$words' and failure, got status $status and: $output"
 }
-expect "STARPU_SCHED=plbhec is no known scheduler" STARPU_SCHED=plbhec
+expect "STARPU_SCHED=plbhec is not a known scheduler" STARPU_SCHED=plbhec
 expect "STARPU_SCHED_LIB=/nowhere/lib.so does not load" STARPU_SCHED=plb-hec STARPU_SCHED_LIB=/nowhere/lib.so
-expect "is no known scheduler" STARPU_SCHED=dmad STARPU_SCHED_LIB="$plugin"
+expect "is not a known scheduler" STARPU_SCHED=dmad STARPU_SCHED_LIB="$plugin"
 expect "APPORTION_BLOCKS" APPORTION_BLOCKS=-3
 expect "APPORTION_INITIAL_BLOCK" APPORTION_INITIAL_BLOCK=many
 expect "did you mean APPORTION_REPORT" APPORTION_REPROT=x
@@ -24,9 +24,9 @@ expect "no worker" STARPU_NCPU=0
 for name in greedy modular-heft; do
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" $name || fail "a program that names $name"
 done
-refuses "a program that names no scheduler" 1 "the program's sched_policy_name 'gr\x1b[31meedy' is no known scheduler; choose one of" \
+refuses "a program that names no scheduler" 1 "the program's sched_policy_name 'gr\x1b[31meedy' is not a known scheduler; choose one of" \
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" "$(printf 'gr\033[31meedy')"
-refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is no known scheduler" \
+refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is not a known scheduler" \
     env STARPU_SCHED=gredy STARPU_SILENT=1 "$names_scheduler" greedy
 
 # A folder for what is learnt that cannot be one, and whose name would steer a terminal.

@@ -93,5 +93,5 @@ done
 said "a size that is none" 2 'give whole numbers' "$apportion" compare --app fake --size 10x
 said "an unknown policy" 2 'there is no policy' "$apportion" compare --app fake --size 8 --policies best
 said "an unknown platform" 2 'there is no platform' "$apportion" platform nowhere
-said "an unknown planner" 2 'is no planner here' "$apportion" plan --profiles names.csv --units 2 --algorithm best
+said "an unknown planner" 2 'is not a planner here' "$apportion" plan --profiles names.csv --units 2 --algorithm best
 said "an application that fails" 1 'the simulated disk is full' "$apportion" compare --app fake --size 8 --policies prio

@@ -158,6 +158,9 @@ grep -q ' hpopta ' out && grep -q 'no usable profile is recorded, so the static'
 [ ! -e "$recorded" ] || fail "compare keeps the profile that it made"
 # Blocks of one size that contradict all others, as on a machine that is busy for a while, do not have the last word.
 "$apportion" profile --repeat 1 --out slow.csv -- "$slow_shares" >out 2>said || fail "contradicting runs: $(cat said)"
+refused "--out two.csv: the program has 2 loads, whose profiles are that many files" "$apportion" profile --out two.csv -- \
+    sh -c 'echo ran >>runs; "$0"; "$1"' "$hello" "$slow_shares"
+[ "$(wc -l <runs)" = 1 ] || fail "several loads for one file are refused after $(wc -l <runs) runs"
 refused "./none cannot be run" "$apportion" profile -- ./none
 refused "runs of the load 'hello' report nothing that they learnt" "$apportion" profile -- env APPORTION_LEARN=0 "$hello"
 refused "name what to measure: -- PROGRAM" "$apportion" profile --repeat 2

@@ -79,8 +79,8 @@ expect 1 'nearest number that can be distributed is 20' --profiles profile.csv -
 expect 1 'nearest number that can be distributed is 32' --profiles profile.csv --units 30 --algorithm fpm --granularity 16
 expect 2 "'nobody=3' does not begin with PROCESSOR=UNITS; the processors are: slow, fast" --profiles profile.csv --units 3 --max nobody=3
 expect 2 "--max: 'x' is no number of units for processor 'slow'" --profiles profile.csv --units 3 --max slow=x
-expect 2 "'magic' is no planner here; use one of equal," --profiles profile.csv --units 3 --algorithm magic
-expect 2 "'fpm' is no planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
+expect 2 "'magic' is not a planner here; use one of equal," --profiles profile.csv --units 3 --algorithm magic
+expect 2 "'fpm' is not a planner here; use one of ilp," --instance instance.json --units 3 --algorithm fpm
 expect 2 'is required' --units 3
 expect 2 '--units' --profiles profile.csv
 expect 2 "--units: '1e3' is not usable; give a whole number" --profiles profile.csv --units 1e3

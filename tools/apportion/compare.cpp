@@ -122,7 +122,7 @@ int tell_interruption(const Comparison& comparison, bool without_plot) {
 }
 
 int compare_command(CompareOptions options) {
-    const EndingChildren ending_children;
+    const EndChildrenOnSignal end_children_on_signal;
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_platform(options.platform);
     if (is_cluster(platform) && options.blocks != "auto")

@@ -32,7 +32,7 @@ void tell(int signal) {
 
 }  // namespace
 
-EndingChildren::EndingChildren() {
+EndChildrenOnSignal::EndChildrenOnSignal() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("no pipe: {}", std::strerror(errno)));
     signals_ = ends[0];
@@ -48,7 +48,7 @@ EndingChildren::EndingChildren() {
     thread_ = std::thread([this] { follow_signals(); });
 }
 
-EndingChildren::~EndingChildren() {
+EndChildrenOnSignal::~EndChildrenOnSignal() {
     for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
     tell(0);
     thread_.join();
@@ -56,7 +56,7 @@ EndingChildren::~EndingChildren() {
     close(handler_pipe);
 }
 
-void EndingChildren::follow_signals() const {
+void EndChildrenOnSignal::follow_signals() const {
     int reason = 0;  // the signal that came first
     bool killed = false;
     for (;;) {

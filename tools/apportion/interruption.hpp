@@ -12,13 +12,13 @@ namespace apportion {
 /// While it lives, SIGINT, SIGTERM and SIGHUP end all children, so that run_child() throws Interrupted and destructors
 /// clean up; a second signal, or some seconds, kill them; one more ends this process as it is. Signals that were
 /// ignored before stay so, as nohup wishes. One at a time, to be made before anything temporary.
-class EndingChildren {
+class EndChildrenOnSignal {
   public:
     /// Throws std::runtime_error.
-    EndingChildren();
-    ~EndingChildren();
-    EndingChildren(const EndingChildren&) = delete;
-    EndingChildren& operator=(const EndingChildren&) = delete;
+    EndChildrenOnSignal();
+    ~EndChildrenOnSignal();
+    EndChildrenOnSignal(const EndChildrenOnSignal&) = delete;
+    EndChildrenOnSignal& operator=(const EndChildrenOnSignal&) = delete;
 
   private:
     static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};

@@ -80,7 +80,8 @@ std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Ent
     for (const Entry& entry : entries)
         if (algorithm == "all" || algorithm == entry.name) plans.push_back(run(entry));
     if (plans.empty())
-        throw UserError(fmt::format("--algorithm: '{}' is no planner here; use one of {}", algorithm, names(entries)));
+        throw UserError(
+            fmt::format("--algorithm: '{}' is not a planner here; use one of {}", algorithm, names(entries)));
     if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
         throw std::runtime_error(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
     if (algorithm == "all")

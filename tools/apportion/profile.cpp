@@ -47,7 +47,7 @@ int record_platform(const ProfileOptions& options) {
 
 /// A profile for each load of the program.
 int learn(const ProfileOptions& options) {
-    const EndingChildren ending_children;
+    const EndChildrenOnSignal end_children_on_signal;
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_machine(options.platform);
     const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
@@ -57,14 +57,9 @@ int learn(const ProfileOptions& options) {
     std::vector<LoadProfile> profiles;
     {
         ProgressLine progress("apportion profile");
-        profiles = learn_profiles(runner, options.repetitions, progress);
+        profiles = learn_profiles(runner, options.repetitions, progress, options.out);
     }
     warn_of_load(load);
-    if (!options.out.empty() && profiles.size() > 1)
-        throw UserError(
-            fmt::format("--out {}: the program has {} loads, whose profiles are that many files; without "
-                        "--out they land where programs look for them",
-                        options.out, profiles.size()));
     int status = 0;
     for (const LoadProfile& profile : profiles) {
         if (!profile.problem.empty()) {

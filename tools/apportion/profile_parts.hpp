@@ -76,8 +76,9 @@ struct LoadProfile {
 };
 
 /// One for each load that runs under the policies of Apportion report, after `repetitions` runs under each of three.
-/// Throws what a run throws.
-std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress);
+/// Throws what a run throws, and UserError after the first one where there are several for the one file `out`.
+std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress,
+                                        const std::string& out = "");
 
 // The recorded profiles that programs find, and what runs learnt: where they are, and `apportion profile --list`,
 // `--show` and `--forget`.

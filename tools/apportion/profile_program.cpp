@@ -73,7 +73,8 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
 
 }  // namespace
 
-std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress) {
+std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress,
+                                        const std::string& out) {
     const TemporaryFolder folder;
     progress.expect(static_cast<std::size_t>(repetitions) * std::size(kPolicies));
     RunResult last;
@@ -82,6 +83,11 @@ std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetit
             progress.begin(fmt::format("learning, round {}: {}", k + 1, policy));
             last = runner.run({.policy = policy, .round = k, .learn_into = folder.path().string()});
             progress.done();
+            if (const std::size_t loads = last.last_reports.size(); !out.empty() && loads > 1)
+                throw UserError(
+                    fmt::format("--out {}: the program has {} loads, whose profiles are that many files; without "
+                                "--out they land where programs look for them",
+                                out, loads));
         }
     std::vector<LoadProfile> profiles;
     for (const RunReport& report : last.last_reports) profiles.push_back(profile_from(report, runner));

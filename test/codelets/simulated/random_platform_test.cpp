@@ -176,11 +176,11 @@ TEST_CASE("all kinds of machines are drawn") {
             rippled += device.kernels.at("matmul").ripple_height > 0;
         }
     }
-    for (const std::string& name : random_platform_classes()) {
+    CHECK(classes.size() == 5);
+    for (const auto& [name, count] : classes) {
         CAPTURE(name);
-        CHECK(classes[name] >= 20);
+        CHECK(count >= 20);
     }
-    CHECK(classes.size() == random_platform_classes().size());
     CHECK(features.size() == 3 + 4 + 2 + 2 + 2);
     for (const auto& [name, count] : features) {
         CAPTURE(name);
@@ -192,7 +192,8 @@ TEST_CASE("all kinds of machines are drawn") {
 
 TEST_CASE("the help tells the ranges") {
     const std::string help = random_platform_help();
-    for (const std::string& name : random_platform_classes()) CHECK(help.find("  " + name + " ") != std::string::npos);
+    for (const char* name : {"  laptop ", "  workstation ", "  server ", "  many-core ", "  mixed "})
+        CHECK(help.find(name) != std::string::npos);
     CHECK(help.find("300 to 1000 times the fastest core") != std::string::npos);
     CHECK(help.find("0.39 to 30 TFLOP/s, 2.0 to 82 GB, links of 1.5 to 51 GB/s") != std::string::npos);
 }

@@ -238,7 +238,7 @@ TEST_CASE("the first block of a processor is computed again by others that need 
     const Decisions decisions = flow.take_decisions();
     CHECK(decisions.given_up == Ids{blocks[0].id});
     CHECK(decisions.lost.empty());  // it may always have been so slow
-    CHECK(flow.fenced(0));
+    CHECK(policy.lost == std::vector{0});
 }
 
 TEST_CASE("who has computed nothing computes nothing again, also where nothing is left to be computed again") {
@@ -340,7 +340,6 @@ TEST_CASE("when the pieces are done first, the block is taken over, and its proc
     CHECK(decisions.counted == Ids{pieces[0].id, pieces[1].id});
     CHECK(decisions.given_up == Ids{s.blocks[0].id});
     CHECK(decisions.lost == std::vector{0});  // it is slower than it was
-    CHECK(s.flow->fenced(0));
     CHECK(s.policy.lost == std::vector{0});
     CHECK(s.policy.finished == before);  // it did not ask for pieces
     CHECK(s.flow->done());
@@ -358,7 +357,7 @@ TEST_CASE("when the block ends first, its pieces count no more, whether they are
     CHECK_FALSE(s.flow->in_flight(pieces[1].processor).empty());  // who needs its memory waits for it
     s.finish(pieces[1], 9);
     CHECK(s.flow->take_decisions().counted.empty());
-    CHECK_FALSE(s.flow->fenced(pieces[1].processor));
+    CHECK(s.policy.lost.empty());
 }
 
 TEST_CASE("units of a piece that was not computed are computed again by somebody else") {
