@@ -329,7 +329,7 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
         // Large ones first: the last one corrects what the others were wrong by.
         block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
     }
-    block = std::min({block, curve.largest_measured() * kGrowth, models_.fast_up_to(processor)});
+    block = std::min(block, curve.largest_measured() * kGrowth);
     // While of no device fixed costs are known, nobody knows how long the first run will last: it may double.
     if (!at(processor).own_memory && load_.run == 1 && only_unknown_devices())
         block = std::min(block, std::max(granule(), block * now_s / time.kernel_seconds(block)));

@@ -13,7 +13,6 @@ namespace {
 /// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the ripples
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
-constexpr double kSimilarSize = 1.25;
 constexpr std::size_t kHistory = 64;           // samples kept per processor
 constexpr std::size_t kWindow = 8;             // of the latest blocks, by which noise is known
 constexpr std::size_t kFewestToTellSpike = 2;  // blocks of a processor, less than which cannot tell a spike
@@ -28,16 +27,6 @@ double mean_of(const std::deque<double>& values) {
 
 bool within(const FittedCurve& curve, double units) {
     return units >= curve.smallest_measured() && units <= curve.largest_measured();
-}
-
-bool similar_sizes(const BlockTime& a, const BlockTime& b) {
-    return std::max(a.units / b.units, b.units / a.units) <= kSimilarSize;
-}
-
-/// Whether two blocks of about the same size took about as long, or as long for each unit.
-bool is_alike(const BlockTime& a, const BlockTime& b) {
-    return similar_sizes(a, b) && (deviation(a.seconds, b.seconds) <= kAgreement ||
-                                   deviation(a.seconds / a.units, b.seconds / b.units) <= kAgreement);
 }
 
 }  // namespace
@@ -157,6 +146,7 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
 /// speeds fall with size: who took longer than most blocks of other sizes admit does not agree either. (That small
 /// blocks take less than these tell is not strange: caches.)
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
+    constexpr double kSimilarSize = 1.25;
     constexpr int kFewestExceeded = 2;  // one may be a spike
     int similar = 0, exceeded = 0, others = 0;
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
@@ -166,7 +156,7 @@ std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const Blo
             const double ratio = sample.units / theirs.units;
             const bool slower = sample.seconds > (1 + kAgreement) * theirs.seconds * std::max(1.0, ratio);
             const bool faster = (1 + kAgreement) * sample.seconds < theirs.seconds * std::min(1.0, ratio);
-            const bool is_similar = similar_sizes(sample, theirs);
+            const bool is_similar = std::max(ratio, 1 / ratio) <= kSimilarSize;
             if (is_similar && !slower && !faster) return true;
             ++others, similar += is_similar, exceeded += slower;
         }
@@ -182,9 +172,6 @@ bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, cons
         if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;
         return entry.suspect && deviation(sample.seconds, curve.seconds(sample.units)) > kAgreement;
     }
-    // A block of about its size, or as long as one, says the same: it is the curve that is wrong.
-    if (std::ranges::any_of(entry.samples, [&](const BlockTime& before) { return is_alike(before, sample); }))
-        return false;
     return entry.samples.size() >= kFewestToTellSpike && deviates(entry, curve, sample);
 }
 
@@ -226,14 +213,8 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
             ++discarded_;
             return SampleVerdict::spike;
         }
-        // Where nothing is remembered of such sizes it is the curve that has another shape, not the processor that is
-        // another one.
-        if (std::ranges::any_of(entry.samples, [&](const BlockTime& its) { return similar_sizes(its, sample); })) {
-            change(entry, *current, sample);
-            verdict = SampleVerdict::changed;
-        } else {
-            entry.samples.push_back(*entry.suspect);
-        }
+        change(entry, *current, sample);
+        verdict = SampleVerdict::changed;
     } else if (entry.samples.empty()) {
         entry.pooled = true;
     }
@@ -343,29 +324,17 @@ void PlbHecModels::refit(Entry& entry) {
     }
     group.curve = curve;
     group.fitted_with = samples.size();
-    group.fast_up_to = fast_size(samples, tolerance(entry));
-}
-
-/// See fast_up_to().
-double PlbHecModels::fast_size(const std::vector<BlockTime>& samples, double tolerance) {
-    double best = 0, largest = 0, fast = 0;
-    for (const BlockTime& its : samples) best = std::max(best, its.units / its.seconds);
-    for (const BlockTime& its : samples) {
-        largest = std::max(largest, its.units);
-        if (its.units / its.seconds * (1 + tolerance) >= best) fast = std::max(fast, its.units);
-    }
-    return largest > fast ? fast : std::numeric_limits<double>::infinity();
 }
 
 const FittedCurve* PlbHecModels::curve(int processor) const {
-    const Group* its = group(at(processor));
-    return its && its->curve ? &*its->curve : nullptr;
-}
-
-const PlbHecModels::Group* PlbHecModels::group(const Entry& entry) const {
-    if (!entry.pooled && !entry.samples.empty()) return &entry.own;
-    const auto kind = kinds_.find(entry.processor.kind);
-    return kind == kinds_.end() ? nullptr : &kind->second;
+    const Entry& entry = at(processor);
+    const Group* group = &entry.own;
+    if (entry.pooled || entry.samples.empty()) {
+        const auto kind = kinds_.find(entry.processor.kind);
+        if (kind == kinds_.end()) return nullptr;
+        group = &kind->second;
+    }
+    return group->curve ? &*group->curve : nullptr;
 }
 
 const FittedCurve* PlbHecModels::curve_of_kind(int processor) const {

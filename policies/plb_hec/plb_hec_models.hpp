@@ -15,7 +15,6 @@
 #pragma once
 
 #include <deque>
-#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -47,12 +46,6 @@ class PlbHecModels {
     /// Whether its curve rests on blocks of different sizes, so that fixed costs are told from the rest. A core's that
     /// took the same tell none: there may be steps of tiles. (A device's do; it may have much of them.)
     bool sizes_differ(int processor) const;
-    /// The most units of a block that was about as fast as the fastest one, if larger ones were clearly slower; else
-    /// infinite.
-    double fast_up_to(int processor) const {
-        const Group* its = group(at(processor));
-        return its ? its->fast_up_to : std::numeric_limits<double>::infinity();
-    }
     bool complete() const;  ///< every processor has a curve
     /// Whether what earlier processes learnt of it has not been seen to be right yet: by the first blocks, that is.
     bool to_be_checked(int processor) const { return at(processor).unchecked; }
@@ -83,7 +76,6 @@ class PlbHecModels {
     struct Group {
         std::optional<FittedCurve> curve;
         std::size_t fitted_with = 0;  ///< samples there were at the last fit
-        double fast_up_to = std::numeric_limits<double>::infinity();
     };
     struct Entry {
         Processor processor;
@@ -99,8 +91,6 @@ class PlbHecModels {
         Group own;
     };
 
-    /// Whose samples its curve rests on; nullptr: nobody has any.
-    const Group* group(const Entry& entry) const;
     Entry& at(int processor) { return entries_[static_cast<std::size_t>(processor)]; }
     const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
     void restore(const std::vector<ProcessorProfile>& learnt);
@@ -113,7 +103,6 @@ class PlbHecModels {
     void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
     void forget_oldest(Entry& entry);
     bool deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
-    static double fast_size(const std::vector<BlockTime>& samples, double tolerance);
     bool worth_a_fit(const Group& group, std::size_t samples, const BlockTime& latest) const;
     std::optional<std::size_t> spike_among(const std::vector<BlockTime>& samples, const FittedCurve& curve,
                                            double tolerance) const;

@@ -277,15 +277,3 @@ TEST_CASE("sizes at which a core takes the same tell nothing of its fixed costs,
         CHECK(models.sizes_differ(0));
     }
 }
-
-TEST_CASE("a device that is much slower at large sizes is neither another one now nor shown by a spike") {
-    PlbHecModels models;
-    models.begin(load_of({{"card", 0, true}}));
-    const auto seconds = [](Units units) { return (units > 100 ? 20e-3 : 1e-3) * static_cast<double>(units); };
-    for (const Units units : {10, 20, 40, 80}) models.add(finished(0, units, seconds(units)));
-    CHECK(std::isinf(models.fast_up_to(0)));
-    for (const Units units : {200, 220, 300, 40})
-        CHECK(models.add(finished(0, units, seconds(units))) == SampleVerdict::used);
-    CHECK(models.fast_up_to(0) == 80);
-    CHECK(models.curve(0)->seconds(80) < 0.5 * seconds(200));
-}

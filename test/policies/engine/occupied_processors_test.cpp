@@ -110,7 +110,6 @@ TEST_CASE("in an open load whose block was taken over computes again as soon as 
     const Decisions decisions = s.flow->take_decisions();
     CHECK(decisions.given_up == std::vector{s.blocks[0].id});
     CHECK(decisions.lost.empty());
-    CHECK_FALSE(s.flow->fenced(0));
     CHECK(s.policy.lost == std::vector{0});
     CHECK(s.flow->in_flight(0).empty());
     s.flow->set_occupied(0, true);  // its task runs on
