@@ -139,8 +139,9 @@ struct apportion_mpi_iteration* apportion_mpi_iteration_create(const struct appo
 int apportion_mpi_iteration_run(struct apportion_mpi_iteration* iteration);
 
 /** Makes `arrays` ready for the next run: all that its units read, with `data` as it is now. Those of mode STARPU_RW
- *  are up to date on each rank as far as it owns their units. All arrays that units read must be given, since units
- *  may move. Rank 0 waits for others as long as for an answer (see docs/several-nodes.md). */
+ *  are up to date on each rank as far as it owns their units. Since units may move, they must be all arrays that were
+ *  given to _create, constant ones as well, in the same order and in one call. Rank 0 waits for others as long as for
+ * an answer (see docs/several-nodes.md). */
 int apportion_mpi_iteration_exchange(struct apportion_mpi_iteration* iteration,
                                      const struct apportion_mpi_distributed* arrays, unsigned count);
 

@@ -72,6 +72,7 @@ struct apportion_mpi_iteration {
     apportion::Post& post_;
     apportion_load_options options_{};  ///< the user's, whose strings and handles are kept here:
     std::string name_, called_, profile_, profile_command_;
+    nlohmann::json facts_;  ///< of the arrays that were given when it was made
     std::vector<apportion_use> uses_;
     const apportion::PolicyEntry* policy_ = nullptr;  ///< the outer one
     std::string inner_policy_;

@@ -84,6 +84,10 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
             apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units));
         !problem.empty())
         return "apportion_mpi_iteration_exchange: " + problem;
+    // Units may move, and then each of these arrays has to travel.
+    if (apportion::facts_of(arrays, count) != facts_)
+        return "apportion_mpi_iteration_exchange: the arrays must be all of those that were given to "
+               "apportion_mpi_iteration_create, in the same order and in one call, and differ from these in data alone";
     const bool moves = next_ != owned_;
     if (moves) load_.reset();  // what its blocks have kept on devices is in main memory then
     distribute(Arrays(arrays, arrays + count), next_, false);

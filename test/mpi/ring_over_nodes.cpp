@@ -107,7 +107,8 @@ int run(apportion_mpi_iteration* iteration) {
         ring.from.swap(ring.to);
         if (here("skips") && ring.iteration == 2) continue;
         const auto all = arrays();
-        if (apportion_mpi_iteration_exchange(iteration, all.data(), 2) != 0) return complain();
+        const unsigned count = ring.what == "one array" ? 1 : 2;
+        if (apportion_mpi_iteration_exchange(iteration, all.data(), count) != 0) return complain();
         std::uint64_t first = 0, units = 0;
         apportion_mpi_iteration_range(iteration, &first, &units);
         double largest[] = {static_cast<double>(first + units), here("nan") ? NAN : 1.0};
