@@ -146,7 +146,8 @@ int apportion_mpi_iteration_exchange(struct apportion_mpi_iteration* iteration,
                                      const struct apportion_mpi_distributed* arrays, unsigned count);
 
 /** Brings all units of those arrays that are of mode STARPU_RW to rank 0, from their owners; and the nodes' reports.
- * The arrays may be others than those that are exchanged, such as results. */
+ *  The arrays may be others than those that are exchanged, such as results: these come from where the last run computed
+ *  them. */
 int apportion_mpi_iteration_collect(struct apportion_mpi_iteration* iteration,
                                     const struct apportion_mpi_distributed* arrays, unsigned count);
 

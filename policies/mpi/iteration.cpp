@@ -62,7 +62,7 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
 
     const double begin_us = starpu_timing_now();
     distribute(all, next_, true);
-    owned_ = next_;
+    owned_ = computed_ = next_;
     if (shares_) {
         // Rank 0 gave away what it has not kept: what that took is what a unit costs that moves.
         std::vector<Units> at_home(description_.processors.size(), 0);
@@ -186,6 +186,8 @@ void apportion_mpi_iteration::run_own_load() {
 
 std::string apportion_mpi_iteration::run() {
     ++runs_;
+    computed_ = owned_;
+    exchanged_.clear();
     begin_us_ = starpu_timing_now();
     stood_still_us_ = apportion::stood_still_us();
     const bool home = world_.rank() == 0;

@@ -32,6 +32,8 @@ struct apportion_mpi_iteration {
 
     /// Which load it is, for sentences.
     const std::string& called() const { return called_; }
+    /// Where each of these arrays is collected from: must be the same on all ranks.
+    std::string sources_of(const apportion_mpi_distributed* arrays, unsigned count) const;
     /// Each returns the sentence that all ranks agree on when it fails, or nothing; what it throws only this rank
     /// knows.
     std::string run();
@@ -66,6 +68,7 @@ struct apportion_mpi_iteration {
     /// everything. Of those arrays alone that change, unless shares do.
     void distribute(const Arrays& arrays, const apportion::OwnedRanges& next, bool at_first);
     void travel(const Arrays& arrays, const std::vector<std::vector<apportion::TravellingUnits>>& units);
+    bool exchanged(const apportion_mpi_distributed& array) const;
     void copy_here(const apportion_mpi_distributed& array, const apportion::TravellingUnits& units) const;
 
     apportion::World& world_;
@@ -81,8 +84,10 @@ struct apportion_mpi_iteration {
     std::optional<apportion::NodeShares> shares_;  ///< rank 0
     std::optional<apportion::Recovery> recovery_;  ///< rank 0: how long others may be silent
     apportion::OwnedRanges owned_{std::vector<apportion::Units>{}}, next_ = owned_;
-    std::optional<apportion::Load> load_;  ///< none where this rank has no units
-    std::string problem_;                  ///< of this rank, since the last run
+    apportion::OwnedRanges computed_ = owned_;  ///< those of the last run
+    std::vector<const void*> exchanged_;        ///< arrays that have come to where owned_ says since then
+    std::optional<apportion::Load> load_;       ///< none where this rank has no units
+    std::string problem_;                       ///< of this rank, since the last run
 
     bool to_file_ = false;  ///< rank 0 writes a report of each run
     int runs_ = 0;

@@ -91,11 +91,23 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
     const bool moves = next_ != owned_;
     if (moves) load_.reset();  // what its blocks have kept on devices is in main memory then
     distribute(Arrays(arrays, arrays + count), next_, false);
+    for (unsigned k = 0; k < count; ++k) exchanged_.push_back(arrays[k].data);
     if (moves) {
         owned_ = next_;
         make_own_load();  // what is wrong with it is told by the next run
     }
     return {};
+}
+
+bool apportion_mpi_iteration::exchanged(const apportion_mpi_distributed& array) const {
+    return std::ranges::count(exchanged_, array.data) > 0;
+}
+
+std::string apportion_mpi_iteration::sources_of(const apportion_mpi_distributed* arrays, unsigned count) const {
+    std::string sources;
+    for (unsigned k = 0; arrays && k < count; ++k)
+        if (exchanged(arrays[k])) sources += fmt::format(", arrays[{}] exchanged since the last run", k);
+    return sources;
 }
 
 std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* arrays, unsigned count) {
@@ -110,7 +122,8 @@ std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* ar
         const UnitRange all =
             apportion::with_halo({0, description_.units}, halo_of(arrays[k], description_.units), description_.units);
         changed.push_back(arrays[k]);
-        units.push_back(apportion::travelling_units(0, all, owned_.of(0), owned_));
+        const OwnedRanges& owners = exchanged(arrays[k]) ? owned_ : computed_;
+        units.push_back(apportion::travelling_units(0, all, owners.of(0), owners));
     }
     travel(changed, units);
     gather_reports();

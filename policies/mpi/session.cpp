@@ -244,7 +244,8 @@ int apportion_mpi_iteration_exchange(apportion_mpi_iteration* iteration, const a
 
 int apportion_mpi_iteration_collect(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                     unsigned count) {
-    return together_on(iteration, "apportion_mpi_iteration_collect", with(arrays, count), EINVAL,
+    const std::string sources = iteration ? iteration->sources_of(arrays, count) : "";
+    return together_on(iteration, "apportion_mpi_iteration_collect", with(arrays, count) + sources, EINVAL,
                        [&](auto& its) { return its.collect(arrays, count); });
 }
 

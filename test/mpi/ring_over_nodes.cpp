@@ -29,6 +29,7 @@ struct Ring {
     std::size_t units = 0;
     std::vector<Number> from, to;  ///< with a copy of the last point before the first one, and of the first behind
     std::vector<Number> own;       ///< numbers of the points
+    std::vector<Number> last;      ///< a copy of what the last iteration computed, which no exchange brings
     std::vector<std::int64_t> starts;
     std::string what;
     int rank = -1;  ///< on which that happens
@@ -54,11 +55,13 @@ void compute(void* buffers[], void* arg) {
         apportion_block_failed("its argument has other units");
         return;
     }
-    usleep(static_cast<useconds_t>((here("slow") ? 1000 : 100) * units));
+    auto* last = reinterpret_cast<Number*>(STARPU_VECTOR_GET_PTR(buffers[4]));
+    usleep(static_cast<useconds_t>((here("slow") || here("slow once") ? 1000 : 100) * units));
     for (std::size_t i = 0; i < units; ++i) {
         to[i] = from[i] + from[i + 1] + from[i + 2];
         for (std::int64_t k = starts[i]; k < starts[i + 1]; ++k) to[i] += own[k - starts[0]];
         to[i] %= kPrime;
+        last[i] = to[i];
     }
 }
 
@@ -72,14 +75,18 @@ int fill(starpu_task* task, apportion_block* block, void*) {
         apportion_block_vector(block, STARPU_R, &ring.own[static_cast<std::size_t>(begin)],
                                static_cast<std::size_t>(std::max<std::int64_t>(1, numbers)), sizeof(Number));
     task->handles[3] = apportion_block_vector(block, STARPU_R, &ring.starts[first], units + 1, sizeof(std::int64_t));
+    task->handles[4] = apportion_block_vector(block, STARPU_W, &ring.last[first], units, sizeof(Number));
     return 0;
 }
+
+/// Of as many as there could have been.
+int iterations() { return ring.what == "slow once" ? 1 : kIterations; }
 
 /// The same on one thread.
 std::vector<Number> reference() {
     std::vector<Number> from(ring.units), to(ring.units);
     for (std::size_t i = 0; i < ring.units; ++i) from[i] = static_cast<Number>(i * i);
-    for (int k = 0; k < kIterations; ++k) {
+    for (int k = 0; k < iterations(); ++k) {
         for (std::size_t i = 0; i < ring.units; ++i) {
             to[i] = from[(i + ring.units - 1) % ring.units] + from[i] + from[(i + 1) % ring.units];
             for (std::int64_t j = ring.starts[i]; j < ring.starts[i + 1]; ++j) to[i] += 7 * j;
@@ -102,7 +109,7 @@ int complain() {
 
 /// 0: right.
 int run(apportion_mpi_iteration* iteration) {
-    for (ring.iteration = 0; ring.iteration < kIterations; ++ring.iteration) {
+    for (ring.iteration = 0; ring.iteration < iterations(); ++ring.iteration) {
         if (apportion_mpi_iteration_run(iteration) != 0) return complain();
         ring.from.swap(ring.to);
         if (here("skips") && ring.iteration == 2) continue;
@@ -118,16 +125,19 @@ int run(apportion_mpi_iteration* iteration) {
     }
     const auto all = arrays();
     if (apportion_mpi_iteration_collect(iteration, all.data(), 2) != 0) return complain();
+    const apportion_mpi_distributed last{ring.last.data(), sizeof(Number), nullptr, 0, 0, STARPU_RW};
+    if (apportion_mpi_iteration_collect(iteration, &last, 1) != 0) return complain();
     if (apportion_mpi_rank() != 0) return 0;
     const std::vector<Number> expected = reference();
     for (std::size_t i = 0; i < ring.units; ++i)
-        if (ring.from[i + 1] != expected[i]) return std::fprintf(stderr, "ring_over_nodes: point %zu is wrong\n", i), 1;
+        if (ring.from[i + 1] != expected[i] || ring.last[i] != expected[i])
+            return std::fprintf(stderr, "ring_over_nodes: point %zu is wrong\n", i), 1;
     const auto report = nlohmann::json::parse(apportion_mpi_iteration_report(iteration));
     std::size_t units = 0;
     for (const auto& node : report.at("processors")) units += node.at("units").get<std::size_t>();
     if (units != ring.units) return std::fprintf(stderr, "ring_over_nodes: %zu units counted\n", units), 1;
     std::printf("%zu nodes, %zu reports, %d iterations, moved %d times\n", report.at("processors").size(),
-                report.at("nodes").size(), kIterations, report.value("rebalances", -1));
+                report.at("nodes").size(), iterations(), report.value("rebalances", -1));
     return 0;
 }
 
@@ -145,6 +155,7 @@ int main(int argc, char** argv) {
     if (here("differs")) ++ring.units;
     ring.from.assign(ring.units + 2, -1);
     ring.to.assign(ring.units + 2, -1);
+    ring.last.assign(ring.units, -1);
     ring.starts.assign(1, 0);
     for (std::size_t i = 0; i < ring.units; ++i) ring.starts.push_back(ring.starts.back() + static_cast<int>(i % 3));
     ring.own.assign(static_cast<std::size_t>(ring.starts.back()) + 1, -1);
@@ -156,8 +167,8 @@ int main(int argc, char** argv) {
     starpu_codelet codelet;
     starpu_codelet_init(&codelet);
     if (!here("unable")) codelet.cpu_funcs[0] = compute;
-    codelet.nbuffers = 4;
-    for (int k = 0; k < 4; ++k) codelet.modes[k] = k == 1 ? STARPU_W : STARPU_R;
+    codelet.nbuffers = 5;
+    for (int k = 0; k < 5; ++k) codelet.modes[k] = k == 1 || k == 4 ? STARPU_W : STARPU_R;
     codelet.name = "ring";
     apportion::LoadOptions options("ring", ring.units, codelet, fill);
     options.runs = kIterations;
