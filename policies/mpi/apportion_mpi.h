@@ -113,12 +113,13 @@ void apportion_mpi_load_destroy(struct apportion_mpi_load* load);
 
 struct apportion_mpi_iteration;
 
-/** An array that is distributed by units; all but `data` is the same on all ranks. */
+/** An array that is distributed by units; all but addresses is the same on all ranks, and what `starts` points to. */
 struct apportion_mpi_distributed {
     void* data;            /**< of unit 0 */
     size_t bytes_per_unit; /**< the next unit's data begin so many bytes further */
     /** NULL, or where units have different lengths: unit u consists of the elements starts[u] ... starts[u + 1] - 1 of
-     *  `bytes_per_unit` bytes each. Complete on all ranks. Then `periodic` must be 0. */
+     *  `bytes_per_unit` bytes each. Complete on all ranks, and the same as long as the iteration exists.
+     *  Then `periodic` must be 0. */
     const int64_t* starts;
     uint64_t halo; /**< units on either side of its own that a node reads; as many as there are, or more: all */
     /** Not 0: before unit 0 lies a copy of the last units, and behind the last one of the first, in `data` as well, of

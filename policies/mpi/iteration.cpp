@@ -36,7 +36,8 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     std::string problem = apportion::why_no_load("apportion_mpi_iteration_create", options);
     if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options->units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
-    facts_ = apportion::facts_of(arrays, count);
+    facts_ = apportion::facts_of(arrays, count, problem.empty() ? options->units : 0);
+    given_ = all;
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_, problem);
     policy_ = facts.policy;
     called_ = facts.called;

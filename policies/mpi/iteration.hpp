@@ -32,7 +32,9 @@ struct apportion_mpi_iteration {
 
     /// Which load it is, for sentences.
     const std::string& called() const { return called_; }
-    /// Where each of these arrays is collected from: must be the same on all ranks.
+    /// What must be the same on all ranks, of arrays that are given to exchange or collect.
+    nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count) const;
+    /// Where each of these arrays is collected from: likewise.
     std::string sources_of(const apportion_mpi_distributed* arrays, unsigned count) const;
     /// Each returns the sentence that all ranks agree on when it fails, or nothing; what it throws only this rank
     /// knows.
@@ -76,6 +78,7 @@ struct apportion_mpi_iteration {
     apportion_load_options options_{};  ///< the user's, whose strings and handles are kept here:
     std::string name_, called_, profile_, profile_command_;
     nlohmann::json facts_;  ///< of the arrays that were given when it was made
+    Arrays given_;          ///< these
     std::vector<apportion_use> uses_;
     const apportion::PolicyEntry* policy_ = nullptr;  ///< the outer one
     std::string inner_policy_;
@@ -107,7 +110,10 @@ namespace apportion {
 
 /// Why such arrays of so many units cannot be distributed, or empty.
 std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units);
-/// What must be the same on all ranks.
-nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count);
+/// What must be the same on all ranks: all but addresses, with what is where `starts` points to. `known`: arrays whose
+/// facts are `known_facts`, so that nothing is read again.
+nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,
+                        const std::vector<apportion_mpi_distributed>& known = {},
+                        const nlohmann::json& known_facts = {});
 
 }  // namespace apportion

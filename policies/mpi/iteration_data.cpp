@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "policies/mpi/iteration.hpp"
@@ -44,13 +46,21 @@ Piece piece_of(const apportion_mpi_distributed& array, Units first, Units units)
 
 namespace apportion {
 
-nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count) {
+nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,
+                        const std::vector<apportion_mpi_distributed>& known, const nlohmann::json& known_facts) {
+    const auto starts_of = [&](const std::int64_t* starts) -> nlohmann::json {
+        if (!starts) return "none";
+        for (std::size_t k = 0; k < known.size(); ++k)
+            if (known[k].starts == starts) return known_facts[k].at("starts");
+        const std::string_view bytes(reinterpret_cast<const char*>(starts), (units + 1) * sizeof *starts);
+        return fmt::format("with hash {:x}", std::hash<std::string_view>{}(bytes));
+    };
     auto facts = nlohmann::json::array();
     for (unsigned k = 0; arrays && k < count; ++k) {
         const apportion_mpi_distributed& a = arrays[k];
         facts.push_back({{"data", a.data ? "given" : "NULL"},
                          {"bytes_per_unit", a.bytes_per_unit},
-                         {"starts", a.starts != nullptr},
+                         {"starts", starts_of(a.starts)},
                          {"halo", a.halo},
                          {"periodic", a.periodic != 0},
                          {"mode", a.mode}});
@@ -85,7 +95,7 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
         !problem.empty())
         return "apportion_mpi_iteration_exchange: " + problem;
     // Units may move, and then each of these arrays has to travel.
-    if (apportion::facts_of(arrays, count) != facts_)
+    if (facts_of(arrays, count) != facts_)
         return "apportion_mpi_iteration_exchange: the arrays must be all of those that were given to "
                "apportion_mpi_iteration_create, in the same order and in one call, and differ from these in data alone";
     const bool moves = next_ != owned_;
@@ -97,6 +107,10 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
         make_own_load();  // what is wrong with it is told by the next run
     }
     return {};
+}
+
+nlohmann::json apportion_mpi_iteration::facts_of(const apportion_mpi_distributed* arrays, unsigned count) const {
+    return apportion::facts_of(arrays, count, static_cast<std::uint64_t>(description_.units), given_, facts_);
 }
 
 bool apportion_mpi_iteration::exchanged(const apportion_mpi_distributed& array) const {

@@ -150,8 +150,8 @@ int together_on(Load* load, const std::string& call, const std::string& given, i
     return -error_number;
 }
 
-std::string with(const apportion_mpi_distributed* arrays, unsigned count) {
-    return " with the arrays " + apportion::facts_of(arrays, count).dump();
+std::string with(const apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays, unsigned count) {
+    return iteration ? " with the arrays " + iteration->facts_of(arrays, count).dump() : "";
 }
 
 }  // namespace
@@ -238,14 +238,14 @@ int apportion_mpi_iteration_run(apportion_mpi_iteration* iteration) {
 
 int apportion_mpi_iteration_exchange(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                      unsigned count) {
-    return together_on(iteration, "apportion_mpi_iteration_exchange", with(arrays, count), EINVAL,
+    return together_on(iteration, "apportion_mpi_iteration_exchange", with(iteration, arrays, count), EINVAL,
                        [&](auto& its) { return its.exchange(arrays, count); });
 }
 
 int apportion_mpi_iteration_collect(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                     unsigned count) {
     const std::string sources = iteration ? iteration->sources_of(arrays, count) : "";
-    return together_on(iteration, "apportion_mpi_iteration_collect", with(arrays, count) + sources, EINVAL,
+    return together_on(iteration, "apportion_mpi_iteration_collect", with(iteration, arrays, count) + sources, EINVAL,
                        [&](auto& its) { return its.collect(arrays, count); });
 }
 
