@@ -27,6 +27,23 @@ static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
 /// some in time.
 constexpr std::size_t kPart = std::size_t{1} << 24, kTravels = 2 * kPart;
 
+/// Whether memory of the units of one is memory of the other's. Pieces are in the order of their addresses.
+bool overlap(const apportion_mpi_array& one, const apportion_mpi_array& other, std::uint64_t units) {
+    const auto begin = [](const apportion_mpi_array& a, std::size_t piece) {
+        return reinterpret_cast<std::uintptr_t>(a.data) + piece * a.stride;
+    };
+    for (std::size_t p = 0, q = 0; p < one.pieces && q < other.pieces;) {
+        const std::uintptr_t p_end = begin(one, p) + units * one.bytes_per_unit,
+                             q_end = begin(other, q) + units * other.bytes_per_unit;
+        if (begin(one, p) < q_end && begin(other, q) < p_end) return true;
+        if (p_end < q_end)
+            ++p;
+        else
+            ++q;
+    }
+    return false;
+}
+
 std::size_t bytes_of(const apportion_mpi_array& array) { return array.bytes_per_unit * array.pieces; }
 
 void check(int status, const char* function) {
@@ -50,6 +67,15 @@ std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units) {
         if (a.pieces > 1 && (a.stride % a.bytes_per_unit != 0 || a.stride < a.bytes_per_unit || a.stride > kInt))
             return problem("stride must be a multiple of bytes_per_unit, and less than 2 GiB");
     }
+    if (TransferMemory::kFolded) return {};  // addresses mean nothing
+    for (std::size_t k = 0; k < arrays.size(); ++k)
+        for (std::size_t j = 0; j < k; ++j)
+            if (arrays[k].mode != arrays[j].mode && overlap(arrays[k], arrays[j], units))
+                return fmt::format(
+                    "arrays[{}] and arrays[{}], an input and a result, have memory in common: the load changes its "
+                    "data "
+                    "in place, which no several nodes can do",
+                    j, k);
     return {};
 }
 

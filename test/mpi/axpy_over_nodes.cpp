@@ -155,8 +155,9 @@ int main(int argc, char** argv) {
     apportion::LoadOptions options("axpy", work.units, codelet, fill);
     const std::size_t unit = work.rows ? sizeof(double) : kColumns * sizeof(double);
     const std::size_t pieces = work.rows ? kColumns : 1, stride = work.rows ? work.units * sizeof(double) : 0;
+    double* const results = work.what == "in place" ? &work.x[work.units * kColumns - 1] : work.y.data();
     const apportion_mpi_array arrays[] = {{work.x.data(), unit, pieces, stride, STARPU_R},
-                                          {work.y.data(), unit, pieces, stride, STARPU_W}};
+                                          {results, unit, pieces, stride, STARPU_W}};
     apportion_mpi_load* load = apportion_mpi_load_create(&options, arrays, 2);
     if (!load) return complain();
     std::optional<Letter> letter;
