@@ -46,7 +46,8 @@ struct apportion_mpi_array {
     int mode;
 };
 
-/** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI.
+/** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI,
+ *  which takes all messages of MPI_COMM_WORLD with the 16 highest tags that MPI has, and none with others.
  *  Unless STARPU_NCPU is set, a core is left to StarPU-MPI's thread where there are several ranks. `conf` may be NULL.
  *  A failure of StarPU alone leaves MPI running until apportion_mpi_shutdown. */
 int apportion_mpi_init(struct starpu_conf* conf);

@@ -68,6 +68,12 @@ World::World() {
 
 std::string World::start_starpu_mpi() {
     if (size_ == 1) return {};
+    // StarPU-MPI takes each message of MPI_COMM_WORLD with the tags 42 to 48, of which programs know nothing.
+    int* highest = nullptr;
+    int has_highest = 0;
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &has_highest), "MPI_Comm_get_attr");
+    constexpr int kTaken = 16;
+    if (has_highest != 0) starpu_mpi_set_communication_tag(*highest - kTaken);
     starpu_mpi_runs_ = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
     if (!starpu_mpi_runs_) return "starpu_mpi_init_comm failed";
     starpu_mpi_comm_register(of_grants_);

@@ -3,6 +3,7 @@
 // A user's program over nodes: y = 2 x + 1 of vectors, or of matrices whose rows are units. axpy_over_nodes UNITS [CASE
 // RANK]: what goes wrong on that rank. Status 0 when rank 0's result is right; prints the number of nodes and of lost
 // ones, and, with CASE timing, the makespan.
+#include <mpi.h>
 #include <signal.h>
 #include <starpu_mpi.h>
 #include <unistd.h>
@@ -88,6 +89,11 @@ class Letter {
         if (apportion_mpi_rank() == 1) starpu_mpi_isend_detached(handle_, 0, 0, MPI_COMM_WORLD, nullptr, nullptr);
     }
     bool arrives() {
+        // With the tag that StarPU-MPI has where nobody says another.
+        int number = apportion_mpi_rank() == 1 ? 42 : 0;
+        if (apportion_mpi_rank() == 1) MPI_Send(&number, 1, MPI_INT, 0, 42, MPI_COMM_WORLD);
+        if (apportion_mpi_rank() == 0) MPI_Recv(&number, 1, MPI_INT, 1, 42, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (apportion_mpi_rank() < 2 && number != 42) return false;
         if (apportion_mpi_rank() == 0) starpu_mpi_recv(handle_, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         starpu_data_unregister(handle_);
         return apportion_mpi_rank() > 1 || number_ == 1001;
