@@ -170,6 +170,7 @@ void apportion_mpi_iteration::make_own_load() {
 void apportion_mpi_iteration::run_own_load() {
     own_seconds_ = 0;
     own_report_ = "{}";
+    if (!load_ && problem_.empty()) make_own_load();  // it could not be made before
     if (!problem_.empty() || !load_) return;
     try {
         load_->run();

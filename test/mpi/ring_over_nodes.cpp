@@ -34,6 +34,7 @@ struct Ring {
     std::string what;
     int rank = -1;  ///< on which that happens
     int iteration = 0;
+    bool unable = false;
 };
 
 Ring ring;
@@ -56,7 +57,7 @@ void compute(void* buffers[], void* arg) {
         return;
     }
     auto* last = reinterpret_cast<Number*>(STARPU_VECTOR_GET_PTR(buffers[4]));
-    usleep(static_cast<useconds_t>((here("slow") || here("slow once") ? 1000 : 100) * units));
+    usleep(static_cast<useconds_t>((here("slow") || here("slow once") || here("unable once") ? 1000 : 100) * units));
     for (std::size_t i = 0; i < units; ++i) {
         to[i] = from[i] + from[i + 1] + from[i + 2];
         for (std::int64_t k = starts[i]; k < starts[i + 1]; ++k) to[i] += own[k - starts[0]];
@@ -64,6 +65,9 @@ void compute(void* buffers[], void* arg) {
         last[i] = to[i];
     }
 }
+
+/// Not when its load is made anew for other units.
+int able(unsigned, starpu_task*, unsigned) { return !(here("unable once") && ring.unable); }
 
 int fill(starpu_task* task, apportion_block* block, void*) {
     const std::size_t first = block->first, units = block->units;
@@ -110,12 +114,19 @@ int complain() {
 /// 0: right.
 int run(apportion_mpi_iteration* iteration) {
     for (ring.iteration = 0; ring.iteration < iterations(); ++ring.iteration) {
-        if (apportion_mpi_iteration_run(iteration) != 0) return complain();
+        if (apportion_mpi_iteration_run(iteration) != 0) {
+            if (ring.what != "unable once") return complain();
+            if (apportion_mpi_iteration_run(iteration) != 0) return complain();
+            ring.what = "unable no more";
+            if (apportion_mpi_rank() == 0) std::puts("a run has failed once");
+        }
         ring.from.swap(ring.to);
         if (here("skips") && ring.iteration == 2) continue;
         const auto all = arrays();
         const unsigned count = ring.what == "one array" ? 1 : 2;
+        ring.unable = true;
         if (apportion_mpi_iteration_exchange(iteration, all.data(), count) != 0) return complain();
+        ring.unable = false;
         std::uint64_t first = 0, units = 0;
         apportion_mpi_iteration_range(iteration, &first, &units);
         double largest[] = {static_cast<double>(first + units), here("nan") ? NAN : 1.0};
@@ -171,6 +182,7 @@ int main(int argc, char** argv) {
     if (!here("unable")) codelet.cpu_funcs[0] = compute;
     codelet.nbuffers = 5;
     for (int k = 0; k < 5; ++k) codelet.modes[k] = k == 1 || k == 4 ? STARPU_W : STARPU_R;
+    codelet.can_execute = able;
     codelet.name = "ring";
     apportion::LoadOptions options("ring", ring.units, codelet, fill);
     options.runs = kIterations;
