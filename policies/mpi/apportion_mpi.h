@@ -40,7 +40,7 @@ struct apportion_mpi_array {
     void* data;
     size_t bytes_per_unit; /**< of a piece */
     size_t pieces;
-    size_t stride; /**< bytes; 0 where there is one piece */
+    size_t stride; /**< bytes, at least those of a piece of all units; 0 where there is one piece */
     /** STARPU_R: input, sent from rank 0 to the node that computes the unit. STARPU_W: a result, sent from there to
      *  rank 0. Memory of an input must not be that of a result: units may be computed again. */
     int mode;

@@ -64,8 +64,10 @@ std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units) {
         if (a.bytes_per_unit == 0 || a.pieces == 0) return problem("bytes_per_unit and pieces must not be 0");
         if (a.pieces > kInt || a.bytes_per_unit > kLargestMessage || bytes_of(a) > kLargestMessage)
             return problem("a unit of more than 1 GiB is no message; use smaller units");
-        if (a.pieces > 1 && (a.stride % a.bytes_per_unit != 0 || a.stride < a.bytes_per_unit || a.stride > kInt))
-            return problem("stride must be a multiple of bytes_per_unit, and less than 2 GiB");
+        if (a.pieces > 1 && (a.stride % a.bytes_per_unit != 0 || a.stride < a.bytes_per_unit || a.stride > kInt ||
+                             a.stride / a.bytes_per_unit < units))
+            return problem(
+                "stride must be a multiple of bytes_per_unit, less than 2 GiB, and no less than a piece of all units");
     }
     if (TransferMemory::kFolded) return {};  // addresses mean nothing
     for (std::size_t k = 0; k < arrays.size(); ++k)

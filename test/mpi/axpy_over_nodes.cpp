@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
     work.units = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
     work.what = argc > 2 ? argv[2] : "";
     work.rank = argc > 3 ? std::atoi(argv[3]) : -1;
-    work.rows = work.what == "rows";
+    work.rows = work.what == "rows" || work.what == "dense rows";
     const int rank = apportion_mpi_rank();
     const bool here = rank == work.rank;
     if (work.what == "starts twice" && apportion_mpi_init(nullptr) != 0) return complain();
@@ -160,7 +160,8 @@ int main(int argc, char** argv) {
     codelet.name = "axpy";
     apportion::LoadOptions options("axpy", work.units, codelet, fill);
     const std::size_t unit = work.rows ? sizeof(double) : kColumns * sizeof(double);
-    const std::size_t pieces = work.rows ? kColumns : 1, stride = work.rows ? work.units * sizeof(double) : 0;
+    const std::size_t pieces = work.rows ? kColumns : 1,
+                      stride = work.rows ? (work.units - (work.what == "dense rows")) * sizeof(double) : 0;
     double* const results = work.what == "in place" ? &work.x[work.units * kColumns - 1] : work.y.data();
     const apportion_mpi_array arrays[] = {{work.x.data(), unit, pieces, stride, STARPU_R},
                                           {results, unit, pieces, stride, STARPU_W}};

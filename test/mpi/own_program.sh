@@ -35,6 +35,7 @@ refused 'rank 0 calls apportion_mpi_share of 8 bytes, and rank 1 calls apportion
 refused 'rank 2 calls apportion_mpi_share of 8 bytes at NULL' -np 3 "$axpy" 500 'shares nothing' 2
 refused 'apportion_mpi_init has been called before' -np 2 "$axpy" 500 'starts twice'
 refused 'arrays.0. and arrays.1., .*changes its data in place' -np 2 "$axpy" 500 'in place'
+refused 'arrays.0.: stride must be .* no less than a piece of all units' -np 2 "$axpy" 500 'dense rows'
 # Ranks that call different things, or end, where the others go on: no rank waits for ever.
 refused 'rank 0 calls apportion_mpi_load_create, and rank 1 calls apportion_mpi_share of 8 bytes; all ranks must' -np 3 "$axpy" 500 'shares again' 1
 refused "rank 0 calls apportion_mpi_load_run of load 1 ('axpy'), and rank 2 calls apportion_mpi_shutdown" -np 3 "$axpy" 500 'ends early' 2
