@@ -200,7 +200,7 @@ std::string apportion_mpi_iteration::run() {
     if (home) {
         sentence = hear_all();
         seconds_ = (starpu_timing_now() - begin_us_) * 1e-6;
-        note_run();
+        note_run(sentence);
         if (sentence.empty()) moved = shares_->run_ended(node_seconds_);
         next_ = shares_->ranges();
         tell_all(sentence, moved);
@@ -255,7 +255,7 @@ std::string apportion_mpi_iteration::hear_all() {
         least_bytes_ += event->message.units;
     }
     bytes_ /= 2;  // each message was counted where it was sent and where it came
-    return sentence;
+    return Message::fitted(sentence);
 }
 
 /// As blocks of devices do, as if the program had not stood still, a node stalls when it takes so many times what it
@@ -276,7 +276,7 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
     while (post_.on_the_way() > 0) post_.wait_while_moving();
 }
 
-void apportion_mpi_iteration::note_run() {
+void apportion_mpi_iteration::note_run(const std::string& sentence) {
     apportion::RunRecord record;
     record.load = record.profile = name_;
     record.policy = policy_->name;
@@ -284,6 +284,7 @@ void apportion_mpi_iteration::note_run() {
     record.granularity = description_.granularity;
     record.run = runs_;
     record.makespan_s = seconds_;
+    record.error = sentence;
     for (int node = 0; node < world_.size(); ++node) {
         const double seconds = node_seconds_[static_cast<std::size_t>(node)];
         const apportion::UnitRange range = owned_.of(node);

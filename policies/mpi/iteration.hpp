@@ -60,7 +60,7 @@ struct apportion_mpi_iteration {
     std::string hear_all();
     double late_at_us() const;
     void tell_all(const std::string& sentence, bool moved);
-    void note_run();
+    void note_run(const std::string& sentence);
     void gather_reports();  ///< on all ranks
     // Others: whether shares are others from now on.
     bool tell_home();

@@ -88,7 +88,7 @@ void apportion_mpi_load::run_as_home() {
         }
     }
     sentence_ = grants_->error();
-    if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
+    if (!sentence_.empty()) sentence_ = Message::fitted(fmt::format("load '{}': {}", name_, sentence_));
     collects_ = sentence_.empty() && grants_->all_answer();
     seconds_ = now_s();
     end_run();

@@ -55,9 +55,12 @@ struct Message {
     double half_s = 0;
     char text[kText] = {};
 
+    /// As much of it as a message takes: what all ranks say.
+    static std::string fitted(const std::string& sentence) { return sentence.substr(0, kText - 1); }
     void set_text(const std::string& sentence) {
+        const std::string fits = fitted(sentence);
         std::memset(text, 0, kText);
-        std::memcpy(text, sentence.data(), std::min(sentence.size(), kText - 1));
+        std::memcpy(text, fits.data(), fits.size());
     }
 };
 static_assert(std::is_trivially_copyable_v<Message>);

@@ -99,6 +99,8 @@ refused 'rank 0 calls apportion_mpi_iteration_exchange of .*, and rank 1 calls a
 refused 'rank 1: arrays\[1\]: data is NULL' -np 3 "$ring" 50 null 1
 refused 'rank 2 .*can run codelet' -np 3 "$ring" 50 unable 2
 refused "load 'ring': node 1 .*the test wants it.*unit 0 is unit [0-9]* of all" -np 3 "$ring" 50 fails 1
+nodes -np 3 "$ring" 50 fails 1 >"$folder/out" 2>&1 || true
+! grep 'has another' "$folder/out" || fail "the sentence of a failed run is not the same everywhere"
 refused 'node 1 .*has not computed its units after .* it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$ring" 50 hangs 1
 # Who is stopped from outside, all of the job for longer than a node may be silent, is not late for that.
 stoppable() { # the process numbers of the ranks

@@ -43,7 +43,7 @@ bool here(const char* what) { return apportion_mpi_rank() == ring.rank && ring.w
 
 void compute(void* buffers[], void* arg) {
     if (here("fails") && ring.iteration == 2) {
-        apportion_block_failed("the test wants it");
+        apportion_block_failed(("the test wants it" + std::string(2000, '.')).c_str());
         return;
     }
     if (here("hangs") && ring.iteration == 2) raise(SIGSTOP);
@@ -106,6 +106,18 @@ std::vector<apportion_mpi_distributed> arrays() {
             {ring.own.data(), sizeof(Number), ring.starts.data(), 0, 0, STARPU_R}};
 }
 
+/// The same sentence on all ranks, and in the report.
+void look_at_error(apportion_mpi_iteration* iteration) {
+    std::string sentence = apportion_mpi_error();
+    if (apportion_mpi_rank() == 0 &&
+        nlohmann::json::parse(apportion_mpi_iteration_report(iteration)).at("error") != sentence)
+        std::fprintf(stderr, "ring_over_nodes: the report has another error\n");
+    sentence.resize(4096);
+    std::string home = sentence;
+    apportion_mpi_share(home.data(), home.size());
+    if (home != sentence) std::fprintf(stderr, "ring_over_nodes: rank %d has another sentence\n", apportion_mpi_rank());
+}
+
 int complain() {
     if (apportion_mpi_rank() == 0) std::fprintf(stderr, "ring_over_nodes: %s\n", apportion_mpi_error());
     return 2;
@@ -115,7 +127,11 @@ int complain() {
 int run(apportion_mpi_iteration* iteration) {
     for (ring.iteration = 0; ring.iteration < iterations(); ++ring.iteration) {
         if (apportion_mpi_iteration_run(iteration) != 0) {
-            if (ring.what != "unable once") return complain();
+            if (ring.what != "unable once") {
+                const int status = complain();
+                look_at_error(iteration);
+                return status;
+            }
             if (apportion_mpi_iteration_run(iteration) != 0) return complain();
             ring.what = "unable no more";
             if (apportion_mpi_rank() == 0) std::puts("a run has failed once");
