@@ -201,7 +201,8 @@ std::string apportion_mpi_iteration::run() {
         sentence = hear_all();
         seconds_ = (starpu_timing_now() - begin_us_) * 1e-6;
         note_run(sentence);
-        if (sentence.empty()) moved = shares_->run_ended(node_seconds_);
+        // Shares that are decided on and not yet exchanged are not those that these times tell of.
+        if (sentence.empty() && next_ == owned_) moved = shares_->run_ended(node_seconds_);
         next_ = shares_->ranges();
         tell_all(sentence, moved);
     } else {

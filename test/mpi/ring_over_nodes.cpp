@@ -136,6 +136,9 @@ int run(apportion_mpi_iteration* iteration) {
             ring.what = "unable no more";
             if (apportion_mpi_rank() == 0) std::puts("a run has failed once");
         }
+        for (int again = 0; again < 3 && ring.what == "slow once";
+             ++again)  // moves are decided on, and not carried out
+            if (apportion_mpi_iteration_run(iteration) != 0) return complain();
         ring.from.swap(ring.to);
         if (here("skips") && ring.iteration == 2) continue;
         const auto all = arrays();
