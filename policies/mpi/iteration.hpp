@@ -96,8 +96,8 @@ struct apportion_mpi_iteration {
     int runs_ = 0;
     double begin_us_ = 0, stood_still_us_ = 0;
     double own_seconds_ = 0, seconds_ = 0;
-    std::vector<double> node_seconds_;  ///< rank 0: of the last run
-    std::int64_t travels_ = 0;
+    std::vector<double> node_seconds_;          ///< rank 0: of the last run
+    std::int64_t travels_ = 0;                  ///< modulo two: none begins before all have ended the one before
     std::uint64_t bytes_before_ = 0;            ///< the post's when the last run had ended
     std::int64_t bytes_here_ = 0;               ///< of units that came here since then
     std::int64_t bytes_ = 0, least_bytes_ = 0;  ///< rank 0: of all, since the run before

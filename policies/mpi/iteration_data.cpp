@@ -201,7 +201,7 @@ void apportion_mpi_iteration::travel(const Arrays& arrays, const std::vector<std
             }
         }
     }
-    ++travels_;
+    travels_ = 1 - travels_;
     // Receives first: what comes early has to be put aside.
     std::ranges::stable_partition(parcels, [](const Parcel& parcel) { return !parcel.out; });
     for (const Parcel& parcel : parcels) {
