@@ -67,7 +67,6 @@ World::World() {
 }
 
 std::string World::start_starpu_mpi() {
-    if (size_ == 1) return {};
     // StarPU-MPI takes each message of MPI_COMM_WORLD with the tags 42 to 48, of which programs know nothing.
     int* highest = nullptr;
     int has_highest = 0;

@@ -23,6 +23,7 @@ right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
 right 0 -np 3 "$axpy" 400 letter
+right 0 -np 1 "$axpy" 400 letter
 right 0 -np 3 env APPORTION_NODES=equal "$axpy" 3 'on and on'
 # Under greedy grants are many, so that the failing and the late node have some.
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
