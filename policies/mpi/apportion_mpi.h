@@ -109,8 +109,9 @@ void apportion_mpi_load_destroy(struct apportion_mpi_load* load);
  * Every rank has room for all units, as above, and `fill` gets the units' own numbers. Shares are equal at first. After
  * each run, units move to other nodes when the nodes' times say that this pays in the runs to come (options.runs), and
  * _exchange carries that out. Policies that plan from a profile (APPORTION_NODES=hpopta, ...) give the shares of the
- * first run instead, and with `equal` they stay equal. A node whose load fails ends the run: what it owns is nowhere
- * else. docs/several-nodes.md has a complete program. */
+ * first run instead, and with `equal` they stay equal. Each iteration moves its own units: where several use the same
+ * data, APPORTION_NODES=equal must keep them where they are. A node whose load fails ends the run: what it owns is
+ * nowhere else. docs/several-nodes.md has a complete program. */
 
 struct apportion_mpi_iteration;
 
