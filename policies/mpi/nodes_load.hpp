@@ -51,7 +51,7 @@ struct apportion_mpi_load {
     nlohmann::ordered_json outer_report(bool with_nodes) const;
 
     // Other ranks.
-    void run_as_node();
+    void run_as_node(const std::string& unable);  ///< why its part cannot begin, if so
     void take_order(const apportion::Message& message);
     void start(std::int64_t grant);
     void begin_grant(std::int64_t grant, apportion::UnitRange range);

@@ -21,7 +21,7 @@ using apportion::Message;
 using apportion::UnitRange;
 
 std::string apportion_mpi_load::run() {
-    std::string problem;
+    std::string problem, unable;
     grants_.reset();
     granted_ = {};
     waiting_.clear();
@@ -31,6 +31,10 @@ std::string apportion_mpi_load::run() {
     description_.run = ++runs_;
     try {
         part_->begin();
+    } catch (const std::exception& error) {  // a task of the run before may still run: others compute without this node
+        (world_.rank() == 0 ? problem : unable) = error.what();
+    }
+    try {
         if (const std::string file = report_file(); !file.empty()) apportion::check_report_file(file);
         if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *home_first_, recovery_.get());
     } catch (const std::exception& error) {
@@ -44,7 +48,7 @@ std::string apportion_mpi_load::run() {
     else if (world_.rank() == 0)
         run_as_home();
     else
-        run_as_node();
+        run_as_node(unable);
     part_->finish();
     while (post_.wait(0)) continue;  // what the node's own load told last
     if (begun) collect_reports(std::exchange(collects_, false));
@@ -58,7 +62,7 @@ void apportion_mpi_load::begin_grant(std::int64_t grant, UnitRange range) {
         return;
     }
     granted_.add(grant, range);
-    part_->add(range);
+    if (!part_ended_) part_->add(range);
 }
 
 std::vector<apportion::GrantedUnits::Computed> apportion_mpi_load::done_here(const Event& event) {
@@ -210,8 +214,10 @@ void apportion_mpi_load::end_run() {
 
 // --- Other ranks ---
 
-void apportion_mpi_load::run_as_node() {
+void apportion_mpi_load::run_as_node(const std::string& unable) {
     post_.listen(0);
+    part_ended_ = !unable.empty();
+    if (part_ended_) tell(Message::Kind::failed, 0, unable);
     bool ended = false;
     while (!ended) {
         const Event event = post_.wait();
