@@ -4,6 +4,7 @@
 // numbers that belong to it (as many as its number modulo 3), modulo a prime. ring_over_nodes UNITS [CASE RANK]: what
 // goes wrong, or is slow, on that rank. Status 0 when rank 0's result is right; prints nodes, iterations and how often
 // units moved.
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -42,8 +43,9 @@ Ring ring;
 bool here(const char* what) { return apportion_mpi_rank() == ring.rank && ring.what == what; }
 
 void compute(void* buffers[], void* arg) {
-    if (here("fails") && ring.iteration == 2) {
-        apportion_block_failed(("the test wants it" + std::string(2000, '.')).c_str());
+    const bool at_length = here("fails at length");
+    if ((here("fails") || at_length) && ring.iteration == 2) {
+        apportion_block_failed(("the test wants it" + std::string(at_length ? 2000 : 0, '.')).c_str());
         return;
     }
     if (here("hangs") && ring.iteration == 2) raise(SIGSTOP);
@@ -171,6 +173,27 @@ int run(apportion_mpi_iteration* iteration) {
     return 0;
 }
 
+std::size_t allocated() {
+    const struct mallinfo2 all = mallinfo2();
+    return all.uordblks + all.hblkhd;
+}
+
+/// Whether memory does not grow with messages. Status as of run().
+int run_on_and_on(apportion_mpi_iteration* iteration) {
+    constexpr int kRuns = 100;
+    std::size_t before = 0;
+    const auto all = arrays();
+    for (int k = 0; k < 2 * kRuns; ++k) {
+        if (k == kRuns) before = allocated();
+        if (apportion_mpi_iteration_run(iteration) != 0) return complain();
+        for (int times = 0; times < 2; ++times)
+            if (apportion_mpi_iteration_exchange(iteration, all.data(), 2) != 0) return complain();
+    }
+    const double grown = (static_cast<double>(allocated()) - static_cast<double>(before)) / kRuns;
+    if (grown < 250) return 0;
+    return std::fprintf(stderr, "ring_over_nodes: each run and two exchanges take %g bytes more\n", grown), 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -211,7 +234,7 @@ int main(int argc, char** argv) {
     if (ring.what == "wide") all[0].halo = ring.units + 1;
     if (ring.what == "granules") options.granularity = 4;
     apportion_mpi_iteration* iteration = apportion_mpi_iteration_create(&options, all.data(), 2);
-    const int status = iteration ? run(iteration) : complain();
+    const int status = !iteration ? complain() : ring.what == "on and on" ? run_on_and_on(iteration) : run(iteration);
     apportion_mpi_iteration_destroy(iteration);
     apportion_mpi_shutdown();
     return status;
