@@ -281,7 +281,8 @@ std::optional<Event> Post::wait(double until_us) {
 
 Event Post::wait() { return *wait(std::numeric_limits<double>::infinity()); }
 
-double Post::answer_s(int rank, int ranks) {
+std::optional<double> Post::answer_s(int rank, int ranks, double limit_s) {
+    const auto limit_us = [&] { return moved_at_us() + limit_s * 1e6; };
     constexpr int kTimes = 5;  // the first has connections made; of the others, the median
     std::vector<double> seconds;
     for (int time = 0; time < kTimes; ++time) {
@@ -295,13 +296,14 @@ double Post::answer_s(int rank, int ranks) {
         const double begin_us = starpu_timing_now();
         for (int other = 1; other < ranks; ++other) send(other, {});
         for (int other = 1; other < ranks; ++other) {
-            wait();
+            while (!wait(limit_us()))
+                if (starpu_timing_now() >= limit_us()) return std::nullopt;  // else it stood still
             if (other == 1 && time > 0) seconds.push_back((starpu_timing_now() - begin_us) * 1e-6);
         }
     }
     while (on_the_way_ > 0) wait_while_moving();
     std::ranges::sort(seconds);
-    return seconds.empty() ? 0 : seconds[seconds.size() / 2];
+    return seconds.empty() ? 0.0 : seconds[seconds.size() / 2];
 }
 
 std::optional<Event> Post::wait_while_moving() {

@@ -114,7 +114,8 @@ class Post {
     std::optional<Event> wait_while_moving();
 
     /// Collective: seconds from a message of rank 0 to the first answer, when nothing else is on its way; 0 elsewhere.
-    double answer_s(int rank, int ranks);
+    /// Nothing: there is none, of one rank at least, within `limit_s`.
+    std::optional<double> answer_s(int rank, int ranks, double limit_s);
 
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }

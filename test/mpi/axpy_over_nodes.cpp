@@ -3,7 +3,6 @@
 // A user's program over nodes: y = 2 x + 1 of vectors, or of matrices whose rows are units. axpy_over_nodes UNITS [CASE
 // RANK]: what goes wrong on that rank. Status 0 when rank 0's result is right; prints the number of nodes and of lost
 // ones, and, with CASE timing, the makespan.
-#include <malloc.h>
 #include <mpi.h>
 #include <signal.h>
 #include <starpu_mpi.h>
@@ -134,29 +133,16 @@ int run(apportion_mpi_load* load) {
     return 0;
 }
 
-std::size_t allocated() {
-    const struct mallinfo2 all = mallinfo2();
-    return all.uordblks + all.hblkhd;
-}
-
-/// Whether memory does not grow from run to run. Status as of run().
-int run_on_and_on(apportion_mpi_load* load) {
-    constexpr int kRuns = 200;
-    std::size_t before = 0;
-    for (int k = 0; k < 2 * kRuns; ++k) {
-        if (k == kRuns) before = allocated();
-        if (apportion_mpi_load_run(load) != 0) return 2;
-    }
-    const double grown = (static_cast<double>(allocated()) - static_cast<double>(before)) / kRuns;
-    if (grown < 200) return 0;
-    std::fprintf(stderr, "axpy_over_nodes: rank %d takes %g bytes more after each run\n", apportion_mpi_rank(), grown);
-    return 1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (apportion_mpi_init(nullptr) != 0) return complain();
+    const bool started = argc > 2 && std::strcmp(argv[2], "starts StarPU-MPI") == 0;
+    if (started && starpu_mpi_init_conf(&argc, &argv, 1, MPI_COMM_WORLD, nullptr) != 0) return 2;
+    if (apportion_mpi_init(nullptr) != 0) {
+        const int status = complain();
+        if (started) starpu_mpi_shutdown();
+        return status;
+    }
     work.units = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
     work.what = argc > 2 ? argv[2] : "";
     work.rank = argc > 3 ? std::atoi(argv[3]) : -1;
@@ -194,7 +180,6 @@ int main(int argc, char** argv) {
     std::optional<Letter> letter;
     if (work.what == "letter") letter.emplace();
     int status = here && work.what == "ends early" ? 0 : run(load);
-    if (status == 0 && work.what == "on and on") status = run_on_and_on(load);
     if (letter && !letter->arrives()) {
         std::fprintf(stderr, "axpy_over_nodes: the letter is another\n");
         status = 1;

@@ -24,7 +24,6 @@ right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
 right 0 -np 3 "$axpy" 400 letter
 right 0 -np 1 "$axpy" 400 letter
-right 0 -np 3 env APPORTION_NODES=equal "$axpy" 3 'on and on'
 # Under greedy grants are many, so that the failing and the late node have some.
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
@@ -38,6 +37,7 @@ refused 'rank 2 calls apportion_mpi_share of 8 bytes at NULL' -np 3 "$axpy" 500 
 refused 'apportion_mpi_init has been called before' -np 2 "$axpy" 500 'starts twice'
 refused 'arrays.0. and arrays.1., .*changes its data in place' -np 2 "$axpy" 500 'in place'
 refused 'arrays.0.: stride must be .* no less than a piece of all units' -np 2 "$axpy" 500 'dense rows'
+refused 'the program has started StarPU-MPI itself' -np 2 "$axpy" 500 'starts StarPU-MPI'
 # Ranks that call different things, or end, where the others go on: no rank waits for ever.
 refused 'rank 0 calls apportion_mpi_load_create, and rank 1 calls apportion_mpi_share of 8 bytes; all ranks must' -np 3 "$axpy" 500 'shares again' 1
 refused "rank 0 calls apportion_mpi_load_run of load 1 ('axpy'), and rank 2 calls apportion_mpi_shutdown" -np 3 "$axpy" 500 'ends early' 2
