@@ -83,7 +83,11 @@ std::string World::start_starpu_mpi() {
     constexpr int kTaken = 16;
     if (has_highest != 0) starpu_mpi_set_communication_tag(*highest - kTaken);
     ours_ran = true;
+    // With one rank its thread sleeps, and has no core of its own.
+    constexpr const char* kUnbound = "STARPU_MPI_NOBIND";
+    const bool unbound = size_ == 1 && !std::getenv(kUnbound) && setenv(kUnbound, "1", 0) == 0;
     starpu_mpi_runs_ = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
+    if (unbound) unsetenv(kUnbound);
     if (!starpu_mpi_runs_) return "starpu_mpi_init_comm failed";
     starpu_mpi_comm_register(of_grants_);
     return {};

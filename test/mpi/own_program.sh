@@ -24,6 +24,8 @@ right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
 right 0 -np 3 "$axpy" 400 letter
 right 0 -np 1 "$axpy" 400 letter
+nodes -np 1 env -u STARPU_SILENT -u STARPU_NCPU -u STARPU_MPI_NOBIND "$axpy" 7 >"$folder/out" 2>&1 && ! grep 'MPI' "$folder/out" ||
+    fail "one rank, for which StarPU-MPI has no core: $(cat "$folder/out")"
 # Under greedy grants are many, so that the failing and the late node have some.
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
