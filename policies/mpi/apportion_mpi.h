@@ -77,8 +77,8 @@ struct apportion_mpi_load* apportion_mpi_load_create(const struct apportion_load
 
 /** Computes all units; then all results are in rank 0's arrays. On other ranks `arrays` may have any content behind it.
  *  May be called again. A node on which the load fails gets no more units, and others compute those that it had; when
- *  none is left the run has failed. A node other than 0 that still computes what others have computed again in the run
- *  before is left out. */
+ *  none is left the run has failed, and when a task of node 0 stalls, which may still write to the results. A node
+ * other than 0 that still computes what others have computed again in the run before is left out. */
 int apportion_mpi_load_run(struct apportion_mpi_load* load);
 
 /** The report of the last run as JSON: on rank 0 that of the outer policy, whose processors are the nodes, with theirs

@@ -72,6 +72,13 @@ void NodePart::add(UnitRange units) {
 
 void NodePart::close() { apportion_load_close(load_->get()); }
 
+void NodePart::wait_for_tasks() {
+    finish();
+#ifndef STARPU_SIMGRID  // where nothing is written
+    load_->release();
+#endif
+}
+
 void NodePart::finish() {
     if (!std::exchange(waiting_, false)) return;
     starpu_pthread_join(waits_, nullptr);

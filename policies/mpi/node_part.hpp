@@ -31,6 +31,8 @@ class NodePart {
     void close();
     /// Waits until the load has ended. Also after an error.
     void finish();
+    /// And then, after an error, until no task of it runs any more.
+    void wait_for_tasks();
 
     const std::string& report() const { return report_; }
     std::string policy() const { return load_->policy(); }

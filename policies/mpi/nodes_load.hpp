@@ -45,6 +45,7 @@ struct apportion_mpi_load {
     void end_job_if_silent(int node) const;
     void carry_out(const apportion::Grants::Orders& orders);
     apportion::Grants::Orders take_in(const apportion::Event& event);
+    apportion::Grants::Orders home_fails(const apportion::Event& event);
     apportion::Grants::Orders take_in(int node, const apportion::Message& message);
     apportion::Grants::Orders units_done(const apportion::Event& event);
     void end_run();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <utility>
 
@@ -79,7 +80,7 @@ void apportion_mpi_load::run_as_home() {
         post_.listen(node);
     }
     carry_out(grants_->begin(now_s()));
-    while (!grants_->done() && grants_->error().empty()) {
+    while (!grants_->done() && grants_->error().empty() && sentence_.empty()) {
         const double look_s = grants_->next_look_s(now_s());
         double until_us = begin_us_ + look_s * 1e6;
         const int awaited = grants_->awaited_node();
@@ -91,7 +92,7 @@ void apportion_mpi_load::run_as_home() {
             carry_out(grants_->look(now_s()));
         }
     }
-    sentence_ = grants_->error();
+    if (sentence_.empty()) sentence_ = grants_->error();
     if (!sentence_.empty()) sentence_ = Message::fitted(fmt::format("load '{}': {}", name_, sentence_));
     collects_ = sentence_.empty() && grants_->all_answer();
     seconds_ = now_s();
@@ -149,11 +150,21 @@ Grants::Orders apportion_mpi_load::take_in(const Event& event) {
             return units_done(event);
         case Event::Kind::ended:
             if (event.status == 0 || std::exchange(part_ended_, true)) return {};
-            return grants_->lost(0, event.text, now_s());
+            return home_fails(event);
         case Event::Kind::sent:
             break;
     }
     return {};
+}
+
+/// What its tasks would still write must not come over the results of others, who compute its units.
+Grants::Orders apportion_mpi_load::home_fails(const Event& event) {
+    if (event.status == -ETIMEDOUT) {
+        sentence_ = fmt::format("{}: {}", description_.processors[0].name, event.text);
+        return {};
+    }
+    part_->wait_for_tasks();
+    return grants_->lost(0, event.text, now_s());
 }
 
 Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
