@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "models/io/shown.hpp"
 #include "policies/mpi/iteration.hpp"
@@ -21,6 +22,7 @@
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/report_file.hpp"
+#include "policies/starpu/watch.hpp"
 
 namespace apportion {
 
@@ -112,6 +114,30 @@ std::string agreed_sentence(const World& world, const std::string& problem) {
 void abort_job(const std::string& sentence) {
     fmt::print(stderr, "apportion: {}\n", shown(sentence));
     World::abort();
+}
+
+class Deadline::Alarm final : public Watched {
+  public:
+    Alarm(std::string sentence, double seconds)
+        : sentence_(std::move(sentence)), at_us_(starpu_timing_now() - stood_still_us() + seconds * 1e6) {}
+    static void set(const std::shared_ptr<Alarm>& self) {
+        self->self_ = self;
+        wake_at(self, self->at_us_ + stood_still_us());
+    }
+    void look() noexcept override {
+        if (starpu_timing_now() >= at_us_ + stood_still_us()) abort_job(sentence_);
+        wake_at(self_, at_us_ + stood_still_us());
+    }
+
+  private:
+    const std::string sentence_;
+    const double at_us_;  ///< less what the program had stood still
+    std::weak_ptr<Alarm> self_;
+};
+
+Deadline::Deadline(std::string sentence, double seconds)
+    : alarm_(std::make_shared<Alarm>(std::move(sentence), seconds)) {
+    Alarm::set(alarm_);
 }
 
 void report_to_file(const std::string& file, const std::string& report) {

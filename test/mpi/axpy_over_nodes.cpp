@@ -45,7 +45,8 @@ void compute(void* buffers[], void*) {
         return;
     }
     if (here && work.what == "hangs") raise(SIGSTOP);
-    if (here && work.what == "stalls" && number > 3 && !stalled.exchange(true)) usleep(10'000'000);
+    if (here && work.what == "stalls" && number > 1 && !stalled.exchange(true)) usleep(6'000'000);
+    if (here && work.what == "task hangs" && number > 1 && !stalled.exchange(true)) pause();
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
     const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
     const auto* x = reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0]));
