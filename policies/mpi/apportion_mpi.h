@@ -40,13 +40,14 @@ struct apportion_mpi_array {
     void* data;
     size_t bytes_per_unit; /**< of a piece */
     size_t pieces;
-    size_t stride; /**< bytes; 0 where there is one piece */
+    size_t stride; /**< bytes, at least those of a piece of all units; 0 where there is one piece */
     /** STARPU_R: input, sent from rank 0 to the node that computes the unit. STARPU_W: a result, sent from there to
-     *  rank 0. */
+     *  rank 0. Memory of an input must not be that of a result: units may be computed again. */
     int mode;
 };
 
-/** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI.
+/** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI,
+ *  which takes all messages of MPI_COMM_WORLD with the 16 highest tags that MPI has, and none with others.
  *  Unless STARPU_NCPU is set, a core is left to StarPU-MPI's thread where there are several ranks. `conf` may be NULL.
  *  A failure of StarPU alone leaves MPI running until apportion_mpi_shutdown. */
 int apportion_mpi_init(struct starpu_conf* conf);
@@ -76,7 +77,8 @@ struct apportion_mpi_load* apportion_mpi_load_create(const struct apportion_load
 
 /** Computes all units; then all results are in rank 0's arrays. On other ranks `arrays` may have any content behind it.
  *  May be called again. A node on which the load fails gets no more units, and others compute those that it had; when
- *  none is left the run has failed. */
+ *  none is left the run has failed, and when a task of node 0 stalls, which may still write to the results. A node
+ *  other than 0 that still computes what others have computed again in the run before is left out. */
 int apportion_mpi_load_run(struct apportion_mpi_load* load);
 
 /** The report of the last run as JSON: on rank 0 that of the outer policy, whose processors are the nodes, with theirs
@@ -108,17 +110,19 @@ void apportion_mpi_load_destroy(struct apportion_mpi_load* load);
  * Every rank has room for all units, as above, and `fill` gets the units' own numbers. Shares are equal at first. After
  * each run, units move to other nodes when the nodes' times say that this pays in the runs to come (options.runs), and
  * _exchange carries that out. Policies that plan from a profile (APPORTION_NODES=hpopta, ...) give the shares of the
- * first run instead, and with `equal` they stay equal. A node whose load fails ends the run: what it owns is nowhere
- * else. docs/several-nodes.md has a complete program. */
+ * first run instead, and with `equal` they stay equal. Each iteration moves its own units: where several use the same
+ * data, APPORTION_NODES=equal must keep them where they are. A node whose load fails ends the run: what it owns is
+ * nowhere else. docs/several-nodes.md has a complete program. */
 
 struct apportion_mpi_iteration;
 
-/** An array that is distributed by units; all but `data` is the same on all ranks. */
+/** An array that is distributed by units; all but addresses is the same on all ranks, and what `starts` points to. */
 struct apportion_mpi_distributed {
     void* data;            /**< of unit 0 */
     size_t bytes_per_unit; /**< the next unit's data begin so many bytes further */
     /** NULL, or where units have different lengths: unit u consists of the elements starts[u] ... starts[u + 1] - 1 of
-     *  `bytes_per_unit` bytes each. Complete on all ranks. Then `periodic` must be 0. */
+     *  `bytes_per_unit` bytes each. Complete on all ranks, and the same as long as the iteration exists.
+     *  Then `periodic` must be 0. */
     const int64_t* starts;
     uint64_t halo; /**< units on either side of its own that a node reads; as many as there are, or more: all */
     /** Not 0: before unit 0 lies a copy of the last units, and behind the last one of the first, in `data` as well, of
@@ -139,13 +143,15 @@ struct apportion_mpi_iteration* apportion_mpi_iteration_create(const struct appo
 int apportion_mpi_iteration_run(struct apportion_mpi_iteration* iteration);
 
 /** Makes `arrays` ready for the next run: all that its units read, with `data` as it is now. Those of mode STARPU_RW
- *  are up to date on each rank as far as it owns their units. All arrays that units read must be given, since units
- *  may move. Rank 0 waits for others as long as for an answer (see docs/several-nodes.md). */
+ *  are up to date on each rank as far as it owns their units. Since units may move, they must be all arrays that were
+ *  given to _create, constant ones as well, in the same order and in one call. Rank 0 waits for others as long as for
+ *  an answer (see docs/several-nodes.md). */
 int apportion_mpi_iteration_exchange(struct apportion_mpi_iteration* iteration,
                                      const struct apportion_mpi_distributed* arrays, unsigned count);
 
 /** Brings all units of those arrays that are of mode STARPU_RW to rank 0, from their owners; and the nodes' reports.
- * The arrays may be others than those that are exchanged, such as results. */
+ *  The arrays may be others than those that are exchanged, such as results: these come from where the last run computed
+ *  them. */
 int apportion_mpi_iteration_collect(struct apportion_mpi_iteration* iteration,
                                     const struct apportion_mpi_distributed* arrays, unsigned count);
 

@@ -36,8 +36,9 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     std::string problem = apportion::why_no_load("apportion_mpi_iteration_create", options);
     if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options->units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
-    const apportion::NodeFacts facts =
-        apportion::gather_facts(world_, options, apportion::facts_of(arrays, count), problem);
+    facts_ = apportion::facts_of(arrays, count, problem.empty() ? options->units : 0);
+    given_ = all;
+    const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_, problem);
     policy_ = facts.policy;
     called_ = facts.called;
     take_options(*options);
@@ -62,7 +63,7 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
 
     const double begin_us = starpu_timing_now();
     distribute(all, next_, true);
-    owned_ = next_;
+    owned_ = computed_ = next_;
     if (shares_) {
         // Rank 0 gave away what it has not kept: what that took is what a unit costs that moves.
         std::vector<Units> at_home(description_.processors.size(), 0);
@@ -169,6 +170,7 @@ void apportion_mpi_iteration::make_own_load() {
 void apportion_mpi_iteration::run_own_load() {
     own_seconds_ = 0;
     own_report_ = "{}";
+    if (!load_ && problem_.empty()) make_own_load();  // it could not be made before
     if (!problem_.empty() || !load_) return;
     try {
         load_->run();
@@ -186,6 +188,8 @@ void apportion_mpi_iteration::run_own_load() {
 
 std::string apportion_mpi_iteration::run() {
     ++runs_;
+    computed_ = owned_;
+    exchanged_.clear();
     begin_us_ = starpu_timing_now();
     stood_still_us_ = apportion::stood_still_us();
     const bool home = world_.rank() == 0;
@@ -196,8 +200,9 @@ std::string apportion_mpi_iteration::run() {
     if (home) {
         sentence = hear_all();
         seconds_ = (starpu_timing_now() - begin_us_) * 1e-6;
-        note_run();
-        if (sentence.empty()) moved = shares_->run_ended(node_seconds_);
+        note_run(sentence);
+        // Shares that are decided on and not yet exchanged are not those that these times tell of.
+        if (sentence.empty() && next_ == owned_) moved = shares_->run_ended(node_seconds_);
         next_ = shares_->ranges();
         tell_all(sentence, moved);
     } else {
@@ -251,7 +256,7 @@ std::string apportion_mpi_iteration::hear_all() {
         least_bytes_ += event->message.units;
     }
     bytes_ /= 2;  // each message was counted where it was sent and where it came
-    return sentence;
+    return Message::fitted(sentence);
 }
 
 /// As blocks of devices do, as if the program had not stood still, a node stalls when it takes so many times what it
@@ -272,7 +277,7 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
     while (post_.on_the_way() > 0) post_.wait_while_moving();
 }
 
-void apportion_mpi_iteration::note_run() {
+void apportion_mpi_iteration::note_run(const std::string& sentence) {
     apportion::RunRecord record;
     record.load = record.profile = name_;
     record.policy = policy_->name;
@@ -280,6 +285,7 @@ void apportion_mpi_iteration::note_run() {
     record.granularity = description_.granularity;
     record.run = runs_;
     record.makespan_s = seconds_;
+    record.error = sentence;
     for (int node = 0; node < world_.size(); ++node) {
         const double seconds = node_seconds_[static_cast<std::size_t>(node)];
         const apportion::UnitRange range = owned_.of(node);

@@ -32,6 +32,10 @@ struct apportion_mpi_iteration {
 
     /// Which load it is, for sentences.
     const std::string& called() const { return called_; }
+    /// What must be the same on all ranks, of arrays that are given to exchange or collect.
+    nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count) const;
+    /// Where each of these arrays is collected from: likewise.
+    std::string sources_of(const apportion_mpi_distributed* arrays, unsigned count) const;
     /// Each returns the sentence that all ranks agree on when it fails, or nothing; what it throws only this rank
     /// knows.
     std::string run();
@@ -56,7 +60,7 @@ struct apportion_mpi_iteration {
     std::string hear_all();
     double late_at_us() const;
     void tell_all(const std::string& sentence, bool moved);
-    void note_run();
+    void note_run(const std::string& sentence);
     void gather_reports();  ///< on all ranks
     // Others: whether shares are others from now on.
     bool tell_home();
@@ -66,12 +70,15 @@ struct apportion_mpi_iteration {
     /// everything. Of those arrays alone that change, unless shares do.
     void distribute(const Arrays& arrays, const apportion::OwnedRanges& next, bool at_first);
     void travel(const Arrays& arrays, const std::vector<std::vector<apportion::TravellingUnits>>& units);
+    bool exchanged(const apportion_mpi_distributed& array) const;
     void copy_here(const apportion_mpi_distributed& array, const apportion::TravellingUnits& units) const;
 
     apportion::World& world_;
     apportion::Post& post_;
     apportion_load_options options_{};  ///< the user's, whose strings and handles are kept here:
     std::string name_, called_, profile_, profile_command_;
+    nlohmann::json facts_;  ///< of the arrays that were given when it was made
+    Arrays given_;          ///< these
     std::vector<apportion_use> uses_;
     const apportion::PolicyEntry* policy_ = nullptr;  ///< the outer one
     std::string inner_policy_;
@@ -80,15 +87,17 @@ struct apportion_mpi_iteration {
     std::optional<apportion::NodeShares> shares_;  ///< rank 0
     std::optional<apportion::Recovery> recovery_;  ///< rank 0: how long others may be silent
     apportion::OwnedRanges owned_{std::vector<apportion::Units>{}}, next_ = owned_;
-    std::optional<apportion::Load> load_;  ///< none where this rank has no units
-    std::string problem_;                  ///< of this rank, since the last run
+    apportion::OwnedRanges computed_ = owned_;  ///< those of the last run
+    std::vector<const void*> exchanged_;        ///< arrays that have come to where owned_ says since then
+    std::optional<apportion::Load> load_;       ///< none where this rank has no units
+    std::string problem_;                       ///< of this rank, since the last run
 
     bool to_file_ = false;  ///< rank 0 writes a report of each run
     int runs_ = 0;
     double begin_us_ = 0, stood_still_us_ = 0;
     double own_seconds_ = 0, seconds_ = 0;
-    std::vector<double> node_seconds_;  ///< rank 0: of the last run
-    std::int64_t travels_ = 0;
+    std::vector<double> node_seconds_;          ///< rank 0: of the last run
+    std::int64_t travels_ = 0;                  ///< modulo two: none begins before all have ended the one before
     std::uint64_t bytes_before_ = 0;            ///< the post's when the last run had ended
     std::int64_t bytes_here_ = 0;               ///< of units that came here since then
     std::int64_t bytes_ = 0, least_bytes_ = 0;  ///< rank 0: of all, since the run before
@@ -101,7 +110,10 @@ namespace apportion {
 
 /// Why such arrays of so many units cannot be distributed, or empty.
 std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units);
-/// What must be the same on all ranks.
-nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count);
+/// What must be the same on all ranks: all but addresses, with what is where `starts` points to. `known`: arrays whose
+/// facts are `known_facts`, so that nothing is read again.
+nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,
+                        const std::vector<apportion_mpi_distributed>& known = {},
+                        const nlohmann::json& known_facts = {});
 
 }  // namespace apportion

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "policies/mpi/iteration.hpp"
@@ -44,13 +46,21 @@ Piece piece_of(const apportion_mpi_distributed& array, Units first, Units units)
 
 namespace apportion {
 
-nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count) {
+nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,
+                        const std::vector<apportion_mpi_distributed>& known, const nlohmann::json& known_facts) {
+    const auto starts_of = [&](const std::int64_t* starts) -> nlohmann::json {
+        if (!starts) return "none";
+        for (std::size_t k = 0; k < known.size(); ++k)
+            if (known[k].starts == starts) return known_facts[k].at("starts");
+        const std::string_view bytes(reinterpret_cast<const char*>(starts), (units + 1) * sizeof *starts);
+        return fmt::format("with hash {:x}", std::hash<std::string_view>{}(bytes));
+    };
     auto facts = nlohmann::json::array();
     for (unsigned k = 0; arrays && k < count; ++k) {
         const apportion_mpi_distributed& a = arrays[k];
         facts.push_back({{"data", a.data ? "given" : "NULL"},
                          {"bytes_per_unit", a.bytes_per_unit},
-                         {"starts", a.starts != nullptr},
+                         {"starts", starts_of(a.starts)},
                          {"halo", a.halo},
                          {"periodic", a.periodic != 0},
                          {"mode", a.mode}});
@@ -84,14 +94,34 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
             apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units));
         !problem.empty())
         return "apportion_mpi_iteration_exchange: " + problem;
+    // Units may move, and then each of these arrays has to travel.
+    if (facts_of(arrays, count) != facts_)
+        return "apportion_mpi_iteration_exchange: the arrays must be all of those that were given to "
+               "apportion_mpi_iteration_create, in the same order and in one call, and differ from these in data alone";
     const bool moves = next_ != owned_;
     if (moves) load_.reset();  // what its blocks have kept on devices is in main memory then
     distribute(Arrays(arrays, arrays + count), next_, false);
+    for (unsigned k = 0; k < count; ++k) exchanged_.push_back(arrays[k].data);
     if (moves) {
         owned_ = next_;
         make_own_load();  // what is wrong with it is told by the next run
     }
     return {};
+}
+
+nlohmann::json apportion_mpi_iteration::facts_of(const apportion_mpi_distributed* arrays, unsigned count) const {
+    return apportion::facts_of(arrays, count, static_cast<std::uint64_t>(description_.units), given_, facts_);
+}
+
+bool apportion_mpi_iteration::exchanged(const apportion_mpi_distributed& array) const {
+    return std::ranges::count(exchanged_, array.data) > 0;
+}
+
+std::string apportion_mpi_iteration::sources_of(const apportion_mpi_distributed* arrays, unsigned count) const {
+    std::string sources;
+    for (unsigned k = 0; arrays && k < count; ++k)
+        if (exchanged(arrays[k])) sources += fmt::format(", arrays[{}] exchanged since the last run", k);
+    return sources;
 }
 
 std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* arrays, unsigned count) {
@@ -106,7 +136,8 @@ std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* ar
         const UnitRange all =
             apportion::with_halo({0, description_.units}, halo_of(arrays[k], description_.units), description_.units);
         changed.push_back(arrays[k]);
-        units.push_back(apportion::travelling_units(0, all, owned_.of(0), owned_));
+        const OwnedRanges& owners = exchanged(arrays[k]) ? owned_ : computed_;
+        units.push_back(apportion::travelling_units(0, all, owners.of(0), owners));
     }
     travel(changed, units);
     gather_reports();
@@ -170,7 +201,7 @@ void apportion_mpi_iteration::travel(const Arrays& arrays, const std::vector<std
             }
         }
     }
-    ++travels_;
+    travels_ = 1 - travels_;
     // Receives first: what comes early has to be put aside.
     std::ranges::stable_partition(parcels, [](const Parcel& parcel) { return !parcel.out; });
     for (const Parcel& parcel : parcels) {

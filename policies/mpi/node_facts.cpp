@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <utility>
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
@@ -22,13 +23,16 @@ namespace {
 constexpr const char* kDefaultPolicy = "plb-hec";
 constexpr const char* kAlone = "equal";  // one node: all units in one grant
 
-/// What two ranks do not agree on, or empty.
+/// What two ranks do not agree on, in the fewest words: other units are why arrays are others. Or empty.
 std::string difference(const json& one, const json& other) {
-    for (const auto& [key, value] : one.items())
-        if (!other.contains(key) || other.at(key) != value)
-            return fmt::format("{} = {} on one and {} on the other", key, value.dump(),
-                               other.contains(key) ? other.at(key).dump() : "nothing");
-    return {};
+    std::string shortest;
+    for (const auto& [key, value] : one.items()) {
+        if (other.contains(key) && other.at(key) == value) continue;
+        std::string what = fmt::format("{} = {} on one and {} on the other", key, value.dump(),
+                                       other.contains(key) ? other.at(key).dump() : "nothing");
+        if (shortest.empty() || what.size() < shortest.size()) shortest = std::move(what);
+    }
+    return shortest;
 }
 
 /// What the others are to know of this rank.

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/mpi/node_part.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
+#include <optional>
 #include <utility>
 
+#include "policies/config.hpp"
+#include "policies/engine/recovery.hpp"
+#include "policies/mpi/node_facts.hpp"
+#include "policies/mpi/session.hpp"
+#include "policies/mpi/world.hpp"
 #include "policies/starpu/error.hpp"
+#include "policies/starpu/machine.hpp"
 
 namespace apportion {
 
 NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_block, Post& post)
-    : options_(options), post_(post) {
+    : options_(options),
+      a_task_(fmt::format("rank {} ({}): a task of load '{}'", World::get().rank(), host_name(), load_name(options))),
+      post_(post) {
     apportion_load_options own = options;
     own.arg = this;
     own.fill = fill;
@@ -24,6 +35,17 @@ NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_
 NodePart::~NodePart() {
     close();
     finish();
+    // A task that was given up, and may never end, has to do so before its load can.
+    std::optional<Deadline> deadline;
+    if (const double factor = stall_factor_option(); status_ == -ETIMEDOUT && factor > 0) {
+        const double limit_s = Recovery(factor, 1).silence_s();
+        deadline.emplace(
+            fmt::format("{} that was given up has not ended after another {:g} s: it hangs, and the job ends; "
+                        "a larger APPORTION_STALL_FACTOR waits longer",
+                        a_task_, limit_s),
+            limit_s);
+    }
+    load_.reset();
 }
 
 int NodePart::fill(starpu_task* task, apportion_block* block, void* part) {
@@ -59,7 +81,7 @@ void* NodePart::wait_for_end(void* part) {
     auto& self = *static_cast<NodePart*>(part);
     Event event;
     event.kind = Event::Kind::ended;
-    event.status = apportion_load_wait(self.load_->get());
+    self.status_ = event.status = apportion_load_wait(self.load_->get());
     if (event.status != 0) event.text = apportion_error();
     self.post_.add(std::move(event));
     return nullptr;
@@ -71,6 +93,13 @@ void NodePart::add(UnitRange units) {
 }
 
 void NodePart::close() { apportion_load_close(load_->get()); }
+
+void NodePart::wait_for_tasks() {
+    finish();
+#ifndef STARPU_SIMGRID  // where nothing is written
+    load_->release();
+#endif
+}
 
 void NodePart::finish() {
     if (!std::exchange(waiting_, false)) return;

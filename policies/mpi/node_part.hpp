@@ -31,6 +31,8 @@ class NodePart {
     void close();
     /// Waits until the load has ended. Also after an error.
     void finish();
+    /// And then, after an error, until no task of it runs any more.
+    void wait_for_tasks();
 
     const std::string& report() const { return report_; }
     std::string policy() const { return load_->policy(); }
@@ -41,12 +43,14 @@ class NodePart {
     static void done(const apportion_done* done, void* part);
 
     const apportion_load_options options_;
+    const std::string a_task_;  ///< whose it is, in a sentence
     Post& post_;
     std::optional<Load> load_;
     static void* wait_for_end(void* part);
 
     starpu_pthread_t waits_{};  ///< for the load's end, in virtual time where that is simulated
     bool waiting_ = false;
+    int status_ = 0;  ///< of the last run
     std::string report_ = "{}";
 };
 

@@ -3,8 +3,11 @@
 // A load over nodes, until it runs; nodes_run.cpp has its runs.
 #include "policies/mpi/nodes_load.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "policies/config.hpp"
 #include "policies/mpi/node_facts.hpp"
@@ -82,10 +85,16 @@ void apportion_mpi_load::describe(const apportion_load_options& options,
 /// While a node has yet to learn its times, it must not go without grants because it is not needed.
 void apportion_mpi_load::find_journey(const apportion_load_options& options) {
     const std::vector<std::string> known = world_.gather(apportion::knows_own_times(options) ? "known" : "");
-    const double answer_s = post_.answer_s(world_.rank(), world_.size());
+    const double limit_s = recovery_ ? recovery_->silence_s() : std::numeric_limits<double>::infinity();
+    const auto answer_s = post_.answer_s(world_.rank(), world_.size(), limit_s);
+    if (!answer_s)
+        apportion::abort_job(fmt::format(
+            "no message of StarPU-MPI has come from other nodes for {:g} s, and the job ends; has the program "
+            "started StarPU-MPI itself, which apportion_mpi_init does?",
+            limit_s));
     if (world_.rank() != 0) return;
     const auto any = [&](int mode) { return std::ranges::count(arrays_, mode, &apportion_mpi_array::mode) > 0; };
-    const double journey_s = answer_s * (1 + any(STARPU_R) + any(STARPU_W));
+    const double journey_s = *answer_s * (1 + any(STARPU_R) + any(STARPU_W));
     home_first_.emplace(*policy_, std::ranges::count(known, "") > 0 ? 0 : journey_s);
 }
 

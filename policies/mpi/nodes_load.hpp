@@ -45,13 +45,14 @@ struct apportion_mpi_load {
     void end_job_if_silent(int node) const;
     void carry_out(const apportion::Grants::Orders& orders);
     apportion::Grants::Orders take_in(const apportion::Event& event);
+    apportion::Grants::Orders home_fails(const apportion::Event& event);
     apportion::Grants::Orders take_in(int node, const apportion::Message& message);
     apportion::Grants::Orders units_done(const apportion::Event& event);
     void end_run();
     nlohmann::ordered_json outer_report(bool with_nodes) const;
 
     // Other ranks.
-    void run_as_node();
+    void run_as_node(const std::string& unable);  ///< why its part cannot begin, if so
     void take_order(const apportion::Message& message);
     void start(std::int64_t grant);
     void begin_grant(std::int64_t grant, apportion::UnitRange range);

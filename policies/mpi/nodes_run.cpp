@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <utility>
 
@@ -21,7 +22,7 @@ using apportion::Message;
 using apportion::UnitRange;
 
 std::string apportion_mpi_load::run() {
-    std::string problem;
+    std::string problem, unable;
     grants_.reset();
     granted_ = {};
     waiting_.clear();
@@ -31,6 +32,10 @@ std::string apportion_mpi_load::run() {
     description_.run = ++runs_;
     try {
         part_->begin();
+    } catch (const std::exception& error) {  // a task of the run before may still run: others compute without this node
+        (world_.rank() == 0 ? problem : unable) = error.what();
+    }
+    try {
         if (const std::string file = report_file(); !file.empty()) apportion::check_report_file(file);
         if (world_.rank() == 0) grants_ = std::make_unique<Grants>(description_, *home_first_, recovery_.get());
     } catch (const std::exception& error) {
@@ -44,7 +49,7 @@ std::string apportion_mpi_load::run() {
     else if (world_.rank() == 0)
         run_as_home();
     else
-        run_as_node();
+        run_as_node(unable);
     part_->finish();
     while (post_.wait(0)) continue;  // what the node's own load told last
     if (begun) collect_reports(std::exchange(collects_, false));
@@ -58,7 +63,7 @@ void apportion_mpi_load::begin_grant(std::int64_t grant, UnitRange range) {
         return;
     }
     granted_.add(grant, range);
-    part_->add(range);
+    if (!part_ended_) part_->add(range);
 }
 
 std::vector<apportion::GrantedUnits::Computed> apportion_mpi_load::done_here(const Event& event) {
@@ -75,7 +80,7 @@ void apportion_mpi_load::run_as_home() {
         post_.listen(node);
     }
     carry_out(grants_->begin(now_s()));
-    while (!grants_->done() && grants_->error().empty()) {
+    while (!grants_->done() && grants_->error().empty() && sentence_.empty()) {
         const double look_s = grants_->next_look_s(now_s());
         double until_us = begin_us_ + look_s * 1e6;
         const int awaited = grants_->awaited_node();
@@ -87,8 +92,8 @@ void apportion_mpi_load::run_as_home() {
             carry_out(grants_->look(now_s()));
         }
     }
-    sentence_ = grants_->error();
-    if (!sentence_.empty()) sentence_ = fmt::format("load '{}': {}", name_, sentence_);
+    if (sentence_.empty()) sentence_ = grants_->error();
+    if (!sentence_.empty()) sentence_ = Message::fitted(fmt::format("load '{}': {}", name_, sentence_));
     collects_ = sentence_.empty() && grants_->all_answer();
     seconds_ = now_s();
     end_run();
@@ -145,11 +150,21 @@ Grants::Orders apportion_mpi_load::take_in(const Event& event) {
             return units_done(event);
         case Event::Kind::ended:
             if (event.status == 0 || std::exchange(part_ended_, true)) return {};
-            return grants_->lost(0, event.text, now_s());
+            return home_fails(event);
         case Event::Kind::sent:
             break;
     }
     return {};
+}
+
+/// What its tasks would still write must not come over the results of others, who compute its units.
+Grants::Orders apportion_mpi_load::home_fails(const Event& event) {
+    if (event.status == -ETIMEDOUT) {
+        sentence_ = fmt::format("{}: {}", description_.processors[0].name, event.text);
+        return {};
+    }
+    part_->wait_for_tasks();
+    return grants_->lost(0, event.text, now_s());
 }
 
 Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
@@ -210,8 +225,10 @@ void apportion_mpi_load::end_run() {
 
 // --- Other ranks ---
 
-void apportion_mpi_load::run_as_node() {
+void apportion_mpi_load::run_as_node(const std::string& unable) {
     post_.listen(0);
+    part_ended_ = !unable.empty();
+    if (part_ended_) tell(Message::Kind::failed, 0, unable);
     bool ended = false;
     while (!ended) {
         const Event event = post_.wait();

@@ -17,7 +17,8 @@ namespace apportion {
 
 namespace {
 
-// Tags: messages from 0 on; data above, by grant, array and part of the range.
+// Tags: messages from 0 on, again and again; data above, by grant, array and part of the range.
+constexpr std::int64_t kMessages = 16;
 constexpr std::int64_t kData = std::int64_t{1} << 40;
 constexpr std::int64_t kArraysPerGrant = 64, kPartsPerArray = 1 << 20, kGrants = std::int64_t{1} << 32;
 static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
@@ -26,6 +27,23 @@ static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
 /// something to do. Large enough to cost nothing, and small enough that where many nodes share a slow link all hear of
 /// some in time.
 constexpr std::size_t kPart = std::size_t{1} << 24, kTravels = 2 * kPart;
+
+/// Whether memory of the units of one is memory of the other's. Pieces are in the order of their addresses.
+bool overlap(const apportion_mpi_array& one, const apportion_mpi_array& other, std::uint64_t units) {
+    const auto begin = [](const apportion_mpi_array& a, std::size_t piece) {
+        return reinterpret_cast<std::uintptr_t>(a.data) + piece * a.stride;
+    };
+    for (std::size_t p = 0, q = 0; p < one.pieces && q < other.pieces;) {
+        const std::uintptr_t p_end = begin(one, p) + units * one.bytes_per_unit,
+                             q_end = begin(other, q) + units * other.bytes_per_unit;
+        if (begin(one, p) < q_end && begin(other, q) < p_end) return true;
+        if (p_end < q_end)
+            ++p;
+        else
+            ++q;
+    }
+    return false;
+}
 
 std::size_t bytes_of(const apportion_mpi_array& array) { return array.bytes_per_unit * array.pieces; }
 
@@ -47,9 +65,20 @@ std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units) {
         if (a.bytes_per_unit == 0 || a.pieces == 0) return problem("bytes_per_unit and pieces must not be 0");
         if (a.pieces > kInt || a.bytes_per_unit > kLargestMessage || bytes_of(a) > kLargestMessage)
             return problem("a unit of more than 1 GiB is no message; use smaller units");
-        if (a.pieces > 1 && (a.stride % a.bytes_per_unit != 0 || a.stride < a.bytes_per_unit || a.stride > kInt))
-            return problem("stride must be a multiple of bytes_per_unit, and less than 2 GiB");
+        if (a.pieces > 1 && (a.stride % a.bytes_per_unit != 0 || a.stride < a.bytes_per_unit || a.stride > kInt ||
+                             a.stride / a.bytes_per_unit < units))
+            return problem(
+                "stride must be a multiple of bytes_per_unit, less than 2 GiB, and no less than a piece of all units");
     }
+    if (TransferMemory::kFolded) return {};  // addresses mean nothing
+    for (std::size_t k = 0; k < arrays.size(); ++k)
+        for (std::size_t j = 0; j < k; ++j)
+            if (arrays[k].mode != arrays[j].mode && overlap(arrays[k], arrays[j], units))
+                return fmt::format(
+                    "arrays[{}] and arrays[{}], an input and a result, have memory in common: the load changes its "
+                    "data "
+                    "in place, which no several nodes can do",
+                    j, k);
     return {};
 }
 
@@ -143,7 +172,7 @@ void Post::send(int to, const Message& message) {
     bytes_moved_ += sizeof(Message);
     moved_at_us_ = starpu_timing_now() - stood_still_us();
     const starpu_data_handle_t handle = parcel->handle;
-    check(starpu_mpi_isend_detached(handle, to, sent_[to]++, comm_, delivered, parcel.release()),
+    check(starpu_mpi_isend_detached(handle, to, sent_[to]++ % kMessages, comm_, delivered, parcel.release()),
           "starpu_mpi_isend_detached");
 }
 
@@ -156,7 +185,7 @@ void Post::listen(int from) {
     starpu_variable_data_register(&parcel->handle, STARPU_MAIN_RAM,
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     const starpu_data_handle_t handle = parcel->handle;
-    check(starpu_mpi_irecv_detached(handle, from, heard_[from]++, comm_, delivered, parcel.release()),
+    check(starpu_mpi_irecv_detached(handle, from, heard_[from]++ % kMessages, comm_, delivered, parcel.release()),
           "starpu_mpi_irecv_detached");
 }
 
@@ -252,7 +281,8 @@ std::optional<Event> Post::wait(double until_us) {
 
 Event Post::wait() { return *wait(std::numeric_limits<double>::infinity()); }
 
-double Post::answer_s(int rank, int ranks) {
+std::optional<double> Post::answer_s(int rank, int ranks, double limit_s) {
+    const auto limit_us = [&] { return moved_at_us() + limit_s * 1e6; };
     constexpr int kTimes = 5;  // the first has connections made; of the others, the median
     std::vector<double> seconds;
     for (int time = 0; time < kTimes; ++time) {
@@ -266,13 +296,14 @@ double Post::answer_s(int rank, int ranks) {
         const double begin_us = starpu_timing_now();
         for (int other = 1; other < ranks; ++other) send(other, {});
         for (int other = 1; other < ranks; ++other) {
-            wait();
+            while (!wait(limit_us()))
+                if (starpu_timing_now() >= limit_us()) return std::nullopt;  // else it stood still
             if (other == 1 && time > 0) seconds.push_back((starpu_timing_now() - begin_us) * 1e-6);
         }
     }
     while (on_the_way_ > 0) wait_while_moving();
     std::ranges::sort(seconds);
-    return seconds.empty() ? 0 : seconds[seconds.size() / 2];
+    return seconds.empty() ? 0.0 : seconds[seconds.size() / 2];
 }
 
 std::optional<Event> Post::wait_while_moving() {

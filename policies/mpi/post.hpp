@@ -6,8 +6,9 @@
 // Moments are microseconds of StarPU's clock, which a simulation has, too. In one the content of data does not matter:
 // what travels comes from the same memory and goes there, whatever the array (transfer_memory.hpp).
 //
-// Messages of one node arrive in the order in which they were sent: each has the next number as its tag. Data are sent
-// when the receiver has said that it waits for them, so that StarPU-MPI never has to put them aside.
+// Messages of one node arrive in the order in which they were sent: each has the next of a few numbers as its tag, and
+// StarPU-MPI keeps the order of those with one tag. It keeps what it knows of a tag for ever, so tags come again. Data
+// are sent when the receiver has said that it waits for them, so that StarPU-MPI never has to put them aside.
 #pragma once
 
 #include <mpi.h>
@@ -55,9 +56,12 @@ struct Message {
     double half_s = 0;
     char text[kText] = {};
 
+    /// As much of it as a message takes: what all ranks say.
+    static std::string fitted(const std::string& sentence) { return sentence.substr(0, kText - 1); }
     void set_text(const std::string& sentence) {
+        const std::string fits = fitted(sentence);
         std::memset(text, 0, kText);
-        std::memcpy(text, sentence.data(), std::min(sentence.size(), kText - 1));
+        std::memcpy(text, fits.data(), fits.size());
     }
 };
 static_assert(std::is_trivially_copyable_v<Message>);
@@ -110,7 +114,8 @@ class Post {
     std::optional<Event> wait_while_moving();
 
     /// Collective: seconds from a message of rank 0 to the first answer, when nothing else is on its way; 0 elsewhere.
-    double answer_s(int rank, int ranks);
+    /// Nothing: there is none, of one rank at least, within `limit_s`.
+    std::optional<double> answer_s(int rank, int ranks, double limit_s);
 
     /// Messages and data on their way, but for messages that are listened for.
     std::size_t on_the_way() const { return on_the_way_; }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "models/io/shown.hpp"
 #include "policies/mpi/iteration.hpp"
@@ -21,6 +22,7 @@
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/report_file.hpp"
+#include "policies/starpu/watch.hpp"
 
 namespace apportion {
 
@@ -114,6 +116,30 @@ void abort_job(const std::string& sentence) {
     World::abort();
 }
 
+class Deadline::Alarm final : public Watched {
+  public:
+    Alarm(std::string sentence, double seconds)
+        : sentence_(std::move(sentence)), at_us_(starpu_timing_now() - stood_still_us() + seconds * 1e6) {}
+    static void set(const std::shared_ptr<Alarm>& self) {
+        self->self_ = self;
+        wake_at(self, self->at_us_ + stood_still_us());
+    }
+    void look() noexcept override {
+        if (starpu_timing_now() >= at_us_ + stood_still_us()) abort_job(sentence_);
+        wake_at(self_, at_us_ + stood_still_us());
+    }
+
+  private:
+    const std::string sentence_;
+    const double at_us_;  ///< less what the program had stood still
+    std::weak_ptr<Alarm> self_;
+};
+
+Deadline::Deadline(std::string sentence, double seconds)
+    : alarm_(std::make_shared<Alarm>(std::move(sentence), seconds)) {
+    Alarm::set(alarm_);
+}
+
 void report_to_file(const std::string& file, const std::string& report) {
     try {
         append_report(file, report);
@@ -150,8 +176,8 @@ int together_on(Load* load, const std::string& call, const std::string& given, i
     return -error_number;
 }
 
-std::string with(const apportion_mpi_distributed* arrays, unsigned count) {
-    return " with the arrays " + apportion::facts_of(arrays, count).dump();
+std::string with(const apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays, unsigned count) {
+    return iteration ? " with the arrays " + iteration->facts_of(arrays, count).dump() : "";
 }
 
 }  // namespace
@@ -238,13 +264,14 @@ int apportion_mpi_iteration_run(apportion_mpi_iteration* iteration) {
 
 int apportion_mpi_iteration_exchange(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                      unsigned count) {
-    return together_on(iteration, "apportion_mpi_iteration_exchange", with(arrays, count), EINVAL,
+    return together_on(iteration, "apportion_mpi_iteration_exchange", with(iteration, arrays, count), EINVAL,
                        [&](auto& its) { return its.exchange(arrays, count); });
 }
 
 int apportion_mpi_iteration_collect(apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays,
                                     unsigned count) {
-    return together_on(iteration, "apportion_mpi_iteration_collect", with(arrays, count), EINVAL,
+    const std::string sources = iteration ? iteration->sources_of(arrays, count) : "";
+    return together_on(iteration, "apportion_mpi_iteration_collect", with(iteration, arrays, count) + sources, EINVAL,
                        [&](auto& its) { return its.collect(arrays, count); });
 }
 

@@ -3,6 +3,7 @@
 // What the parts of this library share while it runs.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "policies/mpi/post.hpp"
@@ -18,6 +19,16 @@ std::string agreed_sentence(const World& world, const std::string& problem);
 
 /// What cannot be agreed on any more: says so on standard error and ends all ranks.
 [[noreturn]] void abort_job(const std::string& sentence);
+
+/// While it exists, the job ends with this sentence after so many seconds.
+class Deadline {
+  public:
+    Deadline(std::string sentence, double seconds);
+
+  private:
+    class Alarm;
+    std::shared_ptr<Alarm> alarm_;
+};
 
 /// Appends a run's report. The results are there: where it cannot, this costs a sentence on standard error alone.
 void report_to_file(const std::string& file, const std::string& report);

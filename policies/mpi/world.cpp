@@ -29,6 +29,14 @@ void check(int status, const char* function) {
     throw ApiError(EIO, std::string(function) + " failed: " + text);
 }
 
+bool ours_ran = false;
+
+/// StarPU-MPI's thread has got a core, which is all that can be asked of it before it runs.
+void refuse_foreign_starpu_mpi() {
+    if (!ours_ran && starpu_mpi_get_thread_cpuid() >= 0)
+        throw ApiError(EBUSY, "the program has started StarPU-MPI itself, which apportion_mpi_init does");
+}
+
 }  // namespace
 
 World& World::get() {
@@ -57,6 +65,7 @@ World::World() {
     } else {
         MPI_Query_thread(&level);
     }
+    refuse_foreign_starpu_mpi();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     if (level < MPI_THREAD_MULTIPLE && size_ > 1)
@@ -67,8 +76,18 @@ World::World() {
 }
 
 std::string World::start_starpu_mpi() {
-    if (size_ == 1) return {};
+    // StarPU-MPI takes each message of MPI_COMM_WORLD with the tags 42 to 48, of which programs know nothing.
+    int* highest = nullptr;
+    int has_highest = 0;
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &has_highest), "MPI_Comm_get_attr");
+    constexpr int kTaken = 16;
+    if (has_highest != 0) starpu_mpi_set_communication_tag(*highest - kTaken);
+    ours_ran = true;
+    // With one rank its thread sleeps, and has no core of its own.
+    constexpr const char* kUnbound = "STARPU_MPI_NOBIND";
+    const bool unbound = size_ == 1 && !std::getenv(kUnbound) && setenv(kUnbound, "1", 0) == 0;
     starpu_mpi_runs_ = starpu_mpi_init_comm(nullptr, nullptr, 0, MPI_COMM_WORLD) == 0;
+    if (unbound) unsetenv(kUnbound);
     if (!starpu_mpi_runs_) return "starpu_mpi_init_comm failed";
     starpu_mpi_comm_register(of_grants_);
     return {};

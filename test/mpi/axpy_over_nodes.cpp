@@ -3,6 +3,7 @@
 // A user's program over nodes: y = 2 x + 1 of vectors, or of matrices whose rows are units. axpy_over_nodes UNITS [CASE
 // RANK]: what goes wrong on that rank. Status 0 when rank 0's result is right; prints the number of nodes and of lost
 // ones, and, with CASE timing, the makespan.
+#include <mpi.h>
 #include <signal.h>
 #include <starpu_mpi.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ struct Work {
 
 Work work;
 std::atomic<int> tasks = 0;
+std::atomic<bool> stalled = false;
 
 void compute(void* buffers[], void*) {
     const bool here = apportion_mpi_rank() == work.rank;
@@ -43,6 +45,8 @@ void compute(void* buffers[], void*) {
         return;
     }
     if (here && work.what == "hangs") raise(SIGSTOP);
+    if (here && work.what == "stalls" && number > 1 && !stalled.exchange(true)) usleep(6'000'000);
+    if (here && work.what == "task hangs" && number > 1 && !stalled.exchange(true)) pause();
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
     const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
     const auto* x = reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0]));
@@ -88,6 +92,15 @@ class Letter {
         if (apportion_mpi_rank() == 1) starpu_mpi_isend_detached(handle_, 0, 0, MPI_COMM_WORLD, nullptr, nullptr);
     }
     bool arrives() {
+        if (apportion_mpi_nodes() == 1) {
+            starpu_data_unregister(handle_);
+            return starpu_mpi_world_size() == 1;  // StarPU-MPI runs
+        }
+        // With the tag that StarPU-MPI has where nobody says another.
+        int number = apportion_mpi_rank() == 1 ? 42 : 0;
+        if (apportion_mpi_rank() == 1) MPI_Send(&number, 1, MPI_INT, 0, 42, MPI_COMM_WORLD);
+        if (apportion_mpi_rank() == 0) MPI_Recv(&number, 1, MPI_INT, 1, 42, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (apportion_mpi_rank() < 2 && number != 42) return false;
         if (apportion_mpi_rank() == 0) starpu_mpi_recv(handle_, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         starpu_data_unregister(handle_);
         return apportion_mpi_rank() > 1 || number_ == 1001;
@@ -126,11 +139,17 @@ int run(apportion_mpi_load* load) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (apportion_mpi_init(nullptr) != 0) return complain();
+    const bool started = argc > 2 && std::strcmp(argv[2], "starts StarPU-MPI") == 0;
+    if (started && starpu_mpi_init_conf(&argc, &argv, 1, MPI_COMM_WORLD, nullptr) != 0) return 2;
+    if (apportion_mpi_init(nullptr) != 0) {
+        const int status = complain();
+        if (started) starpu_mpi_shutdown();
+        return status;
+    }
     work.units = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
     work.what = argc > 2 ? argv[2] : "";
     work.rank = argc > 3 ? std::atoi(argv[3]) : -1;
-    work.rows = work.what == "rows";
+    work.rows = work.what == "rows" || work.what == "dense rows";
     const int rank = apportion_mpi_rank();
     const bool here = rank == work.rank;
     if (work.what == "starts twice" && apportion_mpi_init(nullptr) != 0) return complain();
@@ -154,9 +173,11 @@ int main(int argc, char** argv) {
     codelet.name = "axpy";
     apportion::LoadOptions options("axpy", work.units, codelet, fill);
     const std::size_t unit = work.rows ? sizeof(double) : kColumns * sizeof(double);
-    const std::size_t pieces = work.rows ? kColumns : 1, stride = work.rows ? work.units * sizeof(double) : 0;
+    const std::size_t pieces = work.rows ? kColumns : 1,
+                      stride = work.rows ? (work.units - (work.what == "dense rows")) * sizeof(double) : 0;
+    double* const results = work.what == "in place" ? &work.x[work.units * kColumns - 1] : work.y.data();
     const apportion_mpi_array arrays[] = {{work.x.data(), unit, pieces, stride, STARPU_R},
-                                          {work.y.data(), unit, pieces, stride, STARPU_W}};
+                                          {results, unit, pieces, stride, STARPU_W}};
     apportion_mpi_load* load = apportion_mpi_load_create(&options, arrays, 2);
     if (!load) return complain();
     std::optional<Letter> letter;

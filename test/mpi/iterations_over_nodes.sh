@@ -74,6 +74,9 @@ for units in 1 2 5; do nodes -np 4 "$ring" $units >"$folder/out" 2>&1 || fail "a
 nodes -np 4 "$ring" 5 granules >"$folder/out" 2>&1 || fail "a share that is less than a granule: $(cat "$folder/out")"
 nodes -np 3 "$ring" 40 nan 1 >"$folder/out" 2>&1 || fail "not-a-number: $(cat "$folder/out")"
 nodes -np 3 "$ring" 90 slow 1 >"$folder/out" 2>&1 && grep -q 'moved [1-9]' "$folder/out" || fail "a slow node: $(cat "$folder/out")"
+APPORTION_NODES=equal nodes -np 2 "$ring" 4 'on and on' >"$folder/out" 2>&1 || fail "memory that grows: $(cat "$folder/out")"
+nodes -np 3 "$ring" 90 'slow once' 1 >"$folder/out" 2>&1 && grep -q 'moved 1 ' "$folder/out" || fail "results of nodes that no longer own them, after one move: $(cat "$folder/out")"
+nodes -np 3 "$ring" 90 'unable once' 1 >"$folder/out" 2>&1 && grep -q 'failed once' "$folder/out" || fail "a run again after an error: $(cat "$folder/out")"
 APPORTION_NODES=equal nodes -np 3 "$ring" 90 slow 1 >"$folder/out" 2>&1 && grep -q 'moved 0' "$folder/out" || fail "equal shares: $(cat "$folder/out")"
 
 # Policies that plan give the shares of the first run.
@@ -90,11 +93,15 @@ done
 
 refused 'units = 50 on one and 51 on the other' -np 3 "$ring" 50 differs 2
 refused 'arrays = .*"halo":1.*"halo":2' -np 3 "$ring" 50 halo 1
+refused 'arrays = .*"starts":"with hash' -np 3 "$ring" 50 starts 1
+refused 'iteration_exchange: the arrays must be all of those' -np 3 "$ring" 50 'one array'
 refused 'arrays\[0\]: a periodic halo of more units than there are' -np 3 "$ring" 5 wide
 refused 'rank 0 calls apportion_mpi_iteration_exchange of .*, and rank 1 calls apportion_mpi_iteration_run of' -np 3 "$ring" 50 skips 1
 refused 'rank 1: arrays\[1\]: data is NULL' -np 3 "$ring" 50 null 1
 refused 'rank 2 .*can run codelet' -np 3 "$ring" 50 unable 2
 refused "load 'ring': node 1 .*the test wants it.*unit 0 is unit [0-9]* of all" -np 3 "$ring" 50 fails 1
+nodes -np 3 "$ring" 50 'fails at length' 1 >"$folder/out" 2>&1 || true
+! grep 'has another' "$folder/out" || fail "the sentence of a failed run is not the same everywhere"
 refused 'node 1 .*has not computed its units after .* it hangs' -np 3 env APPORTION_STALL_FACTOR=2 "$ring" 50 hangs 1
 # Who is stopped from outside, all of the job for longer than a node may be silent, is not late for that.
 stoppable() { # the process numbers of the ranks

@@ -23,10 +23,18 @@ right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
 right 0 -np 3 "$axpy" 400 letter
+right 0 -np 1 "$axpy" 400 letter
+nodes -np 1 env -u STARPU_SILENT -u STARPU_NCPU -u STARPU_MPI_NOBIND "$axpy" 7 >"$folder/out" 2>&1 && ! grep 'MPI' "$folder/out" ||
+    fail "one rank, for which StarPU-MPI has no core: $(cat "$folder/out")"
 # Under greedy grants are many, so that the failing and the late node have some.
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
+# Its own load gives up a block, which still runs when the next run begins.
+right 1 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
+refused "rank 1 .*a task of load 'axpy' that was given up has not ended after another 1.5 s" -np 2 \
+    env STARPU_NCPU=2 APPORTION_STALL_FACTOR=1 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'task hangs' 1
+refused 'node 0 .*not finished' -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 0
 for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=$inner "$axpy" 2000 unfilled 1; done
 
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
@@ -34,6 +42,9 @@ refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy"
 refused 'rank 0 calls apportion_mpi_share of 8 bytes, and rank 1 calls apportion_mpi_share of 16 bytes' -np 3 "$axpy" 500 'shares more' 1
 refused 'rank 2 calls apportion_mpi_share of 8 bytes at NULL' -np 3 "$axpy" 500 'shares nothing' 2
 refused 'apportion_mpi_init has been called before' -np 2 "$axpy" 500 'starts twice'
+refused 'arrays.0. and arrays.1., .*changes its data in place' -np 2 "$axpy" 500 'in place'
+refused 'arrays.0.: stride must be .* no less than a piece of all units' -np 2 "$axpy" 500 'dense rows'
+refused 'the program has started StarPU-MPI itself' -np 2 "$axpy" 500 'starts StarPU-MPI'
 # Ranks that call different things, or end, where the others go on: no rank waits for ever.
 refused 'rank 0 calls apportion_mpi_load_create, and rank 1 calls apportion_mpi_share of 8 bytes; all ranks must' -np 3 "$axpy" 500 'shares again' 1
 refused "rank 0 calls apportion_mpi_load_run of load 1 ('axpy'), and rank 2 calls apportion_mpi_shutdown" -np 3 "$axpy" 500 'ends early' 2
