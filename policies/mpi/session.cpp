@@ -124,7 +124,7 @@ class Deadline::Alarm final : public Watched {
         self->self_ = self;
         wake_at(self, self->at_us_ + stood_still_us());
     }
-    void look() noexcept override {
+    void look(double) noexcept override {
         if (starpu_timing_now() >= at_us_ + stood_still_us()) abort_job(sentence_);
         wake_at(self_, at_us_ + stood_still_us());
     }
