@@ -84,39 +84,6 @@ TEST_CASE("a load that was waited for and has left no handles can be released an
     CHECK(axpy.wrong() == 0);
 }
 
-TEST_CASE("a handle that the load holds itself, and one that nobody has given a value, end the load with a sentence") {
-    struct Writes {
-        Axpy axpy{100};
-        starpu_data_handle_t other = nullptr;
-        static int fill(starpu_task* task, apportion_block* block, void* arg) {
-            auto& self = *static_cast<Writes*>(arg);
-            task->handles[0] = apportion_block_vector(block, STARPU_R, &self.axpy.x[block->first], block->units, 8);
-            task->handles[1] = self.other;
-            return 0;
-        }
-    } writes;
-    double value = 0;
-    static starpu_codelet nothing = Axpy::codelet();
-    nothing.cpu_funcs[0] = [](void**, void*) {};
-    for (const auto& [homeless, invalidated] : {std::pair{false, false}, {true, false}, {false, true}}) {
-        starpu_variable_data_register(&writes.other, homeless ? -1 : STARPU_MAIN_RAM,
-                                      homeless ? 0 : reinterpret_cast<uintptr_t>(&value), sizeof value);
-        if (invalidated) starpu_data_invalidate(writes.other);
-        const bool empty = homeless || invalidated;
-        apportion_use use{writes.other, STARPU_W};
-        apportion::LoadOptions options("writes", 100, nothing, Writes::fill, &writes);
-        options.uses = empty ? nullptr : &use;
-        options.uses_count = empty ? 0 : 1;
-        {
-            Load load = create(options);
-            CHECK(run(load.get()) == -EINVAL);
-            CHECK(std::string(apportion_error()).find(empty ? "has no value" : "a handle of `uses`") !=
-                  std::string::npos);
-        }
-        starpu_data_unregister(writes.other);
-    }
-}
-
 TEST_CASE("a fill function may submit another load, and neither of them waits for itself") {
     struct Nested : Axpy {
         Nested() : Axpy(100) {}
