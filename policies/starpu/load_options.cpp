@@ -84,9 +84,10 @@ apportion_load_options checked_options(const apportion_load_options* given) {
     check_units(options);
     if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");
     check_uses(options);
-    if (options.sched_ctx >= STARPU_NMAX_SCHED_CTXS)
-        refuse(fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}", options.sched_ctx,
-                           STARPU_NMAX_SCHED_CTXS - 1));
+    if (options.sched_ctx < -1 || options.sched_ctx >= STARPU_NMAX_SCHED_CTXS)
+        refuse(
+            fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}, and -1 is the submitting thread's",
+                        options.sched_ctx, STARPU_NMAX_SCHED_CTXS - 1));
     options.parts = std::max(1u, options.parts);
     options.granularity = static_cast<std::uint64_t>(granularity_of(options));
     return options;

@@ -199,15 +199,21 @@ TEST_CASE("data at NULL, and modes that neither read nor write, end the load wit
     }
 }
 
-TEST_CASE("data whose rows or planes overlap end the load with a sentence") {
+TEST_CASE("data whose rows or planes overlap, or that no memory can hold, end the load with a sentence") {
     using Make = starpu_data_handle_t (*)(apportion_block*, double*);
-    const Make makes[] = {
-        [](apportion_block* b, double* y) { return apportion_block_matrix(b, STARPU_RW, y, 1, 2, b->units, 8); },
-        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 1, 4, 2, 2, b->units, 8); },
-        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 2, 3, 2, 2, b->units, 8); },
-        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 0, 0, 0, 1, b->units, 8); }};
+    static constexpr std::size_t kMost = 4294967295;
+    static constexpr const char *kOverlap = "a row has more elements than there are to the next",
+                                *kHuge = "more bytes than memory has addresses";
+    const std::pair<Make, const char*> makes[] = {
+        {[](auto b, auto y) { return apportion_block_matrix(b, STARPU_RW, y, 1, 2, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 1, 4, 2, 2, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 2, 3, 2, 2, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 0, 0, 0, 1, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_vector(b, STARPU_RW, y, b->units, SIZE_MAX); }, kHuge},
+        {[](auto b, auto y) { return apportion_block_matrix(b, STARPU_RW, y, kMost, kMost, kMost, 8); }, kHuge},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 1, kMost, 1, kMost, kMost, 8); }, kHuge}};
     static Make make;
-    for (const Make each : makes) {
+    for (const auto& [each, words] : makes) {
         make = each;
         Axpy axpy(5000);
         auto options = axpy.options();
@@ -218,8 +224,7 @@ TEST_CASE("data whose rows or planes overlap end the load with a sentence") {
         };
         Load load = create(options);
         REQUIRE(run(load.get()) == -EINVAL);
-        CHECK(std::string(apportion_error()).find("a row has more elements than there are to the next") !=
-              std::string::npos);
+        CHECK(std::string(apportion_error()).find(words) != std::string::npos);
     }
 }
 
@@ -346,6 +351,8 @@ TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
     refused([](auto& o) { o.units = static_cast<std::uint64_t>(-5); }, "too large");
     refused([](auto& o) { o.granularity = static_cast<std::uint64_t>(-5); }, "too large");
     refused([](auto& o) { o.uses_count = 1; }, "uses is NULL");
+    refused([](auto& o) { o.sched_ctx = -2; }, "options.sched_ctx = -2");
+    refused([](auto& o) { o.sched_ctx = STARPU_NMAX_SCHED_CTXS; }, "options.sched_ctx = ");
     static starpu_codelet nobody = [] {
         starpu_codelet c;
         starpu_codelet_init(&c);
