@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a load refuses, and that it is as good as new after an error.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -199,35 +201,6 @@ TEST_CASE("data at NULL, and modes that neither read nor write, end the load wit
     }
 }
 
-TEST_CASE("data whose rows or planes overlap, or that no memory can hold, end the load with a sentence") {
-    using Make = starpu_data_handle_t (*)(apportion_block*, double*);
-    static constexpr std::size_t kMost = 4294967295;
-    static constexpr const char *kOverlap = "a row has more elements than there are to the next",
-                                *kHuge = "more bytes than memory has addresses";
-    const std::pair<Make, const char*> makes[] = {
-        {[](auto b, auto y) { return apportion_block_matrix(b, STARPU_RW, y, 1, 2, b->units, 8); }, kOverlap},
-        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 1, 4, 2, 2, b->units, 8); }, kOverlap},
-        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 2, 3, 2, 2, b->units, 8); }, kOverlap},
-        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 0, 0, 0, 1, b->units, 8); }, kOverlap},
-        {[](auto b, auto y) { return apportion_block_vector(b, STARPU_RW, y, b->units, SIZE_MAX); }, kHuge},
-        {[](auto b, auto y) { return apportion_block_matrix(b, STARPU_RW, y, kMost, kMost, kMost, 8); }, kHuge},
-        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 1, kMost, 1, kMost, kMost, 8); }, kHuge}};
-    static Make make;
-    for (const auto& [each, words] : makes) {
-        make = each;
-        Axpy axpy(5000);
-        auto options = axpy.options();
-        options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
-            Axpy::fill(task, block, arg);
-            task->handles[1] = make(block, static_cast<Axpy*>(arg)->y.data());
-            return 0;
-        };
-        Load load = create(options);
-        REQUIRE(run(load.get()) == -EINVAL);
-        CHECK(std::string(apportion_error()).find(words) != std::string::npos);
-    }
-}
-
 TEST_CASE("a load that was not created is an error, and no crash", "[once]") {
     REQUIRE(apportion_load_submit(nullptr) == -EINVAL);
     REQUIRE(std::string(apportion_error()).find("apportion_load_submit: the load is NULL") != std::string::npos);
@@ -312,6 +285,21 @@ TEST_CASE("every run's report is appended, also where nobody waits for it", "[on
     REQUIRE(apportion_load_wait(load.get()) == 0);
     REQUIRE(apportion_load_wait(load.get()) == 0);
     CHECK(lines() == 3);
+    unsetenv("APPORTION_REPORT");
+    std::filesystem::remove(file);
+}
+
+TEST_CASE("a report file that another program keeps locked is an error", "[once]") {
+    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
+    const int other = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+    REQUIRE(flock(other, LOCK_EX) == 0);
+    Axpy axpy(100);
+    Load load = create(axpy.options());
+    setenv("APPORTION_REPORT", file.c_str(), 1);
+    CHECK(run(load.get()) == -EBUSY);
+    CHECK_THAT(apportion_error(), ContainsSubstring("another program has locked it"));
+    close(other);
+    CHECK(run(load.get()) == 0);
     unsetenv("APPORTION_REPORT");
     std::filesystem::remove(file);
 }

@@ -2,6 +2,8 @@
 //
 // Handles that StarPU would reject, or for which a load would wait for ever.
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,4 +135,33 @@ TEST_CASE("data and a piece of them cannot both be held, two pieces can", "[once
     starpu_data_partition_clean(whole, 2, pieces);
     starpu_data_unregister(whole);
     starpu_data_unregister(work.other);
+}
+
+TEST_CASE("data whose rows or planes overlap, or that no memory can hold, end the load with a sentence") {
+    using Make = starpu_data_handle_t (*)(apportion_block*, double*);
+    static constexpr std::size_t kMost = 4294967295;
+    static constexpr const char *kOverlap = "a row has more elements than there are to the next",
+                                *kHuge = "more bytes than memory has addresses";
+    const std::pair<Make, const char*> makes[] = {
+        {[](auto b, auto y) { return apportion_block_matrix(b, STARPU_RW, y, 1, 2, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 1, 4, 2, 2, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 2, 3, 2, 2, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 0, 0, 0, 1, b->units, 8); }, kOverlap},
+        {[](auto b, auto y) { return apportion_block_vector(b, STARPU_RW, y, b->units, SIZE_MAX); }, kHuge},
+        {[](auto b, auto y) { return apportion_block_matrix(b, STARPU_RW, y, kMost, kMost, kMost, 8); }, kHuge},
+        {[](auto b, auto y) { return apportion_block_volume(b, STARPU_RW, y, 1, kMost, 1, kMost, kMost, 8); }, kHuge}};
+    static Make make;
+    for (const auto& [each, words] : makes) {
+        make = each;
+        Axpy axpy(5000);
+        auto options = axpy.options();
+        options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+            Axpy::fill(task, block, arg);
+            task->handles[1] = make(block, static_cast<Axpy*>(arg)->y.data());
+            return 0;
+        };
+        Load load = create(options);
+        REQUIRE(run(load.get()) == -EINVAL);
+        CHECK(std::string(apportion_error()).find(words) != std::string::npos);
+    }
 }
