@@ -338,6 +338,7 @@ TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
     refused([](auto& o) { o.fill = nullptr; }, "fill is NULL");
     refused([](auto& o) { o.units = static_cast<std::uint64_t>(-5); }, "too large");
     refused([](auto& o) { o.granularity = static_cast<std::uint64_t>(-5); }, "too large");
+    refused([](auto& o) { o.units = std::uint64_t{1} << 60; }, "would be more than 4194304 blocks");
     refused([](auto& o) { o.uses_count = 1; }, "uses is NULL");
     refused([](auto& o) { o.sched_ctx = -2; }, "options.sched_ctx = -2");
     refused([](auto& o) { o.sched_ctx = STARPU_NMAX_SCHED_CTXS; }, "options.sched_ctx = ");

@@ -110,6 +110,14 @@ TEST_CASE("a load waits for the value of a handle that it uses, if anybody may g
     starpu_data_unregister(work.other);
 }
 
+TEST_CASE("a load whose tasks have no handles has any number of units", "[once]") {
+    Work work(STARPU_R);
+    work.codelet.nbuffers = 0;
+    work.options.units = std::uint64_t{1} << 60;
+    work.options.fill = [](starpu_task*, apportion_block*, void*) { return 0; };
+    CHECK(run(create(work.options).get()) == 0);
+}
+
 TEST_CASE("data and a piece of them cannot both be held, two pieces can", "[once]") {
     Work work(STARPU_R);
     Vector data(10), more(10);
