@@ -17,6 +17,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -97,6 +98,8 @@ TEST_CASE("a fill function may submit another load, and neither of them waits fo
             auto& self = *static_cast<Nested*>(arg);
             if (!self.tried.exchange(true)) self.submitted = apportion_load_submit(self.inner.get());
             self.refused_outer += apportion_load_wait(self.outer.get()) == -EDEADLK &&
+                                  apportion_load_submit(self.outer.get()) == -EDEADLK &&
+                                  apportion_load_release(self.outer.get()) == -EDEADLK &&
                                   apportion_load_add(self.outer.get(), 0, 1) == -EDEADLK &&
                                   apportion_load_close(self.outer.get()) == -EDEADLK;
             return fill(task, block, static_cast<Axpy*>(&self));
@@ -145,6 +148,25 @@ TEST_CASE("a fill function that returns no errno value ends the load with a sent
     const Load load = create(options);
     REQUIRE(run(load.get()) == -EINVAL);
     CHECK(std::string(apportion_error()).find("returned 5 for units 0 to") != std::string::npos);
+}
+
+TEST_CASE("a fill function that throws ends the load with a sentence, and the load is as good as new") {
+    static int thrown;
+    Axpy axpy(5000);
+    auto options = axpy.options();
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        if (thrown == 1) throw std::runtime_error("no such thing");
+        if (thrown == 2) throw 5;
+        return Axpy::fill(task, block, arg);
+    };
+    const Load load = create(options);
+    for (thrown = 1; thrown <= 2; ++thrown) {
+        CHECK(run(load.get()) == -EIO);
+        CHECK_THAT(apportion_error(), ContainsSubstring("fill function threw at units"));
+        CHECK((std::string(apportion_error()).find("no such thing") != std::string::npos) == (thrown == 1));
+    }
+    CHECK(run(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
 }
 
 TEST_CASE("a fill function that forgets a handle ends the load with a sentence") {
