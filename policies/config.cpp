@@ -31,6 +31,14 @@ std::optional<double> stall_factor(std::string_view text) {
     return value && std::isfinite(*value) && (*value == 0 || *value >= 1) ? value : std::nullopt;
 }
 
+/// Equal blocks are made at once, and each of them takes memory.
+std::optional<Units> number_of_blocks(std::string_view text) {
+    const auto value = whole_number(text, 1);
+    return value && *value <= kMostEqualBlocks ? value : std::nullopt;
+}
+std::string check_blocks(const std::string& value) {
+    return number_of_blocks(value) ? "" : fmt::format("it must be a whole number from 1 to {}", kMostEqualBlocks);
+}
 std::string check_positive(const std::string& value) {
     return whole_number(value, 1) ? "" : "it must be a whole number from 1 to 2^63 - 1";
 }
@@ -71,8 +79,8 @@ const EnvironmentVariable kVariables[] = {
      "plb-hec", check_policy},
     {"APPORTION_INITIAL_BLOCK", "units of a first block (plb-hec: of a device)", "integer >= 1", "units / (64 workers)",
      check_positive},
-    {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer >= 1", "4 per worker",
-     check_positive},
+    {"APPORTION_BLOCKS", "number of equal blocks under StarPU's schedulers", "integer from 1 to 4194304",
+     "4 per worker", check_blocks},
     {"APPORTION_GROUPS",
      "cores that are one processor under a policy of Apportion: so many neighbours each, the last number for the rest",
      "all | integer >= 1[,integer...]", "every core is one", check_groups},
@@ -145,7 +153,7 @@ std::optional<std::string> nodes_option() {
     return name.empty() ? std::nullopt : std::optional(name);
 }
 std::optional<Units> initial_block_option() { return whole_number(environment("APPORTION_INITIAL_BLOCK"), 1); }
-std::optional<Units> blocks_option() { return whole_number(environment("APPORTION_BLOCKS"), 1); }
+std::optional<Units> blocks_option() { return number_of_blocks(environment("APPORTION_BLOCKS")); }
 std::vector<Units> groups_option() {
     return group_list(environment("APPORTION_GROUPS")).value_or(std::vector<Units>{});
 }

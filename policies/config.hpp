@@ -13,6 +13,8 @@
 
 namespace apportion {
 
+constexpr Units kMostEqualBlocks = Units{1} << 22;  ///< 4194304: of one load under StarPU's schedulers
+
 struct EnvironmentVariable {
     const char* name;
     const char* meaning;

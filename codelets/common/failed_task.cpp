@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/common/failed_task.hpp"
 
+#include <cerrno>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -15,7 +16,10 @@ std::string failure;
 }  // namespace
 
 void fail_block(const char* why) noexcept {
-    if (apportion_block_failed(why) == 0) return;
+    int status = 0;
+    // Else the block would count as computed. Others may free memory.
+    while ((status = apportion_block_failed(why)) == -ENOMEM) starpu_sleep(1e-3F);
+    if (status == 0) return;
     const std::lock_guard lock(mutex);
     try {
         if (failure.empty()) failure = why;

@@ -3,10 +3,12 @@
 // The StarPU codelet of a bundled workload: its kernels, and a performance model from measured_cost().
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
 #include "codelets/common/codelet.hpp"
+#include "codelets/common/failed_task.hpp"
 
 namespace apportion {
 
@@ -15,16 +17,27 @@ struct Kernels {
     starpu_cuda_func_t cuda = nullptr;  ///< asynchronous
 };
 
+/// A CPU kernel that throws, for want of memory perhaps, hands its block over to other workers: no exception may leave
+/// it for StarPU. What on_device() is to GPU kernels.
+template <starpu_cpu_func_t kernel>
+void on_cpu(void* buffers[], void* arg) noexcept {
+    try {
+        kernel(buffers, arg);
+    } catch (const std::exception& error) {
+        fail_block(error.what());
+    }
+}
+
 /// The kernels that this build has, of those named: the simulated flavour has none, not even declared.
 #if defined(STARPU_SIMGRID)
 #define APPORTION_KERNELS(cpu, cuda) \
     apportion::Kernels {}
 #elif defined(APPORTION_CUDA)
 #define APPORTION_KERNELS(cpu, cuda) \
-    apportion::Kernels { cpu, cuda }
+    apportion::Kernels { apportion::on_cpu<cpu>, cuda }
 #else
 #define APPORTION_KERNELS(cpu, cuda) \
-    apportion::Kernels { cpu, nullptr }
+    apportion::Kernels { apportion::on_cpu<cpu>, nullptr }
 #endif
 
 /// One for all loads, a static: StarPU keeps references to codelets and their models beyond a load's life.

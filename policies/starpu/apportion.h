@@ -113,7 +113,8 @@ struct apportion_done {
  *  units. `done` is valid during the call. A C++ exception ends the load. */
 typedef void (*apportion_done_func_t)(const struct apportion_done* done, void* arg);
 
-/** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. */
+/** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. A handle and a
+ *  piece of it cannot both be. */
 struct apportion_use {
     starpu_data_handle_t handle;
     enum starpu_data_access_mode mode;
@@ -190,7 +191,8 @@ struct apportion_load* apportion_load_create(const struct apportion_load_options
  *  waited for the run before, its report is written now: if that fails, so does the call, once, and starts nothing.
  *  Whoever has got a handle of `uses` that the run before had may submit the load again, also in a task's callback;
  *  there it answers -EDEADLK while a worker still runs a block of CPU workers that others have computed (results_stay).
- *  -ENODEV: none of the load's workers is in its scheduling context any more. */
+ *  -ENODEV: none of the load's workers is in its scheduling context any more. -EINVAL: a handle of `uses` is
+ *  partitioned by starpu_data_partition, or is read and was never written. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are

@@ -10,6 +10,13 @@
 
 namespace apportion {
 
+bool DataShape::fits_in_memory() const {
+    std::ptrdiff_t bytes = 0;
+    const std::size_t elements = interface == Interface::volume ? ldz : interface == Interface::matrix ? ldy : nx;
+    const std::size_t times = interface == Interface::volume ? nz : ny;
+    return !__builtin_mul_overflow(elements, times, &bytes) && !__builtin_mul_overflow(bytes, element_size, &bytes);
+}
+
 void BlockData::use_again() {
     in_place = false;
     foreign.clear();
@@ -238,6 +245,10 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         if (shape.overlaps_itself()) {
             block_data.problem =
                 "a row has more elements than there are to the next one (ld, ldy), or a plane to the next one (ldz)";
+            return nullptr;
+        }
+        if (!shape.fits_in_memory()) {
+            block_data.problem = "its data have more bytes than memory has addresses; a number of elements is wrong";
             return nullptr;
         }
         try {

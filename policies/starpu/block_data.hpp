@@ -25,6 +25,8 @@ struct DataShape {
     std::size_t element_size = 0;
 
     std::size_t bytes() const { return nx * ny * nz * element_size; }
+    /// Whether memory can hold it, so that the number of its bytes is right. Only where it does not overlap itself.
+    bool fits_in_memory() const;
     /// StarPU ends the program then.
     bool overlaps_itself() const {
         return ldy < nx || (interface == Interface::volume && (ldy == 0 || ldz / ldy < ny));

@@ -12,6 +12,7 @@
 
 #include "policies/config.hpp"
 #include "policies/shared/learnt_profile.hpp"
+#include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "policies/starpu/report_file.hpp"
@@ -136,6 +137,9 @@ std::string apportion_load::report_file() const {
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
+    for (std::size_t k = 0; k < setup_.uses.size(); ++k)
+        if (const char* why = apportion::why_not_acquired(setup_.uses[k]))
+            throw ApiError(EINVAL, fmt::format("load '{}': the handle of options.uses[{}] {}", setup_.name, k, why));
     std::shared_ptr<apportion::Run> run;
     std::vector<std::shared_ptr<apportion::Run>> earlier_runs;
     {

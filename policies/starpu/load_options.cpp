@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "policies/policy.hpp"
+#include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/error.hpp"
 
 namespace apportion {
@@ -69,13 +70,8 @@ void check_uses(const apportion_load_options& options) {
         const auto [handle, mode] = options.uses[k];
         if (!handle || (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW))
             refuse(fmt::format("options.uses[{}] needs a handle and STARPU_R, STARPU_W or STARPU_RW", k));
-        for (unsigned other = 0; other < k; ++other)
-            if (options.uses[other].handle == handle)
-                refuse(
-                    fmt::format("options.uses[{}] and [{}] are the same handle, for which the load would "
-                                "wait for ever; list it once, with STARPU_RW",
-                                other, k));
     }
+    if (const std::string why = why_not_held_together({options.uses, options.uses_count}); !why.empty()) refuse(why);
 }
 
 }  // namespace
@@ -86,11 +82,12 @@ apportion_load_options checked_options(const apportion_load_options* given) {
     if (!options.codelet) refuse("options.codelet is NULL; give the codelet of one block");
     if (!options.fill) refuse("options.fill is NULL; give the function that fills a block's task");
     check_units(options);
-    check_uses(options);
     if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");
-    if (options.sched_ctx >= STARPU_NMAX_SCHED_CTXS)
-        refuse(fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}", options.sched_ctx,
-                           STARPU_NMAX_SCHED_CTXS - 1));
+    check_uses(options);
+    if (options.sched_ctx < -1 || options.sched_ctx >= STARPU_NMAX_SCHED_CTXS)
+        refuse(
+            fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}, and -1 is the submitting thread's",
+                        options.sched_ctx, STARPU_NMAX_SCHED_CTXS - 1));
     options.parts = std::max(1u, options.parts);
     options.granularity = static_cast<std::uint64_t>(granularity_of(options));
     return options;

@@ -80,7 +80,12 @@ LoadSetup set_up(const apportion_load_options* options) {
     group_cores(setup.workers, setup.sched_ctx);
     // StarPU's handles have at most 2^32 - 1 elements a dimension, and a unit has one at least.
     const auto most = static_cast<Units>(UINT32_MAX / o.granularity * o.granularity);
-    if (o.units > UINT32_MAX && most > 0)
+    const bool has_handles = o.codelet->nbuffers != 0;
+    if (has_handles && o.open == 0 && most > 0 && static_cast<Units>(o.units) / most > kMostEqualBlocks)
+        throw ApiError(EINVAL, fmt::format("load '{}': options.units = {} would be more than {} blocks, as a block has "
+                                           "at most {} units; make a unit larger",
+                                           setup.name, o.units, kMostEqualBlocks, most));
+    if (has_handles && o.units > UINT32_MAX && most > 0)
         for (Worker& worker : setup.workers)
             worker.processor.memory_units = std::min(worker.processor.memory_units, most);
     setup.processor_of_worker.assign(STARPU_NMAXWORKERS, -1);

@@ -9,10 +9,12 @@
 
 #include <starpu.h>
 
+#include <iostream>
 #include <vector>
 
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/policy.hpp"
+#include "policies/starpu/apportion.h"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/learnt_process.hpp"
 #include "policies/starpu/plain_tasks.hpp"
@@ -58,16 +60,28 @@ starpu_sched_policy* find_scheduler(std::string_view name) {
 
 extern "C" {
 
-starpu_sched_policy* starpu_get_sched_lib_policy(const char* name) { return apportion::find_scheduler(name); }
+// StarPU is C: no exception may pass through it.
+starpu_sched_policy* starpu_get_sched_lib_policy(const char* name) {
+    starpu_sched_policy* found = nullptr;
+    if (apportion::guarded([&] { found = apportion::find_scheduler(name); }) != 0)
+        std::cerr << "apportion: " << apportion_error() << '\n';
+    return found;
+}
 
 starpu_sched_policy** starpu_get_sched_lib_policies(void) {
-    static std::vector<starpu_sched_policy*> list = [] {
-        std::vector<starpu_sched_policy*> pointers;
-        for (starpu_sched_policy& scheduler : apportion::schedulers()) pointers.push_back(&scheduler);
-        pointers.push_back(nullptr);  // StarPU walks the array up to NULL
-        return pointers;
-    }();
-    return list.data();
+    static starpu_sched_policy* none[] = {nullptr};  // StarPU walks the array up to NULL
+    starpu_sched_policy** found = none;
+    const int failed = apportion::guarded([&] {
+        static std::vector<starpu_sched_policy*> list = [] {
+            std::vector<starpu_sched_policy*> pointers;
+            for (starpu_sched_policy& scheduler : apportion::schedulers()) pointers.push_back(&scheduler);
+            pointers.push_back(nullptr);
+            return pointers;
+        }();
+        found = list.data();
+    });
+    if (failed != 0) std::cerr << "apportion: " << apportion_error() << '\n';
+    return found;
 }
 
 }  // extern "C"

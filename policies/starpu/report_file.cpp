@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "policies/starpu/error.hpp"
 
@@ -31,6 +33,17 @@ void refuse_pipe(const std::string& path, const struct stat& status) {
     if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) refuse(path, EINVAL, "it is a pipe");
 }
 
+/// Whether no other program that appends holds it. Theirs takes no time: one that keeps it must not stop a run.
+bool own_file(int file) {
+    constexpr int kTries = 100;
+    for (int tried = 0; tried < kTries; ++tried) {
+        if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno != EINTR && errno != EWOULDBLOCK) return true;  // there are no locks
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return false;
+}
+
 }  // namespace
 
 void check_report_file(const std::string& path) {
@@ -49,7 +62,10 @@ void append_report(const std::string& path, const std::string& json) {
     const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file < 0) refuse(path, errno);
     // One program at a time: what a full disk took of a line is the file's end, and is cut off again.
-    while (flock(file, LOCK_EX) != 0 && errno == EINTR) continue;
+    if (!own_file(file)) {
+        close(file);
+        refuse(path, EBUSY, "another program has locked it for 5 s");
+    }
     struct stat before;
     const bool regular = fstat(file, &before) == 0 && S_ISREG(before.st_mode);
     const std::string line = json + "\n";

@@ -202,7 +202,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void take_kept(RunningBlock& running, Locked& on);
     void fill(RunningBlock& running, Locked& on);
     int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);
-    const char* wrong_handle(const RunningBlock& running, const starpu_task& task, Locked& on);
+    std::string wrong_handle(const RunningBlock& running, const starpu_task& task, Locked& on);
     int check_memory(const RunningBlock& running, const starpu_task& task, Locked& on);
     void task_refused(RunningBlock& running, int error, Locked& on);
     void task_ended(RunningBlock& running, const TaskEnd& end, Locked& on);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "policies/engine/core_groups.hpp"
+#include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/run.hpp"
 
@@ -113,7 +114,7 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
                          STARPU_TASK_GET_NBUFFERS(&task), running.range()),
              on);
     }
-    if (const char* problem = refused == 0 ? wrong_handle(running, task, on) : nullptr) {
+    if (const std::string problem = refused == 0 ? wrong_handle(running, task, on) : std::string(); !problem.empty()) {
         refused = -EINVAL;
         fail(refused, fmt::format("{} cannot be computed: {}", running.range(), problem), on);
     }
@@ -134,34 +135,31 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     return 0;
 }
 
-/// Whether some memory has a value for it.
-static bool has_value(starpu_data_handle_t handle) {
-    int allocated = 0, valid = 0, requested = 0;
-    for (unsigned node = 0; node < starpu_memory_nodes_get_count() && valid == 0; ++node)
-        starpu_data_query_status(handle, static_cast<int>(node), &allocated, &valid, &requested);
-    return valid != 0;
-}
-
-/// What is wrong with a handle of the application that the task names; null: nothing. Those that it writes are noted.
-const char* Run::wrong_handle(const RunningBlock& running, const starpu_task& task, Locked&) {
+/// What is wrong with a handle of the application that the task names; empty: nothing. Those that it writes are noted.
+std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& task, Locked&) {
     const auto only_reads = [](unsigned mode) {  // whatever else, such as STARPU_LOCALITY, it says
         return (mode & (STARPU_RW | STARPU_SCRATCH | STARPU_REDUX)) == STARPU_R;
     };
+    const auto is_noted = [this](starpu_data_handle_t handle) {
+        return std::ranges::find(application_handles_, handle) != application_handles_.end();
+    };
     const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
-    for (unsigned k = 0; k < buffers; ++k)
+    for (unsigned k = 0; k < buffers; ++k) {
+        const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
+        const unsigned mode = STARPU_TASK_GET_MODE(&task, k);
         for (const apportion_use& use : uses_)
-            if (STARPU_TASK_GET_HANDLE(&task, k) == use.handle &&
-                !(only_reads(use.mode) && only_reads(STARPU_TASK_GET_MODE(&task, k))))
+            if (handle == use.handle && !(only_reads(use.mode) && only_reads(mode)))
                 return "it names a handle of `uses`, which the load holds while it runs, so that its tasks would wait "
                        "for ever; a handle may be in both only if both only read it";
-    for (const starpu_data_handle_t handle : running.data.foreign) {
-        if (std::ranges::find(application_handles_, handle) != application_handles_.end()) continue;
-        if (!has_value(handle))
-            return "it writes a handle of the application that has no value, because it was registered without memory "
-                   "or invalidated: StarPU would take it for never written, and initialise it; write it before";
-        application_handles_.push_back(handle);
+        if (running.data.find(handle)) continue;
+        // StarPU would take one that is written without a value for never written, and initialise it.
+        const bool needs = task.where != STARPU_NOWHERE && (mode & STARPU_SCRATCH) == 0 && !is_noted(handle);
+        if (const char* why = why_not_in_task(handle, needs ? Needs::value : Needs::nothing))
+            return fmt::format("it names a handle of the application that {}", why);
     }
-    return nullptr;
+    for (const starpu_data_handle_t handle : running.data.foreign)
+        if (!is_noted(handle)) application_handles_.push_back(handle);
+    return {};
 }
 
 /// StarPU would wait for ever for room for a task that needs more than all of its device's memory.

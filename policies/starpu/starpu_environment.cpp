@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -106,9 +109,28 @@ constexpr const char* kNumbers[] = {
     "STARPU_WORKER_TREE",
 };
 
+/// Those that it and its schedulers read as numbers with a fraction.
+constexpr const char* kFractions[] = {"STARPU_EXP_LEN_THRESHOLD", "STARPU_IDLE_POWER", "STARPU_SCHED_ALPHA",
+                                      "STARPU_SCHED_BETA", "STARPU_SCHED_GAMMA"};
+
+/// The processors of its threads. StarPU follows a null pointer for one that the machine has not.
+constexpr const char* kProcessors[] = {"STARPU_MAIN_THREAD_COREID", "STARPU_MAIN_THREAD_CPUID",
+                                       "STARPU_MPI_THREAD_COREID", "STARPU_MPI_THREAD_CPUID"};
+
+/// Lists of processors, of which ranges are as 0-3, or 2- to the last one.
+constexpr const char* kLists[] = {"STARPU_WORKERS_COREID", "STARPU_WORKERS_CPUID"};
+
+/// They become parts of file names.
+constexpr const char* kHostNames[] = {"STARPU_HOSTNAME", "STARPU_MPI_HOSTNAMES"};
+
 std::optional<std::string> variable(const char* name) {
     const char* value = std::getenv(name);
     return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+[[noreturn]] void refuse(const char* name, const std::string& value, const std::string& allowed) {
+    throw ApiError(EINVAL,
+                   fmt::format("Environment variable {}: \"{}\" is not usable, it must be {}.", name, value, allowed));
 }
 
 void check_numbers() {
@@ -117,10 +139,44 @@ void check_numbers() {
         if (!value) continue;
         // StarPU takes an empty text as 0.
         if (value->empty() || parse_number<int>(*value).value_or(-1) >= 0) continue;
-        throw ApiError(EINVAL, fmt::format("Environment variable {}: \"{}\" is not usable, it must be a whole number "
-                                           "from 0 to {}.",
-                                           name, *value, std::numeric_limits<int>::max()));
+        refuse(name, *value, fmt::format("a whole number from 0 to {}", std::numeric_limits<int>::max()));
     }
+}
+
+bool is_list(std::string_view text) {
+    constexpr std::size_t kMostDigits = 9;
+    std::size_t digits = 0, numbers = 0;
+    bool after_number = false;  // or its range
+    for (const char c : text) {
+        const bool digit = c >= '0' && c <= '9';
+        if (digit && digits++ == 0) ++numbers;
+        if (digits > kMostDigits || (c == '-' ? !after_number : !digit && c != ',' && c != ' ')) return false;
+        if (c == ',' && numbers == 0) return false;
+        after_number = digit;
+        if (!digit) digits = 0;
+    }
+    return numbers > 0;
+}
+
+void check_other_values() {
+    const auto check = [](const auto& names, const std::string& allowed, auto&& usable) {
+        for (const char* name : names)
+            if (const auto value = variable(name); value && !usable(*value)) refuse(name, *value, allowed);
+    };
+    check(kFractions, "a number", [](const std::string& value) {
+        return value.empty() ||
+               std::isfinite(parse_number<double>(value).value_or(std::numeric_limits<double>::infinity()));
+    });
+    check(kLists, "numbers of processors, as 0,2 or 0-3", is_list);
+    check(kHostNames, "a name without /",
+          [](const std::string& value) { return value.find('/') == std::string::npos; });
+    check(std::array{"STARPU_NTHREADS_PER_CORE"}, "a whole number, at least 1",
+          [](const std::string& value) { return parse_number<int>(value).value_or(0) > 0; });
+#ifndef STARPU_SIMGRID
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    check(kProcessors, fmt::format("one of this machine's processors, from 0 to {}", processors - 1),
+          [&](const std::string& value) { return value.empty() || parse_number<int>(value).value_or(0) < processors; });
+#endif
 }
 
 /// Where StarPU keeps what it measures.
@@ -174,6 +230,7 @@ void tell_home_folder() {
 
 void check_starpu_environment() {
     check_numbers();
+    check_other_values();
     tell_home_folder();
     check_models_folder();
 }

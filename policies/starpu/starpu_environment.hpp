@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What StarPU would end the program for, with a trace: numbers in its environment variables that are none, and folders
-// that it cannot make.
+// What StarPU would end the program for, with a trace: values of its environment variables that it cannot use, and
+// folders that it cannot make.
 #pragma once
 
 namespace apportion {

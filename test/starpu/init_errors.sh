@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What apportion_init says to bad environments. Arguments: the load test's program, the plug-in, a program that names its
-# scheduler itself.
+# scheduler itself, one that knows nothing of Apportion, what makes StarPU one without dmdas when it is preloaded.
 . "$(dirname "$0")/../checks.sh"
-program=$1 plugin=$2 names_scheduler=$3
+program=$1 plugin=$2 names_scheduler=$3 unmodified=$4 without_dmdas=$5
 expect() { # sentence-part, then VAR=value...
     local words=$1 output status=0
     shift
@@ -28,6 +28,11 @@ refuses "a program that names no scheduler" 1 "the program's sched_policy_name '
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" "$(printf 'gr\033[31meedy')"
 refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is not a known scheduler" \
     env STARPU_SCHED=gredy STARPU_SILENT=1 "$names_scheduler" greedy
+# StarPU's C sees no exception of the plug-in.
+status=0
+output=$(env LD_PRELOAD="$without_dmdas" STARPU_SILENT=1 STARPU_SCHED=plb-hec STARPU_SCHED_LIB="$plugin" "$unmodified" plb-hec 2>&1) ||
+    status=$?
+[ $status = 1 ] && [[ $output == *"apportion: this StarPU has no scheduler 'dmdas', to which"* ]] || fail "without dmdas: $status, $output"
 
 # A folder for what is learnt that cannot be one, and whose name would steer a terminal.
 touch "$folder/file"

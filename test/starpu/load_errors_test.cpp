@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a load refuses, and that it is as good as new after an error.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -84,39 +87,6 @@ TEST_CASE("a load that was waited for and has left no handles can be released an
     CHECK(axpy.wrong() == 0);
 }
 
-TEST_CASE("a handle that the load holds itself, and one that nobody has given a value, end the load with a sentence") {
-    struct Writes {
-        Axpy axpy{100};
-        starpu_data_handle_t other = nullptr;
-        static int fill(starpu_task* task, apportion_block* block, void* arg) {
-            auto& self = *static_cast<Writes*>(arg);
-            task->handles[0] = apportion_block_vector(block, STARPU_R, &self.axpy.x[block->first], block->units, 8);
-            task->handles[1] = self.other;
-            return 0;
-        }
-    } writes;
-    double value = 0;
-    static starpu_codelet nothing = Axpy::codelet();
-    nothing.cpu_funcs[0] = [](void**, void*) {};
-    for (const auto& [homeless, invalidated] : {std::pair{false, false}, {true, false}, {false, true}}) {
-        starpu_variable_data_register(&writes.other, homeless ? -1 : STARPU_MAIN_RAM,
-                                      homeless ? 0 : reinterpret_cast<uintptr_t>(&value), sizeof value);
-        if (invalidated) starpu_data_invalidate(writes.other);
-        const bool empty = homeless || invalidated;
-        apportion_use use{writes.other, STARPU_W};
-        apportion::LoadOptions options("writes", 100, nothing, Writes::fill, &writes);
-        options.uses = empty ? nullptr : &use;
-        options.uses_count = empty ? 0 : 1;
-        {
-            Load load = create(options);
-            CHECK(run(load.get()) == -EINVAL);
-            CHECK(std::string(apportion_error()).find(empty ? "has no value" : "a handle of `uses`") !=
-                  std::string::npos);
-        }
-        starpu_data_unregister(writes.other);
-    }
-}
-
 TEST_CASE("a fill function may submit another load, and neither of them waits for itself") {
     struct Nested : Axpy {
         Nested() : Axpy(100) {}
@@ -128,6 +98,8 @@ TEST_CASE("a fill function may submit another load, and neither of them waits fo
             auto& self = *static_cast<Nested*>(arg);
             if (!self.tried.exchange(true)) self.submitted = apportion_load_submit(self.inner.get());
             self.refused_outer += apportion_load_wait(self.outer.get()) == -EDEADLK &&
+                                  apportion_load_submit(self.outer.get()) == -EDEADLK &&
+                                  apportion_load_release(self.outer.get()) == -EDEADLK &&
                                   apportion_load_add(self.outer.get(), 0, 1) == -EDEADLK &&
                                   apportion_load_close(self.outer.get()) == -EDEADLK;
             return fill(task, block, static_cast<Axpy*>(&self));
@@ -176,6 +148,25 @@ TEST_CASE("a fill function that returns no errno value ends the load with a sent
     const Load load = create(options);
     REQUIRE(run(load.get()) == -EINVAL);
     CHECK(std::string(apportion_error()).find("returned 5 for units 0 to") != std::string::npos);
+}
+
+TEST_CASE("a fill function that throws ends the load with a sentence, and the load is as good as new") {
+    static int thrown;
+    Axpy axpy(5000);
+    auto options = axpy.options();
+    options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
+        if (thrown == 1) throw std::runtime_error("no such thing");
+        if (thrown == 2) throw 5;
+        return Axpy::fill(task, block, arg);
+    };
+    const Load load = create(options);
+    for (thrown = 1; thrown <= 2; ++thrown) {
+        CHECK(run(load.get()) == -EIO);
+        CHECK_THAT(apportion_error(), ContainsSubstring("fill function threw at units"));
+        CHECK((std::string(apportion_error()).find("no such thing") != std::string::npos) == (thrown == 1));
+    }
+    CHECK(run(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
 }
 
 TEST_CASE("a fill function that forgets a handle ends the load with a sentence") {
@@ -229,30 +220,6 @@ TEST_CASE("data at NULL, and modes that neither read nor write, end the load wit
         Load load = create(options);
         REQUIRE(run(load.get()) == -EINVAL);
         CHECK(std::string(apportion_error()).find(text) != std::string::npos);
-    }
-}
-
-TEST_CASE("data whose rows or planes overlap end the load with a sentence") {
-    using Make = starpu_data_handle_t (*)(apportion_block*, double*);
-    const Make makes[] = {
-        [](apportion_block* b, double* y) { return apportion_block_matrix(b, STARPU_RW, y, 1, 2, b->units, 8); },
-        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 1, 4, 2, 2, b->units, 8); },
-        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 2, 3, 2, 2, b->units, 8); },
-        [](apportion_block* b, double* y) { return apportion_block_volume(b, STARPU_RW, y, 0, 0, 0, 1, b->units, 8); }};
-    static Make make;
-    for (const Make each : makes) {
-        make = each;
-        Axpy axpy(5000);
-        auto options = axpy.options();
-        options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
-            Axpy::fill(task, block, arg);
-            task->handles[1] = make(block, static_cast<Axpy*>(arg)->y.data());
-            return 0;
-        };
-        Load load = create(options);
-        REQUIRE(run(load.get()) == -EINVAL);
-        CHECK(std::string(apportion_error()).find("a row has more elements than there are to the next") !=
-              std::string::npos);
     }
 }
 
@@ -344,6 +311,21 @@ TEST_CASE("every run's report is appended, also where nobody waits for it", "[on
     std::filesystem::remove(file);
 }
 
+TEST_CASE("a report file that another program keeps locked is an error", "[once]") {
+    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
+    const int other = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+    REQUIRE(flock(other, LOCK_EX) == 0);
+    Axpy axpy(100);
+    Load load = create(axpy.options());
+    setenv("APPORTION_REPORT", file.c_str(), 1);
+    CHECK(run(load.get()) == -EBUSY);
+    CHECK_THAT(apportion_error(), ContainsSubstring("another program has locked it"));
+    close(other);
+    CHECK(run(load.get()) == 0);
+    unsetenv("APPORTION_REPORT");
+    std::filesystem::remove(file);
+}
+
 TEST_CASE("a report for which the disk has no room leaves no half line") {
     const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
     std::ofstream(file) << "{}\n";
@@ -378,7 +360,10 @@ TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
     refused([](auto& o) { o.fill = nullptr; }, "fill is NULL");
     refused([](auto& o) { o.units = static_cast<std::uint64_t>(-5); }, "too large");
     refused([](auto& o) { o.granularity = static_cast<std::uint64_t>(-5); }, "too large");
+    refused([](auto& o) { o.units = std::uint64_t{1} << 60; }, "would be more than 4194304 blocks");
     refused([](auto& o) { o.uses_count = 1; }, "uses is NULL");
+    refused([](auto& o) { o.sched_ctx = -2; }, "options.sched_ctx = -2");
+    refused([](auto& o) { o.sched_ctx = STARPU_NMAX_SCHED_CTXS; }, "options.sched_ctx = ");
     static starpu_codelet nobody = [] {
         starpu_codelet c;
         starpu_codelet_init(&c);

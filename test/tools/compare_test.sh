@@ -57,6 +57,8 @@ shows "... and it is said that it is they" "$unlike: the cores are not alike." \
 shows "shares are shown" " GTX 680 75.0" once --policies plb-hec
 shows "with many policies they are in lines" "share of units in % CPU 0 GTX 680" once --policies plb-hec,equal,acosta --blocks 8
 shows "a platform without noise is run once" '"min":1.012,"max":1.012' compare --policies plb-hec --json --platform tiny.toml
+shows "a policy that never ends" " 1 dmda default, best 8 never - " \
+    env FAKE=stuck "$apportion" compare --app fake --size 1024 --policies dmda --blocks 8 --platform tiny.toml
 shows "of two that are almost as fast it is said by how much" "dmda is 1.004 times as fast as plb-hec." \
     compare --policies plb-hec,dmda --blocks 8 --platform tiny.toml
 shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05,' \

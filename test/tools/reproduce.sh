@@ -21,6 +21,24 @@ status=0
 [ $status -ne 0 ] && grep -q 'docs/papers/ilp.md: is not what results/ilp makes; run tools/reproduce ilp' "$folder/err" ||
     fail "a changed CSV file: $status, $(cat "$folder/err")"
 
+# What it writes is there whole, wherever it is, and is readable as before.
+mkdir "$folder/it's"
+(cd "$source/tools" && python3 -B - "$folder/it's") <<'END' || fail "a picture in a folder with a quote"
+import pathlib, sys
+from papers.runs import draw, write_whole
+folder = pathlib.Path(sys.argv[1])
+draw(folder / "x.svg", "plot x")
+text = (folder / "x.svg").read_text(encoding="utf-8")
+assert "<svg" in text and "</svg>" in text, text
+try:
+    write_whole(folder / "x.svg", None)
+except TypeError:
+    pass
+assert (folder / "x.svg").read_text(encoding="utf-8") == text
+assert [file.name for file in folder.iterdir()] == ["x.svg"]
+assert (folder / "x.svg").stat().st_mode & 0o777 == 0o644
+END
+
 # A run under a policy is repeated when that policy or what all share has changed, and not when another policy has.
 core=$folder/fake/simgrid/policies/libapportion_core.a.p
 mkdir -p "$folder/fake/real/tools" "$folder/fake/simgrid/apps" "$core"

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "codelets/io/terminal.hpp"
+#include "codelets/simulated/platform.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/processor_groups.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -34,14 +35,15 @@ std::string interval_text(const Configuration& c, double confidence) {
 std::vector<std::string> row(const Comparison& comparison, const Configuration& c, const std::string& rank,
                              const char* choice, double confidence) {
     const double ratio = c.median_s() / comparison.lower_bound_s;
+    const bool ends = c.median_s() < simulated::kNever_s;  // or a lost device has kept a block
     return {rank,
             c.policy,
             choice,
             fmt::format("{}", c.blocks()),
-            fmt::format("{:.4g} s", c.median_s()),
+            ends ? fmt::format("{:.4g} s", c.median_s()) : "never",
             interval_text(c, confidence),
             fmt::format("{}", c.runs.size()),
-            std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-",
+            ends && std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-",
             fmt::format("{:.1f} %", c.idle_percent())};
 }
 

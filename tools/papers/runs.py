@@ -21,6 +21,20 @@ def hash_of(file):
     return hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest()
 
 
+def write_whole(file, content):
+    """Whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
+        try:
+            part.write(content)
+            part.flush()
+            os.chmod(part.name, file.stat().st_mode & 0o777 if file.exists() else 0o644)
+            os.replace(part.name, file)
+        except BaseException:
+            os.unlink(part.name)
+            raise
+
+
 class Runs:
     """Programs of `build` (the folder of the folders real and simgrid, and perhaps smpi), whose output is kept in `kept`."""
 
@@ -83,7 +97,7 @@ class Runs:
         if kept.exists() and not again:
             return kept.read_text(encoding="utf-8")
         printed = output_of(words, LIMIT_S, self.environment(variables))
-        self.keep(kept, printed.encode())
+        write_whole(kept, printed.encode())
         return printed
 
     def json(self, *words, again=False, **variables):
@@ -104,23 +118,15 @@ class Runs:
             with tempfile.TemporaryDirectory() as folder:
                 made = pathlib.Path(folder) / name
                 output_of([made if str(word) == "{out}" else word for word in words], LIMIT_S, self.environment(variables))
-                self.keep(kept, made.read_bytes())
+                write_whole(kept, made.read_bytes())
         return kept
 
     def text_file(self, name, text):
         """A file of that content, for programs to read."""
         kept = self.kept / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{name}"
         if not kept.exists():
-            self.keep(kept, text.encode())
+            write_whole(kept, text.encode())
         return kept
-
-    def keep(self, file, content):
-        """Whole or not at all."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
-            part.write(content)
-        os.replace(part.name, file)
-
 
 def panels(groups, curves, settings, using="1:{}"):
     """A script that draws the same curves (name -> style) of several groups (title -> rows of x and a number for each
@@ -137,9 +143,10 @@ def panels(groups, curves, settings, using="1:{}"):
 def draw(file, script):
     """A picture by gnuplot, whose script reads the data that it contains."""
     try:
-        subprocess.run(["gnuplot"], input=f"set terminal svg size 900,520 font 'sans,14' background 'white'\n"
-                       f"set output '{file}'\n{script}", text=True, capture_output=True, check=True)
+        drawn = subprocess.run(["gnuplot"], input="set terminal svg size 900,520 font 'sans,14' background 'white'\n"
+                               f"{script}".encode(), capture_output=True, check=True)
     except FileNotFoundError:
         raise Failed("there is no gnuplot, which draws the pictures; tools/setup installs it") from None
     except subprocess.CalledProcessError as error:
-        raise Failed(f"gnuplot: {error.stderr.strip().splitlines()[-1]}") from None
+        raise Failed(f"gnuplot: {error.stderr.decode(errors='replace').strip().splitlines()[-1]}") from None
+    write_whole(file, drawn.stdout)
