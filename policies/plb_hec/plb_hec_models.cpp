@@ -289,8 +289,7 @@ std::optional<std::size_t> PlbHecModels::spike_among(const std::vector<BlockTime
     std::vector<BlockTime> others(samples.begin(), worst);
     others.insert(others.end(), worst + 1, samples.end());
     const auto without = FittedCurve::fit(others);
-    if (!without || !within(*without, worst->units) ||
-        without->relative_error() * kMuchBetter > curve.relative_error() ||
+    if (!without || without->relative_error() * kMuchBetter > curve.relative_error() ||
         deviation(worst->seconds, without->seconds(worst->units)) <= tolerance)
         return std::nullopt;
     return static_cast<std::size_t>(worst - samples.begin());
