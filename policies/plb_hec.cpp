@@ -306,8 +306,7 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
         const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
                                   models_.out(processor).seconds(measured);
         const double proportional = measured * (plan_.finish_s() - now_s) / measured_s;
-        // In a first run nobody knows what it costs to learn a device's fixed costs; in a later one they are worth it.
-        if (load_.run == 1) block = std::min(share, std::max(measured, proportional));
+        block = std::min(share, std::max(measured, proportional));
     }
     return std::min(block, measured * kGrowth);
 }

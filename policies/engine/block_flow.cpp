@@ -178,7 +178,7 @@ void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     const int processor = taken_over.processor;
     take_blocks_of(processor);
     if (load_.open) {
-        lane(processor).occupied = true;  // until somebody tells that it is not
+        lane(processor).occupied = lane(processor).taken_over = true;  // until somebody tells that it is not
         return do_without(processor);
     }
     // Who has finished nothing, or is not late, is as slow as ever, for all that is known.
@@ -209,6 +209,7 @@ void BlockFlow::set_occupied(int processor, bool is, bool soon_free) {
     its.soon_free = soon_free;
     occupied_is_told_ = true;
     its.occupied = is;
+    its.taken_over = its.taken_over && is;
     if (!is && !its.fenced && std::exchange(its.lost, false)) policy_.processor_is_back(processor);
 }
 

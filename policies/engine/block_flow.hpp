@@ -103,7 +103,10 @@ class BlockFlow final : public Progress {
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
 
-    bool anybody_left() const { return !std::ranges::all_of(lanes_, &Lane::fenced); }
+    /// Where nobody else is, who still computes what was taken over is not waited for: that may never end.
+    bool anybody_left() const {
+        return std::ranges::any_of(lanes_, [](const Lane& its) { return !its.fenced && !its.taken_over; });
+    }
     /// Units are left to those alone who are occupied.
     bool waits_for_occupied() const;
     int stalls() const { return stalls_; }  ///< times a policy gave no block while none was in flight
@@ -116,7 +119,8 @@ class BlockFlow final : public Progress {
         bool fenced = false;    ///< gets nothing more
         bool occupied = false;  ///< gets nothing now
         bool soon_free = false;
-        bool lost = false;  ///< the policy was told so
+        bool taken_over = false;  ///< what it computes, in an open load
+        bool lost = false;        ///< the policy was told so
 
         bool takes_blocks() const { return !fenced && !occupied; }
         bool idle() const { return blocks.empty() && takes_blocks(); }

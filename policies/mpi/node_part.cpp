@@ -35,17 +35,21 @@ NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_
 NodePart::~NodePart() {
     close();
     finish();
-    // A task that was given up, and may never end, has to do so before its load can.
-    std::optional<Deadline> deadline;
-    if (const double factor = stall_factor_option(); status_ == -ETIMEDOUT && factor > 0) {
-        const double limit_s = Recovery(factor, 1).silence_s();
-        deadline.emplace(
-            fmt::format("{} that was given up has not ended after another {:g} s: it hangs, and the job ends; "
-                        "a larger APPORTION_STALL_FACTOR waits longer",
-                        a_task_, limit_s),
-            limit_s);
-    }
+    const auto deadline = deadline_of_tasks();
     load_.reset();
+}
+
+/// A task that was given up, and may never end, has to do so before its load can.
+std::optional<Deadline> NodePart::deadline_of_tasks() const {
+    const double factor = stall_factor_option();
+    if (status_ == 0 || factor <= 0) return std::nullopt;
+    const double limit_s = Recovery(factor, 1).silence_s();
+    return std::optional<Deadline>(
+        std::in_place,
+        fmt::format("{} that was given up has not ended after another {:g} s: it hangs, and the job ends; "
+                    "a larger APPORTION_STALL_FACTOR waits longer",
+                    a_task_, limit_s),
+        limit_s);
 }
 
 int NodePart::fill(starpu_task* task, apportion_block* block, void* part) {
@@ -69,6 +73,7 @@ void NodePart::done(const apportion_done* done, void* part) {
 
 void NodePart::begin() {
     finish();
+    report_ = "{}";
     load_->submit();
     if (starpu_pthread_create(&waits_, nullptr, wait_for_end, this) != 0) {
         close();
@@ -96,6 +101,7 @@ void NodePart::close() { apportion_load_close(load_->get()); }
 
 void NodePart::wait_for_tasks() {
     finish();
+    const auto deadline = deadline_of_tasks();
 #ifndef STARPU_SIMGRID  // where nothing is written
     load_->release();
 #endif

@@ -16,6 +16,8 @@
 
 namespace apportion {
 
+class Deadline;
+
 class NodePart {
   public:
     /// `options`: the user's. Throws apportion::Error.
@@ -38,6 +40,7 @@ class NodePart {
     std::string policy() const { return load_->policy(); }
 
   private:
+    std::optional<Deadline> deadline_of_tasks() const;
     static int fill(starpu_task* task, apportion_block* block, void* part);
     static int warm_up(void* part);
     static void done(const apportion_done* done, void* part);

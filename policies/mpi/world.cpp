@@ -58,6 +58,7 @@ World::World() {
     int ended = 0, running = 0, level = MPI_THREAD_SINGLE;
     MPI_Finalized(&ended);
     if (ended) throw ApiError(EINVAL, "MPI has ended, and starts only once in a process");
+    refuse_foreign_starpu_mpi();
     MPI_Initialized(&running);
     if (!running) {
         check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
@@ -65,7 +66,6 @@ World::World() {
     } else {
         MPI_Query_thread(&level);
     }
-    refuse_foreign_starpu_mpi();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     if (level < MPI_THREAD_MULTIPLE && size_ > 1)
@@ -76,6 +76,9 @@ World::World() {
 }
 
 std::string World::start_starpu_mpi() {
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE) return {};  // one rank, which does not need it
     // StarPU-MPI takes each message of MPI_COMM_WORLD with the tags 42 to 48, of which programs know nothing.
     int* highest = nullptr;
     int has_highest = 0;

@@ -110,7 +110,9 @@ void UnlikeUnits::Lane::begin() {
     lost = false;
 }
 
-double UnlikeUnits::Lane::missing() const { return before.blocks > 0 ? static_cast<double>(kBlocks - last.size()) : 0; }
+double UnlikeUnits::Lane::missing() const {
+    return std::min(before.blocks, static_cast<double>(kBlocks - last.size()));
+}
 
 double UnlikeUnits::Lane::mean_s() const {
     const double part = missing() > 0 ? missing() / before.blocks : 0;

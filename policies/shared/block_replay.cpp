@@ -76,6 +76,7 @@ void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shar
                 lanes_[p].before.clear();
             else
                 for (const auto& [first, block] : lanes_[p].before) left -= block.units;
+            if (!anew[p]) left = left / load.granularity * load.granularity;  // it may have the last units of the load
             while (left > 0 && !free.empty()) {
                 const Units units = std::min({left, largest[p], free.front().units});
                 lanes_[p].before[free.front().first] = {units, 0};

@@ -80,7 +80,10 @@ bool NodeShares::run_ended(std::span<const double> seconds) {
     OwnedRanges ranges(whole(decision.shares, load_));
     const double gain_s = (predicted_s_ - decision.run_s) * runs_to_come(load_);
     const double moving_s = seconds_per_moved_unit_ * static_cast<double>(most_moved(ranges_, ranges));
-    if (ranges == ranges_ || gain_s <= moving_s + learning_s_) return false;
+    if (ranges == ranges_ || gain_s <= moving_s + learning_s_) {
+        rebalancer_.not_followed();
+        return false;
+    }
     ranges_ = std::move(ranges);
     learning_runs_s_.clear();
     settled_ = false;

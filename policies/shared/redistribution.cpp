@@ -188,7 +188,8 @@ class SharesInTime {
     /// The share that it has with other blocks beside those that it keeps; 0: not worth the name.
     double grown(std::size_t p, double run_s, double move_s) const {
         if (!grows_ || current_[p] <= 0 || !moves_data(p)) return 0;
-        const double most = std::min(units() - current_[p], brought_within(p, move_s));
+        const double room = static_cast<double>(load_.processors[p].memory_units) - current_[p];
+        const double most = std::max(0.0, std::min({units() - current_[p], room, brought_within(p, move_s)}));
         return current_[p] + whole(units_within(p, most, run_s - now_s_[p], seconds_));
     }
 
@@ -330,8 +331,14 @@ void Rebalancer::shares_not_kept() {
     const bool in_vain = promised_s_ > 0;
     const int wait = wait_;
     forget();
-    wait_ = wait;
+    wait_ = in_vain ? wait : std::max(1, wait / 2);  // else somebody has changed
     if (in_vain) wait_longer();
+}
+
+void Rebalancer::not_followed() {
+    promised_s_ = 0;
+    moved_from_.clear();
+    wait_longer();
 }
 
 Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,
@@ -343,7 +350,7 @@ Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& e
     Redistribution decision = back_to_best(load);
     if (!decision.worthwhile && waited_ < wait_) return kept;
     const double promised_s = std::exchange(promised_s_, 0);
-    if (promised_s > 0 && (decision.worthwhile || current_.run_s > promised_s)) wait_longer();
+    if (decision.worthwhile || (promised_s > 0 && current_.run_s > promised_s)) wait_longer();
     decided_ = true;
     if (!decision.worthwhile && waited_ >= wait_) {
         decision = better_than_current(load, ended.grows, seconds, now_s);
@@ -352,7 +359,7 @@ Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& e
         else
             wait_longer();
     }
-    if (!decision.worthwhile) return decision;
+    if (!decision.worthwhile) return kept;
     waited_ = 0;
     moved_from_ = kept_of(current_.shares, decision);
     if (decision.shares == current_.shares) current_ = best_ = {};  // in other blocks

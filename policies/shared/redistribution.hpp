@@ -70,8 +70,11 @@ class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
     void forget() { *this = {}; }
-    /// A run ended with other shares than those it began with: that was in vain.
+    /// A run ended with other shares than those it began with: what was decided on was in vain, or somebody has
+    /// changed.
     void shares_not_kept();
+    /// What was decided last was not done.
+    void not_followed();
 
     /// `now_s`: what `seconds` says of the blocks that make up the shares of that run, where others would do better.
     Redistribution decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,

@@ -27,6 +27,7 @@ struct Extent {
     std::uintptr_t begin = 0, end = 0;
     std::size_t number = 0;  ///< in `uses`
     bool writes = false;
+    bool whole = true;  ///< no other data lie between its rows
 };
 
 Extent extent_of(starpu_data_handle_t handle) {
@@ -43,12 +44,17 @@ Extent extent_of(starpu_data_handle_t handle) {
         case STARPU_MATRIX_INTERFACE_ID: {
             const auto& m = *static_cast<starpu_matrix_interface*>(data);
             if (m.nx == 0 || m.ny == 0) return {};
-            return extent(m.ptr, std::size_t{m.ny - 1} * m.ld + m.nx, m.elemsize);
+            Extent its = extent(m.ptr, std::size_t{m.ny - 1} * m.ld + m.nx, m.elemsize);
+            its.whole = m.ld == m.nx;
+            return its;
         }
         case STARPU_BLOCK_INTERFACE_ID: {
             const auto& b = *static_cast<starpu_block_interface*>(data);
             if (b.nx == 0 || b.ny == 0 || b.nz == 0) return {};
-            return extent(b.ptr, std::size_t{b.nz - 1} * b.ldz + std::size_t{b.ny - 1} * b.ldy + b.nx, b.elemsize);
+            Extent its =
+                extent(b.ptr, std::size_t{b.nz - 1} * b.ldz + std::size_t{b.ny - 1} * b.ldy + b.nx, b.elemsize);
+            its.whole = b.ldy == b.nx && b.ldz == b.nx * b.ny;
+            return its;
         }
         default:
             return {};
@@ -104,7 +110,7 @@ std::string why_not_held_together(std::span<const apportion_use> uses) {
                 "options.uses[{}] and [{}]: the memory of the one is a part of that of the other, for which the load "
                 "would wait for ever; list the larger one alone, or its pieces",
                 std::min(piece.number, widest->number), std::max(piece.number, widest->number));
-        if (!widest || piece.end > widest->end) widest = &piece;
+        if (piece.whole && (!widest || piece.end > widest->end)) widest = &piece;
     }
     return {};
 }

@@ -80,8 +80,8 @@ void Run::wait_for_data_left_behind() {
 void Run::begin() {
     {
         // Two runs that need the same data wait for them in the same order, not each for what the other has.
-        static std::mutex one_at_a_time;
-        const std::lock_guard lock(one_at_a_time);
+        static Mutex& one_at_a_time = *new Mutex;  // threads may outlive static objects
+        const Lock lock(one_at_a_time);
         for (const apportion_use& use : uses_)
             starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
     }

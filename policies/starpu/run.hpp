@@ -243,6 +243,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void cancel(RunningBlock& running, Locked& on);
     double late_at_us(const RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
+    void give_ended_to(const State& load);  // under the lock
     void move_to_ended(RunningBlock& running, Locked& on);
     RunningBlock::Lane& lane_of(RunningBlock& running, int worker) const {
         return running.lanes[setup_.lane_of(running.block.processor, worker)];

@@ -128,6 +128,7 @@ void Run::task_of_worker_ended(starpu_task& task) {
     if (worker < 0) return;
     if (is_block_task(task)) {
         auto* running = static_cast<RunningBlock*>(task.callback_arg);
+        if (running->block.processor < 0) return;
         const starpu_task* const before = std::exchange(running->run->lane_of(*running, worker).last_ended, &task);
         if (before == &task) return;  // told by another context
     }

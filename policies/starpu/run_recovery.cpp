@@ -131,6 +131,8 @@ void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on)
     running.occupies.reset();
     running.data.forget_results();
     move_to_ended(running, on);
+    if (on_ && flow_ && description_.open && error_ == 0)  // it may compute again
+        ask_flow([&] { return flow_->look(now_s()); }, on);
 }
 
 /// Needs no memory.
@@ -171,6 +173,10 @@ bool Run::waits_for_cancelled(bool only_in_main_memory) const {
 
 void Run::give_data_to(const State& load) {
     const Lock lock(mutex_);
+    give_ended_to(load);
+}
+
+void Run::give_ended_to(const State& load) {
     for (; !ended_.empty(); ended_.erase(ended_.begin())) {
         RunningBlock& its = *ended_.begin()->second;
         if (its.cancelled()) {
@@ -194,6 +200,7 @@ void Run::give_data_to(const State& load) {
 /// What the flow needs to know to tell which blocks are late, and who computes something else.
 void Run::tell_flow(Locked& on) {
     for (const auto& run : state_.earlier) run->give_data_to(state_);
+    if (description_.open) give_ended_to(state_);  // it may last for ever
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {

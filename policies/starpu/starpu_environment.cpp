@@ -237,8 +237,11 @@ void check_starpu_environment() {
 
 void refuse_task_limit() {
     constexpr const char* kLimit = "STARPU_LIMIT_MAX_SUBMITTED_TASKS";
-    const auto value = variable(kLimit);
-    if (!value || (!value->empty() && parse_number<int>(*value).value_or(-1) < 0)) return;
+    const auto value = variable(kLimit), least = variable("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
+    const auto counts = [](const auto& its) {
+        return its && (its->empty() || parse_number<int>(*its).value_or(-1) >= 0);
+    };
+    if (!counts(value) || !counts(least)) return;  // StarPU needs both
     throw ApiError(EINVAL, fmt::format("Environment variable {}: \"{}\": a load submits its next block where one ends, "
                                        "and StarPU cannot wait there for other tasks to end; unset it.",
                                        kLimit, *value));

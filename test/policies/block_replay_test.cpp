@@ -231,3 +231,19 @@ TEST_CASE("a share that grows keeps its blocks and gets others beside them") {
         CHECK(its.units == units);
     }
 }
+
+TEST_CASE("who keeps the last units of a load, which are no whole granule, gets no others for that") {
+    LoadDescription load = two_processors();
+    load.processors = {{"a", 0, true}, {"b", 1, true}, {"c", 2}};
+    load.units = 1000;
+    load.granularity = 64;
+    BlockReplay replay;
+    replay.begin(load, false);
+    for (const auto& [processor, first, units] : {std::tuple{1, 0, 512}, {2, 512, 256}, {0, 768, 232}})
+        replay.finished({0, processor, first, units, 0, 0, 0, 1, 1});
+    replay.conclude(load);
+    replay.begin(load, std::vector<Units>{256, 576, 192}, std::vector<Units>{256, 576, 192}, {false, false, true});
+    for (const OwnedUnits& block : replay.repeated())
+        CHECK((block.units % 64 == 0 || block.first + block.units == 1000));
+    CHECK(replay.repeated().size() == 4);
+}
