@@ -2,8 +2,10 @@
 #include "codelets/common/failed_task.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "policies/starpu/apportion.h"
@@ -18,7 +20,7 @@ std::string failure;
 void fail_block(const char* why) noexcept {
     int status = 0;
     // Else the block would count as computed. Others may free memory.
-    while ((status = apportion_block_failed(why)) == -ENOMEM) starpu_sleep(1e-3F);
+    while ((status = apportion_block_failed(why)) == -ENOMEM) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (status == 0) return;
     const std::lock_guard lock(mutex);
     try {

@@ -29,7 +29,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
@@ -137,7 +136,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// The run's lock, held, and calls into StarPU to be made without it.
     struct Locked {
         std::vector<starpu_task*> tasks;
-        std::deque<std::int64_t> to_fill;  ///< blocks, one after the other, so that the first begins before the last
+        std::list<std::int64_t> to_fill;  ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::unique_ptr<Return>> returns;
         std::list<BlockHandle> retired;
         double wake_at_us = 0;  ///< when the run is to look; 0: never

@@ -112,11 +112,16 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         ++workers_on_node[worker.node];
         workers.push_back(worker);
     }
+    if (count == 0)
+        throw ApiError(ENODEV, fmt::format("scheduling context {} does not exist or has no workers", sched_ctx));
     if (workers.empty())
         throw ApiError(ENODEV, fmt::format("none of the context's {} workers can run codelet '{}'; let StarPU use a "
                                            "processor that it has a kernel for (STARPU_NCPU, STARPU_NCUDA, "
-                                           "STARPU_NOPENCL)",
-                                           count, codelet.name ? codelet.name : "?"));
+                                           "STARPU_NOPENCL){}",
+                                           count, codelet.name ? codelet.name : "?",
+                                           codelet.can_execute ? ", and let its can_execute accept the first "
+                                                                 "implementation, which alone counts"
+                                                               : ""));
 
     std::map<std::string, int> kinds;
     for (Worker& worker : workers) {

@@ -364,6 +364,7 @@ TEST_CASE("options that make no sense are refused with a sentence", "[once]") {
     refused([](auto& o) { o.uses_count = 1; }, "uses is NULL");
     refused([](auto& o) { o.sched_ctx = -2; }, "options.sched_ctx = -2");
     refused([](auto& o) { o.sched_ctx = STARPU_NMAX_SCHED_CTXS; }, "options.sched_ctx = ");
+    refused([](auto& o) { o.sched_ctx = STARPU_NMAX_SCHED_CTXS - 1; }, "does not exist or has no workers");
     static starpu_codelet nobody = [] {
         starpu_codelet c;
         starpu_codelet_init(&c);

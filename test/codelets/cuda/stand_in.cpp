@@ -187,7 +187,6 @@ cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex*, cufftDoubleCompl
 
 // --- StarPU, with one worker ---
 
-void starpu_sleep(float) {}
 cudaStream_t starpu_cuda_get_local_stream(void) { return stand_in::stream(); }
 unsigned _starpu_worker_get_id_check(const char*, int) { return 0; }
 unsigned starpu_cuda_worker_get_count(void) { return 1; }
