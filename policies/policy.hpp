@@ -140,6 +140,12 @@ class Progress {
     virtual std::span<const BlockInFlight> in_flight(
         int processor) const = 0;                 ///< the one that runs, then oldest first
     virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; 0: none now
+    /// Whether what it computes has run twice as long as its last blocks admit (engine/recovery.hpp): nobody knows when
+    /// that will end. Never, where every block is waited for.
+    virtual bool is_late(int processor, double now_s) const {
+        (void)processor, (void)now_s;
+        return false;
+    }
 };
 
 /// A distribution a policy decided on, for the report.

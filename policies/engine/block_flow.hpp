@@ -102,6 +102,7 @@ class BlockFlow final : public Progress {
     Units remaining() const override { return free_.count(); }
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
+    bool is_late(int processor, double now_s) const override;
 
     /// Where nobody else is, who still computes what was taken over is not waited for: that may never end.
     bool anybody_left() const {
@@ -155,7 +156,6 @@ class BlockFlow final : public Progress {
     double begun_s(int processor) const { return std::max(counted_from(processor), lane(processor).last_end_s); }
     double counted_from(int processor) const;
     void take_blocks_of(int processor);
-    bool is_late(int processor, double now_s) const;
     double overdue_s(int processor, double now_s) const;  ///< by how much; below 0: it is not
     double rest_s(int processor, double now_s) const;
     double granules_left(const BlockInFlight& block) const;

@@ -46,7 +46,7 @@ void BlockFlow::take_blocks_of(int processor) {
 }
 
 bool BlockFlow::is_late(int processor, double now_s) const {
-    return runs(processor) &&
+    return recovery_ && runs(processor) &&
            now_s >= begun_s(processor) + recovery_->late_after_s(processor, lane(processor).running().units);
 }
 
@@ -189,9 +189,11 @@ double BlockFlow::next_look_s(double now_s) const {
     };
     look_at(silent_at_s());
     for (int p = 0; p < processors(); ++p)
-        if (runs(p) && can_be_lost(p)) {
+        if (runs(p)) {
             const Units units = lane(p).running().units;
             const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
+            if (remaining() > 0) look_at(begun_s(p) + late_s);
+            if (!can_be_lost(p)) continue;
             look_at(begun_s(p) + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
             if (not_only_late())
                 // When it has been overdue for twice as long as now: others have twice the time then.

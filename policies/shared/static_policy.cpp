@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "policies/planners/planner_table.hpp"
 #include "policies/shared/redistribution.hpp"
@@ -32,7 +33,7 @@ void StaticPolicy::begin(const LoadDescription& load) {
         throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
                                                         : load.recorded.problem);
     load_ = load;
-    someone_lost_ = false;
+    changed_ = nullptr;
     report_ = {};
     report_.profile = load_.recorded.source;
     report_.note = load_.recorded.note;
@@ -113,7 +114,7 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
     std::vector<double> busy(lanes_.size(), 0);
     std::vector<bool> lost;
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        lost.push_back(lanes_[p].lost);
+        lost.push_back(lanes_[p].lost || lanes_[p].late);
         if (progress && !lost.back()) busy[p] = busy_s(p, now_s, *progress);
     }
     RecordedProblem problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
@@ -186,14 +187,24 @@ Units StaticPolicy::next_block(int processor, double now_s, const Progress& prog
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     if (lane.lost) return 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) account(p, progress);
-    if (someone_lost_ || planned() != whole_granules(progress.remaining())) {
-        plan(progress.remaining(), now_s, &progress, someone_lost_ ? "processor lost" : "units came back");
-        someone_lost_ = false;
-    }
+    if (lane.blocks.empty() && progress.in_flight(processor).empty()) look_for_late(now_s, progress);
+    if (!changed_ && planned() != whole_granules(progress.remaining())) changed_ = "units came back";
+    if (changed_) plan(progress.remaining(), now_s, &progress, std::exchange(changed_, nullptr));
     if (lane.blocks.empty() || (!lane.overlapped && !progress.in_flight(processor).empty())) return 0;
     const Units units = lane.blocks.take_front(progress.room(processor));
     lane.handed_out += units;
     return units;
+}
+
+/// The processor that asks has nothing to do: what is kept for somebody who is late is for others.
+void StaticPolicy::look_for_late(double now_s, const Progress& progress) {
+    for (std::size_t p = 0; p < lanes_.size(); ++p) {
+        Lane& its = lanes_[p];
+        if (its.lost || its.blocks.empty() || !progress.is_late(static_cast<int>(p), now_s)) continue;
+        its.late = true;
+        its.blocks.clear();
+        changed_ = "processor late";
+    }
 }
 
 std::vector<OwnedUnits> StaticPolicy::owned() const {
@@ -211,13 +222,14 @@ void StaticPolicy::block_finished(const FinishedBlock& block) {
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
     lane.finished += whole_granules(block.units);
     lane.last_end_s = std::max(lane.last_end_s, block.end_s);
+    if (std::exchange(lane.late, false)) changed_ = "late processor back";
 }
 
 void StaticPolicy::processor_lost(int processor) {
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     lane.lost = true;
     lane.blocks.clear();
-    someone_lost_ = true;
+    changed_ = "processor lost";
 }
 
 }  // namespace apportion

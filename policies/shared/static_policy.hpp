@@ -6,7 +6,8 @@
 // again: the plan for that is taken when the runs to come gain more by it than moving them costs. When a processor is
 // lost, or units come back, what is left is planned again over the processors that are there, each free when its blocks
 // in flight should end; where the profile does not admit that, piece by piece to the processor that should end first.
-// What blocks really take changes no plan: that is what the other policies are for.
+// The same when a processor is late whose units others wait for; it is planned with again when its block has ended.
+// What blocks really take otherwise changes no plan: that is what the other policies are for.
 #pragma once
 
 #include <functional>
@@ -43,6 +44,7 @@ class StaticPolicy : public Policy {
         BlockRuns blocks;         ///< planned, not handed out
         bool overlapped = false;  ///< two of them at a time
         bool lost = false;
+        bool late = false;     ///< others have got what was planned for it, until its block ends
         Units handed_out = 0;  ///< of all answers so far
         Units finished = 0;
         double last_end_s = 0;
@@ -67,6 +69,7 @@ class StaticPolicy : public Policy {
     Plan shares_of(const RecordedProblem& problem) const;
     double busy_s(std::size_t processor, double now_s, const Progress& progress) const;
     void account(std::size_t processor, const Progress& progress);
+    void look_for_late(double now_s, const Progress& progress);
     Units whole_granules(Units units) const;
     Units planned() const;
 
@@ -75,7 +78,7 @@ class StaticPolicy : public Policy {
     RecordedSizes sizes_;
     std::vector<ShareTimes> times_;
     std::vector<Lane> lanes_;
-    bool someone_lost_ = false;        ///< since the last plan
+    const char* changed_ = nullptr;    ///< what has since the last plan
     std::optional<WholePlan> before_;  ///< of the last load, for one that runs again
     std::optional<WholePlan> there_;   ///< the same where data that stay need not travel, until it is taken
     bool settled_ = false;             ///< ... which it is

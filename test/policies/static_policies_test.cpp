@@ -209,6 +209,33 @@ TEST_CASE("static policies plan again over those that are left when a processor 
     }
 }
 
+TEST_CASE("what is planned for a processor that is late is for others, until its block has ended") {
+    FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
+    for (FakeWorker& worker : platform.workers) worker.memory_units = 250, worker.kind = 0;
+    platform.workers[2].spikes = {{2, 20}};  // 5 s instead of 0.25 s
+    std::vector<const char*> names = policies_that_need_a_profile();
+    names.push_back("imbalance");
+    for (const char* name : names) {
+        INFO(name);
+        platform.stall_factor = 50;
+        const Outcome outcome = run_under(name, platform, platform.load(8000));
+        CHECK(outcome.run.units_of(2) <= 750);  // its first three blocks
+        CHECK(outcome.run.makespan_s < 5.6);
+        CHECK(outcome.report.distributions.back().reason == "processor late");
+        platform.stall_factor = 0;  // every block is waited for
+        CHECK(run_under(name, platform, platform.load(8000)).run.units_of(2) == 2000);
+    }
+    platform.stall_factor = 50;
+    platform.workers[2].spikes = {{20, 24}};  // from 5 to 11 s
+    for (const char* name : names) {
+        INFO(name);
+        const Outcome outcome = run_under(name, platform, platform.load(40000));
+        CHECK(outcome.report.distributions.back().reason == "late processor back");
+        CHECK(outcome.run.units_of(2) > 5250);     // more than until then
+        CHECK(outcome.run.makespan_s < 11 + 0.5);  // 4750 units, of which three compute 3000 until 11 s
+    }
+}
+
 TEST_CASE("without a profile a static policy refuses the load with the sentence that says what to do") {
     const FakePlatform platform = plain_platform({100, 200});
     LoadDescription load = platform.load(1000);
