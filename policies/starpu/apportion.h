@@ -213,8 +213,9 @@ int apportion_load_close(struct apportion_load* load);
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
  *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
  *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory,
- *  likewise that of a device whose units are not needed after all; it still reads the block's input and argument, so
- *  free and change them only after apportion_load_release or apportion_load_destroy, which wait for the task.
+ *  likewise that of a device whose units are not needed after all; it may even begin later. It still
+ *  reads the block's input and argument and uses what the codelet's function does (programs, plans, library handles),
+ *  so free and change these only after apportion_load_release or apportion_load_destroy, which wait for the task.
  *
  *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
  *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all
@@ -222,6 +223,8 @@ int apportion_load_close(struct apportion_load* load);
  *  is released or destroyed. The first such block of a worker has no expected time: it is waited for. But the smallest
  *  one (`granularity` units, one part) of a worker of which nothing is known may be taken over like those of devices:
  *  its handles are those of a copy of the data.
+ *
+ *  Where all workers leave the scheduling context meanwhile, it waits until some are there again.
  *
  *  -EDEADLK on a worker that has to compute blocks of the load meanwhile, -ENOMEM without memory for the report. */
 int apportion_load_wait(struct apportion_load* load);

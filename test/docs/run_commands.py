@@ -7,7 +7,7 @@ run_commands.py PAGE.md SOURCE_FOLDER BUILD_FOLDER STARPU_PC_FOLDER
 Commands are the lines that begin with "$ " in fenced blocks of the kind `console`; lines after a trailing backslash
 belong to the command, the others are its output. Blocks of the kind `console not-run` are left out (they install,
 take minutes, or need a simulated build), those of the kind `console needs-cuda` where there is no nvcc or StarPU has
-no CUDA. All commands of a page run in one shell, in a copy of the source folder as it is after tools/build, with
+no CUDA, those of the kind `console needs-opencl` where StarPU has no OpenCL. All commands of a page run in one shell, in a copy of the source folder as it is after tools/build, with
 compilers that take warnings for errors. Output is compared line by line: any number and unit of time stands for any
 other, "..." for any text or, on a line of its own, any lines, and a command without output may print anything.
 """
@@ -22,14 +22,14 @@ import time
 MARK = "@@@ end of command"
 
 
-def commands(page, have_cuda):
-    """(line number, command, lines of output) in order."""
+def commands(page, kinds):
+    """(line number, command, lines of output) in order, of blocks of these kinds."""
     found, fence = [], None
     with open(page) as lines:
         for number, line in enumerate(lines.read().splitlines(), 1):
             if line.startswith("```"):
                 fence = line[3:].strip() if fence is None else None
-            elif fence == "console" or (fence == "console needs-cuda" and have_cuda):
+            elif fence in kinds:
                 if line.startswith("$ "):
                     found.append((number, [line[2:]], []))
                 elif found and found[-1][1][-1].endswith("\\") and not found[-1][2]:
@@ -72,12 +72,18 @@ def starpu_flags(folder, *options):
     return [flag[2:] for flag in run.stdout.split()]
 
 
-def has_cuda(folders):
+def kinds_of_blocks(folders):
+    """Those that can be run with the StarPU of these headers."""
+    kinds = ["console"]
     for config in (os.path.join(folder, "starpu_config.h") for folder in folders):
         if os.path.exists(config):
             with open(config) as file:
-                return bool(shutil.which("nvcc")) and re.search(r"^#define STARPU_USE_CUDA 1", file.read(), re.M)
-    return False
+                defined = file.read()
+            if shutil.which("nvcc") and re.search(r"^#define STARPU_USE_CUDA 1", defined, re.M):
+                kinds.append("console needs-cuda")
+            if re.search(r"^#define STARPU_USE_OPENCL 1", defined, re.M):
+                kinds.append("console needs-opencl")
+    return kinds
 
 
 def set_up(folder, source, build):
@@ -101,7 +107,7 @@ def main():
     page, source, build, starpu = sys.argv[1:]
     headers = starpu_flags(starpu, "--cflags-only-I")
     libraries = ":".join(starpu_flags(starpu, "--libs-only-L"))
-    to_run = commands(page, has_cuda(headers))
+    to_run = commands(page, kinds_of_blocks(headers))
     if not to_run:
         sys.exit(f"{page}: has no command to run")
     with tempfile.TemporaryDirectory() as folder:
