@@ -354,10 +354,12 @@ TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
     }
     if (auto ripple = table.table("ripple", "a ripple")) {
         time.ripple_height = ripple->within("height", kFactor);
+        if (!ripple->has("period")) ripple->fail(nullptr, "a ripple lacks period; add period = UNITS");
         time.ripple_period = ripple->whole("period", 2, kLongestRipple, 2);
         time.ripple_fade = ripple->within("fade", kHalf, 0);
         time.ripple_from = ripple->zero_or_within("from", kUnits, 0);
         time.ripple_to = ripple->within("to", kUnits, time.ripple_to);
+        if (time.ripple_to < time.ripple_from) ripple->fail("to", "to must be at least from");
         ripple->finish();
     }
     table.finish();

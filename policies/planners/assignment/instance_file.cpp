@@ -8,6 +8,8 @@
 #include <istream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
@@ -141,7 +143,12 @@ void Reader::read_limits(DataAssignment& problem) const {
 
 DataAssignment Reader::read() {
     try {
-        json_ = Json::parse(text_);
+        std::set<std::string> keys;
+        json_ = Json::parse(text_, [&](int depth, Json::parse_event_t event, Json& parsed) {
+            if (depth == 1 && event == Json::parse_event_t::key && !keys.insert(parsed.get<std::string>()).second)
+                fail(parsed.get<std::string>(), "is there twice; remove one");
+            return true;
+        });
     } catch (const Json::parse_error& error) {
         fail_at(error.byte > 0 ? error.byte - 1 : 0, "this is no valid JSON; correct the text here");
     } catch (const Json::exception&) {

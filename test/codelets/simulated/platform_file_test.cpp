@@ -130,8 +130,12 @@ TEST_CASE("a mistake in a platform file is reported with file, line and what to 
         CHECK(with("rate = 1e9", std::string("rates = ") + points) ==
               "bad.toml:12: rates must be a list [[x, y], ...] with x from 1 to 1e+15, ascending, and y from 1e-06 to "
               "1e+24");
-    CHECK(with("rate = 1e9", "rate = 1\nripple = { height = 1, fade = 0 }") ==
+    CHECK(with("rate = 1e9", "rate = 1\nripple = { height = 1, period = 8, fade = 0 }") ==
           "bad.toml:13: fade is 0, but must be from 1e-09 to 1e+15");
+    CHECK(with("rate = 1e9", "rate = 1\nripple = { height = 1 }") ==
+          "bad.toml:13: a ripple lacks period; add period = UNITS");
+    CHECK(with("rate = 1e9", "rate = 1\nripple = { height = 1, period = 8, from = 10, to = 9 }") ==
+          "bad.toml:13: to must be at least from");
     CHECK(with("\"cuda\"", "\"gpu\"") == "bad.toml:8: kind is gpu, but must be cpu or cuda");
     CHECK(with("\"cuda\"", "\"cpu\"") == "bad.toml:9: a cpu works in main memory and has no link");
     CHECK(with("link = \"bus\"", "link = \"net\"") == "bad.toml:9: there is no link net; the links are: bus");
