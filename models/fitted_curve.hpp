@@ -17,13 +17,9 @@
 #include <span>
 #include <string>
 
-namespace apportion {
+#include "models/speed_points.hpp"
 
-/// One measured block.
-struct BlockTime {
-    double units = 0;
-    double seconds = 0;
-};
+namespace apportion {
 
 struct FitOptions {
     bool line_first = true;  ///< with four or five sizes, a line that is within a tenth is kept

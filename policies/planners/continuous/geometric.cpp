@@ -15,7 +15,7 @@ GeometricPartition geometric_partition(std::span<const std::optional<PiecewiseLi
         ++result.lines;
         double sum = 0;
         for (std::size_t i = 0; i < models.size(); ++i) {
-            shares[i] = models[i] ? std::min(*models[i]->units_within(seconds), limits[i]) : 0;
+            shares[i] = models[i] ? std::min(models[i]->units_within(seconds), limits[i]) : 0;
             sum += shares[i];
         }
         return sum;

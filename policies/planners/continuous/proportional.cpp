@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/time_function.hpp"
+#include "models/speed_points.hpp"
 
 namespace apportion {
 
