@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "policies/config.hpp"
+#include "policies/forwarding_policy.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "policies/shared/offset_search.hpp"
 #include "policies/shared/static_policy.hpp"
@@ -77,7 +78,7 @@ Plan algorithm_1(const RecordedProblem& problem) {
     return plan;
 }
 
-class Imbalance final : public Policy {
+class Imbalance final : public ForwardingPolicy {
   public:
     void begin(const LoadDescription& load) override {
         for (const Processor& processor : load.processors)
@@ -92,30 +93,26 @@ class Imbalance final : public Policy {
         if (!recorded_ && !given_) {
             const Units before = search_.offset();
             search_.begin(load, ended_well_);
-            if (search_.offset() != before) static_.forget_plan();
+            if (search_.offset() != before) static_->forget_plan();
         }
         ended_well_ = true;
         first_plan_ = true;
-        static_.begin(recorded_ ? load : without_profile(load));
+        static_->begin(recorded_ ? load : without_profile(load));
         first_plan_ = false;
     }
 
-    Units next_block(int processor, double now_s, const Progress& progress) override {
-        return static_.next_block(processor, now_s, progress);
-    }
-
     void block_finished(const FinishedBlock& block) override {
-        static_.block_finished(block);
+        static_->block_finished(block);
         if (!recorded_ && !given_) search_.add(block);
     }
 
     void processor_lost(int processor) override {
-        static_.processor_lost(processor);
+        static_->processor_lost(processor);
         ended_well_ = false;
     }
 
     PolicyReport report() const override {
-        PolicyReport report = static_.report();
+        PolicyReport report = static_->report();
         if (recorded_) return report;
         report.profile.clear();
         report.note = given_ ? fmt::format("the offset {} was given", *given_) : search_.note();
@@ -125,6 +122,8 @@ class Imbalance final : public Policy {
     }
 
   private:
+    Policy& policy() const override { return *static_; }
+
     static std::optional<Units> given_offset(const LoadDescription& load) {
         const std::optional<Units> offset = offset_option();
         const Units share = load.units / std::max<Units>(static_cast<Units>(load.processors.size()), 1);
@@ -154,7 +153,8 @@ class Imbalance final : public Policy {
         return plan;
     }
 
-    StaticPolicy static_{[this](const RecordedProblem& problem) { return plan(problem); }};
+    const std::unique_ptr<StaticPolicy> static_ =
+        std::make_unique<StaticPolicy>([this](const RecordedProblem& problem) { return plan(problem); });
     OffsetSearch search_{offset_as_published()};
     std::optional<Units> given_{};  ///< offset
     bool recorded_ = false;
