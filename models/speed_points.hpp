@@ -15,6 +15,9 @@ struct BlockTime {
     double seconds = 0;
 };
 
+/// Sizes closer than that count as one where fixed costs are told from others.
+inline constexpr double kClearlyLarger = 1.25;
+
 /// A point of a speed function.
 struct SpeedPoint {
     double units = 0;

@@ -19,9 +19,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "policies/engine/virtual_run.hpp"
 #include "policies/forwarding_policy.hpp"
 #include "policies/shared/guarded_policy.hpp"
+#include "policies/shared/virtual_run.hpp"
 
 namespace apportion {
 

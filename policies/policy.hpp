@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/profile_file.hpp"
+#include "models/profile.hpp"
 
 namespace apportion {
 
@@ -97,6 +97,12 @@ struct BlockInFlight {
     Units units = 0;
     double given_s = 0;
     double begun_s = -1;  ///< its task runs since then; negative: not yet
+};
+
+/// Units first, first + 1, ..., first + units - 1 of a load.
+struct UnitRange {
+    Units first = 0;
+    Units units = 0;
 };
 
 /// Units that a processor is to compute.

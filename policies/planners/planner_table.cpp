@@ -11,12 +11,12 @@
 #include "policies/planners/continuous/numerical.hpp"
 #include "policies/planners/continuous/plb_hec.hpp"
 #include "policies/planners/continuous/proportional.hpp"
-#include "policies/planners/continuous/smooth_fpm.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/hpopta/hpopta_published.hpp"
 #include "policies/planners/hpopta/popta.hpp"
 #include "policies/planners/imbalance.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 #include "policies/planners/two_level.hpp"
 
 namespace apportion {

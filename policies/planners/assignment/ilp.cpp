@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "policies/planners/assignment/ilp_serial.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 #include "policies/planners/assignment/relaxed_assignment.hpp"
-#include "policies/planners/continuous/level_fill.hpp"
 
 namespace apportion {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "policies/planners/continuous/level_fill.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 #include "policies/planners/continuous/proportional.hpp"
 
 namespace apportion {

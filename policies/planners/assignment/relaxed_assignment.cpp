@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "policies/planners/continuous/level_fill.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 
 namespace apportion {
 
