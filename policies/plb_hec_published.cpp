@@ -279,7 +279,7 @@ void PlbHecPublished::select_sizes(double now_s, const char* reason) {
         times.emplace_back(lanes_[p].model);
         const Units memory = load_.processors[p].memory_units;
         const double most = static_cast<double>(memory == kNoLimit ? load_.units : memory);
-        problem.processors.push_back({&times.back(), 0, most, 1});
+        problem.processors.push_back({&times.back(), 0, most});
         processor_of.push_back(p);
         bound += most;
     }

@@ -51,7 +51,7 @@ Units nearest_balanced(const std::map<Units, double>& means, const PlanProblem& 
 
 Plan plan_imbalance(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("imbalance");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     const auto processors = static_cast<Units>(problem.processors.size());
     if (problem.units == 0) {

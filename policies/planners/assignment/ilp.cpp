@@ -67,7 +67,6 @@ std::vector<Units> solve_parallel(const AssignmentPlatform& platform) {
 
 Plan plan_ilp(const DataAssignment& problem) {
     Plan plan;
-    plan.algorithm = "ilp";
     plan.failure = why_impossible(problem);
     if (!plan.failure.empty()) return plan;
     std::vector<Units> packets(problem.units.size(), 0);

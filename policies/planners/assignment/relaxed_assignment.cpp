@@ -2,8 +2,6 @@
 #include "policies/planners/assignment/relaxed_assignment.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "policies/planners/assignment/level_fill.hpp"

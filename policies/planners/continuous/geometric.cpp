@@ -56,7 +56,7 @@ GeometricPartition geometric_partition(std::span<const std::optional<PiecewiseLi
 
 Plan plan_fpm(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("fpm");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     std::vector<std::optional<PiecewiseLinear>> models;
     for (std::size_t i = 0; i < continuous.processors(); ++i)
