@@ -58,9 +58,7 @@ class ProcessorModel {
     }
 
     const FittedCurve* curve() const { return curve_ ? &*curve_ : nullptr; }  ///< nullptr: nothing was measured
-    TransferLine transfers() const {
-        return {in_.latency_s() + out_.latency_s(), in_.seconds_per_unit() + out_.seconds_per_unit()};
-    }
+    TransferLine transfers() const { return in_ + out_; }
 
   private:
     std::vector<BlockTime> samples_;  ///< oldest first
