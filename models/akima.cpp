@@ -74,11 +74,12 @@ double Akima::speed(double units) const {
     return p->value + u * (p->slope + u * (p->second + u * p->third));
 }
 
-double Akima::speed_slope(double units) const {
+/// (s - x s') / s^2
+double Akima::derivative(double units) const {
     const Piece* p = piece(units);
-    if (p == nullptr) return 0;
-    const double u = units - p->units;
-    return p->slope + u * (2 * p->second + 3 * u * p->third);
+    const double u = p ? units - p->units : 0, s = speed(units);
+    const double slope = p ? p->slope + u * (2 * p->second + 3 * u * p->third) : 0;
+    return (s - units * slope) / (s * s);
 }
 
 }  // namespace apportion

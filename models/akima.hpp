@@ -8,20 +8,20 @@
 // its slower end (nearly a pole of t = x / s), the chord is taken instead. One point: a constant; two: a line.
 #pragma once
 
-#include "models/time_function.hpp"
+#include <optional>
+
+#include "models/speed_points.hpp"
 
 namespace apportion {
 
-class Akima final : public SpeedFunction {
+class Akima {
   public:
     /// Nothing without a valid sample. O(m) for m sorted samples.
     static std::optional<Akima> through(std::span<const BlockTime> samples);
 
-    double speed(double units) const override;
-    double speed_slope(double units) const override;
-    /// Nothing: t may fall.
-    std::optional<double> units_within(double) const override { return std::nullopt; }
-    MeasuredRange range() const override { return {pieces_.front().units, pieces_.back().units}; }
+    double speed(double units) const;  ///< s(x) > 0 [units/s]
+    double seconds(double units) const { return units / speed(units); }
+    double derivative(double units) const;  ///< t'(x)
 
   private:
     /// s = value + u (slope + u (second + u third)) with u = x - units, up to the next piece. The last one is constant.

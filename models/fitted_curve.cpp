@@ -144,7 +144,7 @@ std::size_t distinct_sizes(const std::vector<BlockTime>& samples) {
     std::size_t distinct = 1;
     double last = sizes.front();
     for (double size : sizes)
-        if (size >= FittedCurve::kClearlyLarger * last) {
+        if (size >= kClearlyLarger * last) {
             ++distinct;
             last = size;
         }

@@ -17,13 +17,9 @@
 #include <span>
 #include <string>
 
-namespace apportion {
+#include "models/speed_points.hpp"
 
-/// One measured block.
-struct BlockTime {
-    double units = 0;
-    double seconds = 0;
-};
+namespace apportion {
 
 struct FitOptions {
     bool line_first = true;  ///< with four or five sizes, a line that is within a tenth is kept
@@ -31,9 +27,8 @@ struct FitOptions {
 
 class FittedCurve {
   public:
-    static constexpr std::size_t kBasisSize = 8;    ///< 1, ln x, x, x^2, x^3, e^x, x e^x, x ln x
-    static constexpr double kTrustedGrowth = 2;     ///< F is a line beyond this multiple of the largest measured size
-    static constexpr double kClearlyLarger = 1.25;  ///< sizes closer than that count as one for the choice of a basis
+    static constexpr std::size_t kBasisSize = 8;  ///< 1, ln x, x, x^2, x^3, e^x, x e^x, x ln x
+    static constexpr double kTrustedGrowth = 2;   ///< F is a line beyond this multiple of the largest measured size
 
     /// The best fit to `samples` (units > 0, seconds > 0; others are skipped), or nothing when there is no valid
     /// sample. O(samples): they are reduced to nine rows, on which 92 subsets of at most three functions are compared.

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "models/profile_file.hpp"
+#include "models/profile.hpp"
 
 namespace apportion {
 

@@ -66,13 +66,7 @@ double PiecewiseLinear::speed(double units) const {
     return a.units_per_s + (b.units_per_s - a.units_per_s) * ((units - a.units) / (b.units - a.units));
 }
 
-double PiecewiseLinear::speed_slope(double units) const {
-    const std::size_t k = segment(units);
-    if (k == 0 || k == points_.size()) return 0;
-    return (points_[k].units_per_s - points_[k - 1].units_per_s) / (points_[k].units - points_[k - 1].units);
-}
-
-std::optional<double> PiecewiseLinear::units_within(double seconds) const {
+double PiecewiseLinear::units_within(double seconds) const {
     const auto later = std::upper_bound(soonest_s_.begin(), soonest_s_.end(), seconds);
     const auto k = static_cast<std::size_t>(later - soonest_s_.begin());
     if (k == 0) return seconds * points_.front().units_per_s;

@@ -11,25 +11,34 @@
 // points stay.
 #pragma once
 
-#include "models/time_function.hpp"
+#include <optional>
+
+#include "models/speed_points.hpp"
 
 namespace apportion {
 
-class PiecewiseLinear final : public SpeedFunction {
+/// Sizes that were measured, smallest to largest [units].
+struct MeasuredRange {
+    double smallest = 0;
+    double largest = 0;
+};
+
+class PiecewiseLinear {
   public:
     enum class Shape { as_measured, restricted };
 
     /// Nothing without a valid sample. O(m) for m sorted samples.
     static std::optional<PiecewiseLinear> through(std::span<const BlockTime> samples, Shape shape);
 
-    double speed(double units) const override;
-    double speed_slope(double units) const override;
+    double speed(double units) const;                                    ///< s(x) > 0 [units/s]
+    double seconds(double units) const { return units / speed(units); }  ///< t(x) for x >= 0
 
-    /// Also for the measured shape, whose t may fall: the largest x there is. O(log m).
-    std::optional<double> units_within(double seconds) const override;
-    MeasuredRange range() const override { return {points_.front().units, points_.back().units}; }
+    /// The largest x with t(x) <= seconds, also for the measured shape, whose t may fall. O(log m).
+    double units_within(double seconds) const;
 
-    /// The points in use, ascending.
+    MeasuredRange range() const { return {points_.front().units, points_.back().units}; }
+
+    /// The points in use, ascending, at least one.
     std::span<const SpeedPoint> points() const { return points_; }
 
   private:

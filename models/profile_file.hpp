@@ -15,34 +15,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/io/user_error.hpp"
+#include "models/profile.hpp"
 
 namespace apportion {
-
-struct ProfilePoint {
-    static constexpr std::int64_t kMostUnits = std::int64_t{1} << 50;  ///< beyond it a number is a mistake
-
-    std::int64_t units = 0;        ///< > 0
-    double seconds = 0;            ///< > 0
-    double ci_s = 0;               ///< half width of the confidence interval; 0: not known
-    std::int64_t repetitions = 0;  ///< 0: not known
-    double in_s = 0, out_s = 0;    ///< of its transfers; 0: not known
-
-    bool operator==(const ProfilePoint&) const = default;
-};
-
-struct ProcessorProfile {
-    std::string name;
-    std::vector<ProfilePoint> points;  ///< by ascending units, no two alike
-
-    bool operator==(const ProcessorProfile&) const = default;
-};
 
 struct Profile {
     std::vector<std::pair<std::string, std::string>>

@@ -9,7 +9,6 @@
 // are rare: a processor that is slow every third time is slow.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

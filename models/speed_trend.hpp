@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "models/fitted_curve.hpp"
+#include "models/speed_points.hpp"
 
 namespace apportion {
 

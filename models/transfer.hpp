@@ -35,6 +35,11 @@ class TransferLine {
     int samples() const { return samples_; }
     std::string formula() const;
 
+    /// Both directions together.
+    friend TransferLine operator+(const TransferLine& in, const TransferLine& out) {
+        return {in.latency_s_ + out.latency_s_, in.slope_s_ + out.slope_s_};
+    }
+
   private:
     void solve();
 

@@ -61,7 +61,7 @@ class Acosta final : public Policy {
         Units whole = lane.load;
         if (balanced_) {
             lane.units = block.units;
-            lane.seconds = block.end_s - std::max(block.given_s, block.previous_end_s);
+            lane.seconds = block.occupied_s();
             whole = std::min(whole, load_.processors[static_cast<std::size_t>(block.processor)].memory_units);
         } else {
             round_.finished(block);

@@ -26,7 +26,7 @@ class Af final : public SelfScheduling {
   public:
     void block_finished(const FinishedBlock& block) override {
         Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
-        const double seconds = seconds_of(block);
+        const double seconds = block.occupied_s();
         const double granules = static_cast<double>(block.units) / static_cast<double>(granularity());
         --lane.in_flight;
         if (!(seconds > 0) || !(granules > 0)) return;
@@ -61,7 +61,7 @@ class Af final : public SelfScheduling {
         if (lane.left == 0) {
             lane.conclude();
             lane.left = lane.mean_s > 0 ? likely_to_finish(lane, left) : initial_chunk();
-            lane.block = lane.left < kBlocks ? lane.left : rounded_up(lane.left, kBlocks);
+            lane.block = lane.left < kBlocks ? lane.left : quotient_up(lane.left, kBlocks);
         }
         const Units block = std::min(lane.block, lane.left);
         lane.left -= block;

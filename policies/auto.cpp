@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // auto: takes the policy that it predicts to be best for the load. With recorded times of the load's kernel it runs
-// every candidate in virtual time (policies/engine/virtual_run.hpp) and takes the one with the shortest makespan;
+// every candidate in virtual time (policies/shared/virtual_run.hpp) and takes the one with the shortest makespan;
 // without any, plb-hec, which needs none. A policy that plans from the record is guarded
 // (policies/shared/guarded_policy.hpp): when blocks take clearly other times than recorded, plb-hec gets what is left.
 //
@@ -19,8 +19,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "policies/engine/virtual_run.hpp"
+#include "policies/forwarding_policy.hpp"
 #include "policies/shared/guarded_policy.hpp"
+#include "policies/shared/virtual_run.hpp"
 
 namespace apportion {
 
@@ -41,7 +42,7 @@ double shortest_makespan(const LoadDescription& load, const std::vector<Piecewis
     return static_cast<double>(load.units) / speeds;
 }
 
-class Auto final : public Policy {
+class Auto final : public ForwardingPolicy {
   public:
     void begin(const LoadDescription& load) override {
         const bool again = policy_ && load.run > 1 && load.units == units_;
@@ -49,18 +50,10 @@ class Auto final : public Policy {
         if (!again) choose(load);
         policy_->begin(load);
     }
-    Units next_block(int processor, double now_s, const Progress& progress) override {
-        return policy_->next_block(processor, now_s, progress);
-    }
-    void block_finished(const FinishedBlock& block) override { policy_->block_finished(block); }
-    std::vector<OwnedUnits> owned() const override { return policy_->owned(); }
+
     void late_block_ended(int processor, Units units, double busy_s) override {
         if (policy_) policy_->late_block_ended(processor, units, busy_s);
     }
-    void block_returned(const ReturnedBlock& block) override { policy_->block_returned(block); }
-    void processor_lost(int processor) override { policy_->processor_lost(processor); }
-    void processor_is_back(int processor) override { policy_->processor_is_back(processor); }
-    void units_added(Units units) override { policy_->units_added(units); }
 
     PolicyReport report() const override {
         if (!policy_) return {};
@@ -72,6 +65,7 @@ class Auto final : public Policy {
     }
 
   private:
+    Policy& policy() const override { return *policy_; }
     void choose(const LoadDescription& load);
 
     Units units_ = 0;

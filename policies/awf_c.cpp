@@ -22,7 +22,7 @@ class AwfC final : public SelfScheduling {
   public:
     void block_finished(const FinishedBlock& block) override {
         Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
-        const double seconds = seconds_of(block);
+        const double seconds = block.occupied_s();
         if (!(seconds > 0)) return;
         const double k = ++lane.blocks;
         lane.seconds += k * seconds;
@@ -61,7 +61,7 @@ class AwfC final : public SelfScheduling {
             ++measured;
         }
         const double weight = own.speed() * measured / speeds;
-        return rounded_up(weight * static_cast<double>(rounded_up(left, 2 * processors())), left);
+        return rounded_up(weight * static_cast<double>(quotient_up(left, 2 * processors())), left);
     }
 
     std::vector<Lane> lanes_;

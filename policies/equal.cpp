@@ -26,7 +26,7 @@ class Equal final : public Policy {
     void units_added(Units units) override {
         const auto processors = static_cast<Units>(std::count(lost_.begin(), lost_.end(), false));
         if (processors == 0) return;
-        const Units granules = units / granularity_ + (units % granularity_ > 0 ? 1 : 0);
+        const Units granules = quotient_up(units, granularity_);
         Units number = 0;
         for (std::size_t p = 0; p < left_.size(); ++p) {
             if (lost_[p]) continue;
@@ -54,7 +54,7 @@ class Equal final : public Policy {
         const Units units = progress.remaining() - std::accumulate(left_.begin(), left_.end(), Units{0});
         if (units <= 0) return 0;
         const auto processors = static_cast<Units>(std::count(lost_.begin(), lost_.end(), false));
-        return ((units - 1) / granularity_ / processors + 1) * granularity_;
+        return quotient_up(quotient_up(units, granularity_), processors) * granularity_;
     }
 
     Units granularity_ = 1;

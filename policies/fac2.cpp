@@ -18,7 +18,7 @@ class Fac2 final : public SelfScheduling {
     Units chunk(int, Units left) override {
         if (blocks_ == 0) {
             blocks_ = processors();
-            chunk_ = rounded_up(left, 2 * processors());
+            chunk_ = quotient_up(left, 2 * processors());
         }
         --blocks_;
         return chunk_;

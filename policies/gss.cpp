@@ -13,7 +13,7 @@ namespace {
 
 class Gss final : public SelfScheduling {
     void begin_loop(bool) override {}
-    Units chunk(int, Units left) override { return rounded_up(left, processors()); }
+    Units chunk(int, Units left) override { return quotient_up(left, processors()); }
 };
 
 }  // namespace

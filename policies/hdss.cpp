@@ -99,7 +99,7 @@ class Hdss final : public Policy {
     void block_finished(const FinishedBlock& block) override {
         if (completing_) return;
         Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
-        lane.speed.add(static_cast<double>(block.units), block.end_s - std::max(block.given_s, block.previous_end_s));
+        lane.speed.add(static_cast<double>(block.units), block.occupied_s());
     }
 
     void processor_lost(int processor) override { lanes_[static_cast<std::size_t>(processor)].lost = true; }

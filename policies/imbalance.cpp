@@ -15,6 +15,8 @@
 #include <optional>
 
 #include "policies/config.hpp"
+#include "policies/forwarding_policy.hpp"
+#include "policies/planners/imbalance.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "policies/shared/offset_search.hpp"
 #include "policies/shared/static_policy.hpp"
@@ -40,13 +42,10 @@ Teams teams_of(const RecordedProblem& problem, Units step) {
     return teams;
 }
 
-std::vector<Units> shares_at(const Teams& teams, Units offset, std::size_t processors) {
+/// Of all processors, from those of the members.
+std::vector<Units> shares_of_all(const Teams& teams, const std::vector<Units>& of_members, std::size_t processors) {
     std::vector<Units> shares(processors, 0);
-    for (const std::size_t p : teams.members) shares[p] = teams.balanced;
-    for (std::size_t i = 0; i + 1 < teams.members.size(); i += 2) {
-        shares[teams.members[i]] -= offset;
-        shares[teams.members[i + 1]] += offset;
-    }
+    for (std::size_t i = 0; i < teams.members.size(); ++i) shares[teams.members[i]] = of_members[i];
     return shares;
 }
 
@@ -71,13 +70,12 @@ Plan algorithm_1(const RecordedProblem& problem) {
     }
     Plan plan = run_planner(*find_planner("imbalance"), alike);
     if (!plan.failure.empty()) return plan;
-    std::vector<Units> shares(problem.lost.size(), 0);
-    for (std::size_t i = 0; i < teams.members.size(); ++i) shares[teams.members[i]] = size_of(plan.shares[i]);
-    plan.shares = std::move(shares);
+    for (Units& share : plan.shares) share = size_of(share);
+    plan.shares = shares_of_all(teams, plan.shares, problem.lost.size());
     return plan;
 }
 
-class Imbalance final : public Policy {
+class Imbalance final : public ForwardingPolicy {
   public:
     void begin(const LoadDescription& load) override {
         for (const Processor& processor : load.processors)
@@ -90,41 +88,44 @@ class Imbalance final : public Policy {
         recorded_ = !given_ && !offset_as_published() && load.recorded.processors.size() == load.processors.size() &&
                     !load.recorded.learnt;
         if (!recorded_ && !given_) {
-            const Units before = search_.offset();
-            search_.begin(load, ended_well_);
-            if (search_.offset() != before) static_.forget_plan();
+            const Units before = search_ ? search_->offset() : 0;
+            if (!search_ || !search_->is_for(load)) search_ = make_offset_search(load, offset_as_published());
+            search_->begin_run(load.runs_expected, ended_well_);
+            if (search_->offset() != before) static_->forget_plan();
         }
         ended_well_ = true;
         first_plan_ = true;
-        static_.begin(recorded_ ? load : without_profile(load));
+        static_->begin(recorded_ ? load : without_profile(load));
         first_plan_ = false;
     }
 
-    Units next_block(int processor, double now_s, const Progress& progress) override {
-        return static_.next_block(processor, now_s, progress);
-    }
-
     void block_finished(const FinishedBlock& block) override {
-        static_.block_finished(block);
-        if (!recorded_ && !given_) search_.add(block);
+        static_->block_finished(block);
+        if (!recorded_ && !given_) search_->add(block);
     }
 
     void processor_lost(int processor) override {
-        static_.processor_lost(processor);
+        static_->processor_lost(processor);
         ended_well_ = false;
     }
 
     PolicyReport report() const override {
-        PolicyReport report = static_.report();
+        PolicyReport report = static_->report();
         if (recorded_) return report;
         report.profile.clear();
-        report.note = given_ ? fmt::format("the offset {} was given", *given_) : search_.note();
+        if (given_) {
+            report.note = fmt::format("the offset {} was given", *given_);
+        } else if (search_) {
+            report.note = search_->note();
+        }
         for (PlannedDistribution& distribution : report.distributions)
-            distribution.predicted_end_s = given_ ? NAN : search_.predicted_s();
+            distribution.predicted_end_s = given_ ? NAN : search_->predicted_s();
         return report;
     }
 
   private:
+    Policy& policy() const override { return *static_; }
+
     static std::optional<Units> given_offset(const LoadDescription& load) {
         const std::optional<Units> offset = offset_option();
         const Units share = load.units / std::max<Units>(static_cast<Units>(load.processors.size()), 1);
@@ -150,12 +151,15 @@ class Imbalance final : public Policy {
         if (recorded_) return algorithm_1(problem);
         const Teams teams = teams_of(problem, 1);
         Plan plan;
-        plan.shares = shares_at(teams, first_plan_ ? given_.value_or(search_.offset()) : 0, problem.lost.size());
+        const Units offset = !first_plan_ ? 0 : given_ ? *given_ : search_->offset();
+        const std::vector<Units> of_members = team_shares(teams.members.size(), teams.balanced, offset);
+        plan.shares = shares_of_all(teams, of_members, problem.lost.size());
         return plan;
     }
 
-    StaticPolicy static_{[this](const RecordedProblem& problem) { return plan(problem); }};
-    OffsetSearch search_{offset_as_published()};
+    const std::unique_ptr<StaticPolicy> static_ =
+        std::make_unique<StaticPolicy>([this](const RecordedProblem& problem) { return plan(problem); });
+    std::unique_ptr<OffsetSearch> search_;
     std::optional<Units> given_{};  ///< offset
     bool recorded_ = false;
     bool first_plan_ = false;  ///< of this run

@@ -21,9 +21,7 @@
 // All this is for units that are alike. Where they are not, blocks are those of adaptive factoring (unlike_units.hpp).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <utility>
 
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_plan.hpp"

@@ -58,9 +58,7 @@ class ProcessorModel {
     }
 
     const FittedCurve* curve() const { return curve_ ? &*curve_ : nullptr; }  ///< nullptr: nothing was measured
-    TransferLine transfers() const {
-        return {in_.latency_s() + out_.latency_s(), in_.seconds_per_unit() + out_.seconds_per_unit()};
-    }
+    TransferLine transfers() const { return in_ + out_; }
 
   private:
     std::vector<BlockTime> samples_;  ///< oldest first
@@ -279,7 +277,7 @@ void PlbHecPublished::select_sizes(double now_s, const char* reason) {
         times.emplace_back(lanes_[p].model);
         const Units memory = load_.processors[p].memory_units;
         const double most = static_cast<double>(memory == kNoLimit ? load_.units : memory);
-        problem.processors.push_back({&times.back(), 0, most, 1});
+        problem.processors.push_back({&times.back(), 0, most});
         processor_of.push_back(p);
         bound += most;
     }

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/profile_file.hpp"
+#include "models/profile.hpp"
 
 namespace apportion {
 
@@ -33,10 +33,10 @@ struct Processor {
     bool operator==(const Processor&) const = default;
 };
 
-/// Whether what is known of those holds for these, whatever memory their data get.
+/// Whether what is known of one holds for the other, whatever memory its data get.
+inline bool same_processor(const Processor& a, const Processor& b) { return a.name == b.name && a.kind == b.kind; }
 inline bool same_processors(std::span<const Processor> these, std::span<const Processor> those) {
-    return std::ranges::equal(
-        these, those, [](const Processor& a, const Processor& b) { return a.name == b.name && a.kind == b.kind; });
+    return std::ranges::equal(these, those, same_processor);
 }
 
 /// What was recorded of a load's kernel before, for policies that plan from a profile.
@@ -99,6 +99,12 @@ struct BlockInFlight {
     double begun_s = -1;  ///< its task runs since then; negative: not yet
 };
 
+/// Units first, first + 1, ..., first + units - 1 of a load.
+struct UnitRange {
+    Units first = 0;
+    Units units = 0;
+};
+
 /// Units that a processor is to compute.
 struct OwnedUnits {
     int processor = 0;
@@ -121,6 +127,9 @@ struct FinishedBlock {
     /// of fewer units before is no longer true. 0: it tells nothing.
     double half_busy_s = 0;
     bool data_there = false;  ///< since an earlier run, some at least: when it starts tells how the others travelled
+
+    /// Seconds that the processor spent on it, with what of its transfer was not hidden.
+    double occupied_s() const { return end_s - std::max(given_s, previous_end_s); }
 };
 
 /// The results of a finished block are in main memory.
@@ -265,6 +274,10 @@ const PolicyEntry* find_policy(std::string_view name);
 
 /// Size of a first block where none is given: a 64th of an equal share, in whole granules.
 Units default_initial_block(Units units, Units granularity, int processors);
+
+/// The quotient, rounded up: granules that hold so many units. `dividend` >= 0, `divisor` >= 1.
+constexpr Units quotient_up(Units dividend, Units divisor) { return dividend / divisor + (dividend % divisor > 0); }
+constexpr Units up_to_multiple(Units units, Units of) { return quotient_up(units, of) * of; }
 
 /// `units` rounded to the nearest multiple of the granularity, at least one granule.
 Units round_to_granularity(double units, Units granularity);

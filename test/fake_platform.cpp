@@ -10,6 +10,7 @@
 #include <random>
 
 #include "policies/engine/block_flow.hpp"
+#include "policies/forwarding_policy.hpp"
 
 namespace apportion::test {
 
@@ -18,21 +19,16 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Counts calls on their way to the policy under test.
-class Counted final : public Policy {
+class Counted final : public ForwardingPolicy {
   public:
     Counted(Policy& policy, int& asked) : policy_(policy), asked_(asked) {}
-    void begin(const LoadDescription& load) override { policy_.begin(load); }
     Units next_block(int processor, double now_s, const Progress& progress) override {
         ++asked_;
         return policy_.next_block(processor, now_s, progress);
     }
-    void block_finished(const FinishedBlock& block) override { policy_.block_finished(block); }
-    void block_returned(const ReturnedBlock& block) override { policy_.block_returned(block); }
-    void processor_lost(int processor) override { policy_.processor_lost(processor); }
-    void processor_is_back(int processor) override { policy_.processor_is_back(processor); }
-    std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
 
   private:
+    Policy& policy() const override { return policy_; }
     Policy& policy_;
     int& asked_;
 };

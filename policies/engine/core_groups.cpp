@@ -47,7 +47,7 @@ std::string group_name(std::span<const std::string> names) {
 }
 
 std::vector<UnitRange> equal_parts(UnitRange range, Units granularity, Units parts) {
-    const Units granules = range.units / granularity + (range.units % granularity != 0 ? 1 : 0);
+    const Units granules = quotient_up(range.units, granularity);
     const Units count = std::min(parts, granules);
     std::vector<UnitRange> result;
     const Units end = range.first + range.units;

@@ -14,12 +14,6 @@
 
 namespace apportion {
 
-/// Units first ... first + units - 1.
-struct UnitRange {
-    Units first = 0;
-    Units units = 0;
-};
-
 class FreeUnits {
   public:
     static constexpr int kNobody = -1;

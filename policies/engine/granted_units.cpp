@@ -5,7 +5,7 @@
 #include <cassert>
 #include <iterator>
 
-#include "models/fitted_curve.hpp"
+#include "models/speed_points.hpp"
 
 namespace apportion {
 
@@ -66,7 +66,7 @@ void GrantedUnits::Worker::add(Sample block) {
     fixed_s = 0;
     seconds_per_unit = seconds / units;
     grow = false;
-    if (largest < FittedCurve::kClearlyLarger * smallest) return;
+    if (largest < kClearlyLarger * smallest) return;
     double both = 0, square = 0;
     for (const Sample& sample : last_blocks) {
         both += (sample.units - units / count) * (sample.seconds - seconds / count);

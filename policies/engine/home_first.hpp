@@ -10,14 +10,12 @@
 // later than it could have.
 #pragma once
 
-#include <vector>
-
 #include "policies/engine/recovery.hpp"
-#include "policies/policy.hpp"
+#include "policies/forwarding_policy.hpp"
 
 namespace apportion {
 
-class HomeFirst final : public Policy {
+class HomeFirst final : public ForwardingPolicy {
   public:
     /// journey_s: what the messages of a grant without data take, there and back; 0: no time. The policy must outlive
     /// this.
@@ -26,15 +24,13 @@ class HomeFirst final : public Policy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
-    void block_returned(const ReturnedBlock& block) override { policy_.block_returned(block); }
     void processor_lost(int processor) override;
-    std::vector<OwnedUnits> owned() const override { return policy_.owned(); }
-    PolicyReport report() const override { return policy_.report(); }
 
     /// Until when node 0 is alone in this run.
     double alone_until_s() const { return alone_until_s_; }
 
   private:
+    Policy& policy() const override { return policy_; }
     bool ends_alone(const Progress& progress) const;
 
     Policy& policy_;

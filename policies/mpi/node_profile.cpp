@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/io/user_error.hpp"
 #include "policies/config.hpp"
 #include "policies/mpi/node_facts.hpp"
 #include "policies/planners/discrete_problem.hpp"

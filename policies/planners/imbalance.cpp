@@ -49,9 +49,18 @@ Units nearest_balanced(const std::map<Units, double>& means, const PlanProblem& 
 
 }  // namespace
 
+std::vector<Units> team_shares(std::size_t processors, Units balanced, Units offset) {
+    std::vector<Units> shares(processors, balanced);
+    for (std::size_t i = 0; i + 1 < shares.size(); i += 2) {
+        shares[i] -= offset;
+        shares[i + 1] += offset;
+    }
+    return shares;
+}
+
 Plan plan_imbalance(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("imbalance");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     const auto processors = static_cast<Units>(problem.processors.size());
     if (problem.units == 0) {
@@ -81,12 +90,7 @@ Plan plan_imbalance(const PlanProblem& problem) {
             offset = step;
         }
     }
-    std::vector<Units> shares(problem.processors.size(), balanced);
-    for (std::size_t i = 0; i + 1 < shares.size(); i += 2) {
-        shares[i] -= offset;
-        shares[i + 1] += offset;
-    }
-    continuous.finish(plan, std::move(shares));
+    continuous.finish(plan, team_shares(problem.processors.size(), balanced, offset));
     return plan;
 }
 

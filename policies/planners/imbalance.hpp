@@ -14,6 +14,10 @@
 
 namespace apportion {
 
+/// Equal shares, those of the even processors less by the offset, those of the odd ones more; a last one without
+/// partner keeps its.
+std::vector<Units> team_shares(std::size_t processors, Units balanced, Units offset);
+
 /// n must be a multiple of p times the granularity, and n / p a measured size. O(p m).
 Plan plan_imbalance(const PlanProblem& problem);
 

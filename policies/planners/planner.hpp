@@ -34,7 +34,7 @@ struct PlanProblem {
 };
 
 struct Plan {
-    std::string algorithm;
+    std::string algorithm;      ///< its planner's name, by run_planner()
     std::vector<Units> shares;  ///< per processor, sum = units; empty when there is no solution
     std::vector<double> times_s;
     double makespan_s = 0;
@@ -43,5 +43,13 @@ struct Plan {
     bool optimal = false;  ///< proven
     std::string failure;   ///< empty, or one sentence: why there is no solution and the nearest reachable n
 };
+
+/// What a planner gives out, what limits it, and how it calls that: "units", "all processors may take", "distributed".
+struct PlannerWords {
+    const char *things, *limits, *given;
+};
+
+/// Empty, or why `number` is no whole number of granules up to `most`, with the nearest that is.
+std::string why_not_whole(Units number, Units granularity, Units most, const PlannerWords& words);
 
 }  // namespace apportion

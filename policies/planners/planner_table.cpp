@@ -11,12 +11,12 @@
 #include "policies/planners/continuous/numerical.hpp"
 #include "policies/planners/continuous/plb_hec.hpp"
 #include "policies/planners/continuous/proportional.hpp"
-#include "policies/planners/continuous/smooth_fpm.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/hpopta/hpopta_published.hpp"
 #include "policies/planners/hpopta/popta.hpp"
 #include "policies/planners/imbalance.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 #include "policies/planners/two_level.hpp"
 
 namespace apportion {
@@ -76,13 +76,11 @@ const AssignmentPlannerEntry* find_assignment_planner(std::string_view name) {
 }
 
 Plan run_planner(const PlannerEntry& planner, const PlanProblem& problem) {
-    if (std::string reason = why_invalid(problem); !reason.empty()) {
+    return timed(planner.name, [&] {
         Plan plan;
-        plan.algorithm = planner.name;
-        plan.failure = std::move(reason);
-        return plan;
-    }
-    return timed(planner.name, [&] { return planner.plan(problem); });
+        plan.failure = why_invalid(problem);
+        return plan.failure.empty() ? planner.plan(problem) : plan;
+    });
 }
 
 Plan run_planner(const AssignmentPlannerEntry& planner, const DataAssignment& problem, double time_limit_s) {

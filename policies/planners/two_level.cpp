@@ -77,7 +77,6 @@ DiscreteTimes best_time_curve(std::span<const SizeTimes> processors, Units limit
 
 Plan plan_two_level(const PlanProblem& problem, std::span<const int> node_of) {
     Plan plan;
-    plan.algorithm = "two-level";
     const DiscreteProblem discrete(problem, problem.units);
     plan.failure = discrete.why_impossible(problem.units);
     if (!plan.failure.empty()) return plan;

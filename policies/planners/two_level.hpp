@@ -7,7 +7,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/planner.hpp"

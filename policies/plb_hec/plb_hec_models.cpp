@@ -32,10 +32,7 @@ bool within(const FittedCurve& curve, double units) {
 }  // namespace
 
 bool PlbHecModels::begin(const LoadDescription& load) {
-    const auto same = [](const Entry& entry, const Processor& processor) {
-        return entry.processor.name == processor.name && entry.processor.kind == processor.kind;
-    };
-    if (!std::equal(entries_.begin(), entries_.end(), load.processors.begin(), load.processors.end(), same)) {
+    if (!std::ranges::equal(entries_, load.processors, same_processor, &Entry::processor)) {
         entries_.clear();
         kinds_.clear();
         of_kind_.clear();
@@ -182,39 +179,43 @@ void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
     entry.last_start_s = std::max(entry.last_start_s, block.start_s);
 }
 
+/// The curve that the block contradicts, or nullptr. Notes how far off it is: who differs from its kind leaves it.
+const FittedCurve* PlbHecModels::contradicted(int processor, const BlockTime& sample) {
+    Entry& entry = at(processor);
+    const FittedCurve* current = curve(processor);
+    if (!current) return nullptr;
+    if (entry.pooled && entry.samples.size() < kFewestToTellSpike && deviates(entry, *current, sample))
+        entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
+    bool strange = is_strange(entry, *current, sample);
+    if (!within(*current, sample.units)) return strange ? current : nullptr;
+    entry.deviations.push_back(std::log(sample.seconds / current->seconds(sample.units)));
+    if (entry.deviations.size() > kWindow) entry.deviations.pop_front();
+    if (differs_from_kind(entry) && of_kind_.at(entry.processor.kind).size() > 1) {
+        leave_kind(entry);
+        refit(entry);
+        current = curve(processor);
+        strange = is_strange(entry, *current, sample);
+        const double mean = mean_of(entry.deviations);
+        for (double& logarithm : entry.deviations) logarithm -= mean;
+    }
+    return strange ? current : nullptr;
+}
+
 SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
     Entry& entry = at(block.processor);
     add_transfer(entry, block);
     const BlockTime sample{static_cast<double>(block.units), block.busy_s};
     if (!(sample.units > 0) || !(sample.seconds > 0)) return SampleVerdict::used;
-
-    SampleVerdict verdict = SampleVerdict::used;
-    const FittedCurve* current = curve(block.processor);
-    if (current && entry.pooled && entry.samples.size() < kFewestToTellSpike && deviates(entry, *current, sample))
-        entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
-    bool strange = current && is_strange(entry, *current, sample);
-    if (current && within(*current, sample.units)) {
-        entry.deviations.push_back(std::log(sample.seconds / current->seconds(sample.units)));
-        if (entry.deviations.size() > kWindow) entry.deviations.pop_front();
-        if (differs_from_kind(entry) && of_kind_.at(entry.processor.kind).size() > 1) {
-            leave_kind(entry);
-            refit(entry);
-            current = curve(block.processor);
-            strange = is_strange(entry, *current, sample);
-            const double mean = mean_of(entry.deviations);
-            for (double& logarithm : entry.deviations) logarithm -= mean;
-        }
-    }
-    if (strange) {
-        const bool slower = sample.seconds > current->seconds(sample.units);
-        if (!entry.suspect || slower != (entry.suspect->seconds > current->seconds(entry.suspect->units))) {
+    const FittedCurve* const known = contradicted(block.processor, sample);
+    if (known) {
+        const auto slower = [&](const BlockTime& its) { return its.seconds > known->seconds(its.units); };
+        if (!entry.suspect || slower(sample) != slower(*entry.suspect)) {
             entry.suspect = sample;
             entry.suspected_in_run = true;
             ++discarded_;
             return SampleVerdict::spike;
         }
-        change(entry, *current, sample);
-        verdict = SampleVerdict::changed;
+        change(entry, *known, sample);
     } else if (entry.samples.empty()) {
         entry.pooled = true;
     }
@@ -224,16 +225,19 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
     discarded_ += static_cast<int>(std::erase_if(entry.samples, [&](const BlockTime& other) {
         return other.units < sample.units && other.seconds > (1 + much) * sample.seconds;
     }));
-    if (block.half_busy_s > 0) {
-        const double told_s = 2 * block.half_busy_s - sample.seconds;
-        entry.told_fixed_s = std::min(told_s, entry.told_fixed_s.value_or(told_s));
-        std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
-        entry.samples.push_back({sample.units / 2, block.half_busy_s});
-    }
+    if (block.half_busy_s > 0) add_told_half(entry, sample, block.half_busy_s);
     entry.samples.push_back(sample);
     forget_oldest(entry);
     refit(entry);
-    return verdict;
+    return known ? SampleVerdict::changed : SampleVerdict::used;
+}
+
+/// What the processor tells of half of the units replaces all that it told of fewer before.
+void PlbHecModels::add_told_half(Entry& entry, const BlockTime& sample, double half_s) {
+    const double fixed_s = 2 * half_s - sample.seconds;
+    entry.told_fixed_s = std::min(fixed_s, entry.told_fixed_s.value_or(fixed_s));
+    std::erase_if(entry.samples, [&](const BlockTime& other) { return other.units < sample.units; });
+    entry.samples.push_back({sample.units / 2, half_s});
 }
 
 /// Two blocks in a row took longer, or less: the processor is another one now, by that factor. Its fixed costs are not
@@ -353,11 +357,7 @@ void PlbHecModels::report(PolicyReport& report) const {
             model.r2 = f->r2();
             model.samples = f->samples();
         }
-        if (entries_[p].processor.own_memory) {
-            TransferLine both(entries_[p].in.latency_s() + entries_[p].out.latency_s(),
-                              entries_[p].in.seconds_per_unit() + entries_[p].out.seconds_per_unit());
-            model.transfer = both.formula();
-        }
+        if (entries_[p].processor.own_memory) model.transfer = (entries_[p].in + entries_[p].out).formula();
         report.models.push_back(model);
     }
 }

@@ -95,6 +95,8 @@ class PlbHecModels {
     const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
     void restore(const std::vector<ProcessorProfile>& learnt);
     void add_transfer(Entry& entry, const FinishedBlock& block);
+    const FittedCurve* contradicted(int processor, const BlockTime& sample);
+    void add_told_half(Entry& entry, const BlockTime& sample, double half_s);
     std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;

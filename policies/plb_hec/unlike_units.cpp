@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "policies/shared/adaptive_factoring.hpp"
@@ -59,8 +58,7 @@ int UnlikeUnits::Lane::deviation(const Sample& sample) const {
 }
 
 void UnlikeUnits::finished(const FinishedBlock& block) {
-    const double seconds = block.end_s - std::max(block.given_s, block.previous_end_s);
-    const Sample sample{static_cast<double>(block.units), std::max(seconds, block.busy_s), block.busy_s};
+    const Sample sample{static_cast<double>(block.units), std::max(block.occupied_s(), block.busy_s), block.busy_s};
     if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
     Lane& lane = at(block.processor);
     // A node's times contradict each other while it learns about its own processors.

@@ -26,8 +26,9 @@ inline double one_way_s(const LoadDescription& load, std::size_t processor, Unit
 
 /// As slow as transfers were seen beside those of others, which may share the link; at least as it was calibrated.
 inline LoadDescription::Link seen_link(LoadDescription::Link link, const TransferLine& in, const TransferLine& out) {
-    link.latency_s = std::max(link.latency_s, in.latency_s() + out.latency_s());
-    link.seconds_per_unit = std::max(link.seconds_per_unit, in.seconds_per_unit() + out.seconds_per_unit());
+    const TransferLine both = in + out;
+    link.latency_s = std::max(link.latency_s, both.latency_s());
+    link.seconds_per_unit = std::max(link.seconds_per_unit, both.seconds_per_unit());
     return link;
 }
 

@@ -145,12 +145,6 @@ void GuardedPolicy::fall_back() {
     finished_.clear();
 }
 
-void GuardedPolicy::block_returned(const ReturnedBlock& block) { policy().block_returned(block); }
-
-void GuardedPolicy::late_block_ended(int processor, Units units, double busy_s) {
-    policy().late_block_ended(processor, units, busy_s);
-}
-
 void GuardedPolicy::processor_lost(int processor) {
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
     lane.owed = 0;

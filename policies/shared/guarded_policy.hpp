@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "models/piecewise_linear.hpp"
-#include "policies/policy.hpp"
+#include "policies/forwarding_policy.hpp"
 
 namespace apportion {
 
-class GuardedPolicy final : public Policy {
+class GuardedPolicy final : public ForwardingPolicy {
   public:
     /// `functions`: the recorded ones, one per processor. `adaptive` makes the policy to fall back on.
     GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry& adaptive,
@@ -27,12 +27,8 @@ class GuardedPolicy final : public Policy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
-    void block_returned(const ReturnedBlock& block) override;
-    void late_block_ended(int processor, Units units, double busy_s) override;
     void processor_lost(int processor) override;
     void processor_is_back(int processor) override;
-    std::vector<OwnedUnits> owned() const override { return policy().owned(); }
-    void units_added(Units units) override { policy().units_added(units); }
     PolicyReport report() const override;
 
   private:
@@ -44,7 +40,7 @@ class GuardedPolicy final : public Policy {
         bool cut = false;    ///< what is in flight is a part of such a block
         bool lost = false;
     };
-    Policy& policy() const { return fell_back_ ? *fallback_ : *planned_; }
+    Policy& policy() const override { return fell_back_ ? *fallback_ : *planned_; }
     void choose();
     bool affordable(double seconds, double block_s) const;
     Units part_to_check(std::size_t processor, Units units) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/planners/imbalance.hpp"
 #include "policies/planners/planner_table.hpp"
 
 namespace apportion {
@@ -27,6 +28,10 @@ constexpr double kMargin = 0.99;        // of the time with equal shares: what i
 constexpr int kMostComparisons = 2;     // of what was found
 constexpr std::size_t kRemembered = 9;  // times at one offset
 
+Units equal_share(const LoadDescription& load) {
+    return load.units / load.granularity / static_cast<Units>(load.processors.size()) * load.granularity;
+}
+
 }  // namespace
 
 void OffsetSearch::Times::add(double seconds) {
@@ -47,36 +52,26 @@ double OffsetSearch::Times::typical_s() const {
     return *middle;
 }
 
-void OffsetSearch::reset(const LoadDescription& load) {
-    const auto processors = static_cast<Units>(load.processors.size());
-    *this = OffsetSearch(as_published_);
-    units_ = load.units;
-    granularity_ = load.granularity;
-    balanced_ = units_ / granularity_ / processors * granularity_;
-    step_ = std::max<Units>(1, balanced_ / granularity_ / kStepsOfShare) * granularity_;
-    if (as_published_) step_ = (kPublishedStep + granularity_ - 1) / granularity_ * granularity_;
-    phase_ = processors > 1 ? Phase::searching : Phase::keeping;
+OffsetSearch::OffsetSearch(const LoadDescription& load, Units step, const char* how)
+    : balanced_(equal_share(load)),
+      step_(step),
+      phase_(load.processors.size() > 1 ? Phase::searching : Phase::keeping),
+      units_(load.units),
+      granularity_(load.granularity),
+      how_(how),
+      shares_(load.processors.size()) {}
+
+bool OffsetSearch::is_for(const LoadDescription& load) const {
+    return load.units == units_ && load.granularity == granularity_ && load.processors.size() == shares_.size();
 }
 
-void OffsetSearch::begin(const LoadDescription& load, bool ended) {
-    if (load.units != units_ || load.granularity != granularity_ || load.processors.size() != shares_.size()) {
-        reset(load);
-    } else if (ended && runs_ > 1) {  // the very first warms up
+void OffsetSearch::begin_run(int runs_expected, bool ended) {
+    if (ended && runs_ > 1) {  // the very first warms up
         learn();
-        switch (phase_) {
-            case Phase::searching:
-                as_published_ ? search_as_published() : search();
-                break;
-            case Phase::comparing:
-                compare();
-                break;
-            case Phase::keeping:
-                if (!as_published_) keep();
-                break;
-        }
+        decide();
     }
-    shares_.assign(load.processors.size(), {});
-    runs_expected_ = load.runs_expected;
+    shares_.assign(shares_.size(), {});
+    runs_expected_ = runs_expected;
     ++runs_;
 }
 
@@ -89,13 +84,12 @@ void OffsetSearch::add(const FinishedBlock& block) {
 
 /// Makespan and times of the run before.
 void OffsetSearch::learn() {
+    const std::vector<Units> sizes = team_shares(shares_.size(), balanced_, offset_);
     double end_s = 0;
     std::map<Units, double> slowest_s;
     for (std::size_t p = 0; p < shares_.size(); ++p) {
         if (shares_[p].units == 0) continue;
-        const bool paired = p % 2 == 1 || p + 1 < shares_.size();
-        const Units size = !paired ? balanced_ : p % 2 == 0 ? balanced_ - offset_ : balanced_ + offset_;
-        slowest_s[size] = std::max(slowest_s[size], shares_[p].busy_s);
+        slowest_s[sizes[p]] = std::max(slowest_s[sizes[p]], shares_[p].busy_s);
         end_s = std::max(end_s, shares_[p].end_s);
     }
     makespans_[offset_].add(end_s);
@@ -105,66 +99,7 @@ void OffsetSearch::learn() {
     }
 }
 
-double OffsetSearch::typical_s(Units offset) const {
-    const auto times = makespans_.find(offset);
-    return times == makespans_.end() ? INFINITY : times->second.typical_s();
-}
-
-double OffsetSearch::proportional_s(Units units) const {
-    return equal_s() * static_cast<double>(units) / static_cast<double>(balanced_);
-}
-
-double OffsetSearch::budget_s() const { return kBudget * equal_s() * std::max(runs_expected_, runs_); }
-
-/// By a run at that offset, against equal shares. While few times are known, what is not below all those with equal
-/// shares is no gain, and costs at least as much as the larger share is larger.
-double OffsetSearch::loss_s(Units offset, const Times& times) const {
-    if (offset == 0 || times.count == 0) return 0;
-    const Times& equal = makespans_.at(0);
-    const double excess_s = times.typical_s() - equal.typical_s();
-    if (phase_ == Phase::keeping) return excess_s;
-    const double gain_s = equal.least_s() - times.typical_s();
-    return gain_s > 0 ? -gain_s : std::max(excess_s, proportional_s(offset));
-}
-
-/// By all runs with unequal shares, beyond what they gained.
-double OffsetSearch::lost_s() const {
-    double lost_s = lost_before_s_;
-    for (const auto& [offset, times] : makespans_) lost_s += times.count * loss_s(offset, times);
-    return lost_s;
-}
-
-void OffsetSearch::search() {
-    const auto tried = makespans_.find(tried_);
-    offset_ = 0;
-    double best_s = INFINITY;
-    int tries = 0;
-    for (const auto& [offset, times] : makespans_) {
-        best_s = std::min(best_s, times.typical_s());
-        if (offset != 0) tries += times.count;
-    }
-    const Times& equal = makespans_[0];
-    const bool noisy = equal.typical_s() > kNoise * equal.least_s();
-    if (equal.count < (noisy ? kNoisyEqualRuns + tries : kEqualRuns + std::min(tries, 1))) return;
-    const bool slow = tried_ != 0 && tried->second.typical_s() > kDrop * best_s;
-    if (tries >= kMostTries || tried_ + step_ > balanced_ || (slow && tried->second.count > 1)) return choose();
-    const Units next = slow ? tried_ : tried_ + step_;
-    if (affordable(loss_s(tried_, tried->second) + kCostSafety * proportional_s(next - tried_)))
-        offset_ = tried_ = next;
-    else if (runs_expected_ > 0)
-        choose();
-}
-
-/// Every offset once.
-void OffsetSearch::search_as_published() {
-    double best_s = INFINITY;
-    for (const auto& [offset, times] : makespans_) best_s = std::min(best_s, times.typical_s());
-    const bool slow = typical_s(offset_) > kDrop * best_s;
-    if (slow || std::ssize(makespans_) >= kMostTries || offset_ + step_ > balanced_) return choose();
-    offset_ += step_;
-}
-
-void OffsetSearch::choose() {
+Units OffsetSearch::best_offset() const {
     PlanProblem problem;
     problem.units = balanced_ * static_cast<Units>(shares_.size());
     problem.granularity = granularity_;
@@ -175,53 +110,18 @@ void OffsetSearch::choose() {
     }
     problem.processors.assign(shares_.size(), times);
     const Plan plan = run_planner(*find_planner("imbalance"), problem);
-    found_ = plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
-    if (found_ == 0 || as_published_) {
-        phase_ = Phase::keeping;
-        offset_ = found_;
-    } else {
-        begin_comparison(std::max(lost_s(), 0.0));
-    }
+    return plan.shares.size() > 1 ? plan.shares[1] - balanced_ : 0;
 }
 
-/// With times of its own: the machine may have changed.
-void OffsetSearch::begin_comparison(double lost_before_s) {
-    phase_ = Phase::comparing;
-    lost_before_s_ = lost_before_s;
-    makespans_.clear();
-    offset_ = 0;
-    ++comparisons_;
+double OffsetSearch::typical_s(Units offset) const {
+    const auto times = makespans_.find(offset);
+    return times == makespans_.end() ? INFINITY : times->second.typical_s();
 }
 
-void OffsetSearch::compare() {
-    const Times& equal = makespans_[0];
-    const Times& found = makespans_[found_];
-    offset_ = 0;
-    if (equal.count > found.count && affordable(std::max(loss_s(found_, found), 0.0))) {
-        offset_ = found_;
-        return;
-    }
-    const bool clearly = found.typical_s() < kMargin * equal.least_s();
-    const bool least = found.least_s() < kMargin * equal.least_s();
-    const bool typical = found.typical_s() < kMargin * equal.typical_s();
-    const bool undecided = found.count < kPairs || (!clearly && (least || typical) && found.count < kMostPairs);
-    if (equal.count == found.count && undecided) return;
-    phase_ = Phase::keeping;
-    if (equal.count == found.count && least && typical)
-        offset_ = found_;
-    else
-        found_ = 0;
-}
-
-/// What is kept is compared with a run with equal shares ever more rarely.
-void OffsetSearch::keep() {
-    if (found_ == 0) return;
-    if (affordable(0))
-        offset_ = makespans_[found_].count < std::exp2(makespans_[0].count + 1) ? found_ : 0;
-    else if (comparisons_ < kMostComparisons)
-        begin_comparison(0);
-    else
-        offset_ = found_ = 0;
+double OffsetSearch::shortest_typical_s() const {
+    double shortest_s = INFINITY;
+    for (const auto& [offset, times] : makespans_) shortest_s = std::min(shortest_s, times.typical_s());
+    return shortest_s;
 }
 
 double OffsetSearch::predicted_s() const {
@@ -230,16 +130,161 @@ double OffsetSearch::predicted_s() const {
 }
 
 std::string OffsetSearch::note() const {
-    const char* const how = as_published_ ? "tried as published" : "no profile";
     switch (phase_) {
         case Phase::searching:
-            return fmt::format("{}: searching, offset {} of {} units", how, offset_, balanced_);
+            return fmt::format("{}: searching, offset {} of {} units", how_, offset_, balanced_);
         case Phase::comparing:
-            return fmt::format("{}: comparing offset {} of {} units with equal shares", how, found_, balanced_);
+            return fmt::format("{}: comparing offset {} of {} units with equal shares", how_, found_, balanced_);
         case Phase::keeping:
             break;
     }
-    return fmt::format("{}: offset {} of {} units found by trying", how, offset_, balanced_);
+    return fmt::format("{}: offset {} of {} units found by trying", how_, offset_, balanced_);
+}
+
+namespace {
+
+/// Every offset once.
+class PublishedSearch final : public OffsetSearch {
+  public:
+    explicit PublishedSearch(const LoadDescription& load)
+        : OffsetSearch(load, up_to_multiple(kPublishedStep, load.granularity), "tried as published") {}
+
+  private:
+    void decide() override {
+        if (phase_ == Phase::keeping) return;
+        const bool slow = typical_s(offset_) > kDrop * shortest_typical_s();
+        if (slow || std::ssize(makespans_) >= kMostTries || offset_ + step_ > balanced_) {
+            phase_ = Phase::keeping;
+            offset_ = found_ = best_offset();
+        } else {
+            offset_ += step_;
+        }
+    }
+};
+
+/// Within a budget, comparing what is found with equal shares before it is kept, and ever more rarely afterwards.
+class CarefulSearch final : public OffsetSearch {
+  public:
+    explicit CarefulSearch(const LoadDescription& load)
+        : OffsetSearch(load,
+                       std::max<Units>(1, equal_share(load) / load.granularity / kStepsOfShare) * load.granularity,
+                       "no profile") {}
+
+  private:
+    void decide() override {
+        switch (phase_) {
+            case Phase::searching:
+                return search();
+            case Phase::comparing:
+                return compare();
+            case Phase::keeping:
+                return keep();
+        }
+    }
+
+    double proportional_s(Units units) const {
+        return equal_s() * static_cast<double>(units) / static_cast<double>(balanced_);
+    }
+
+    double budget_s() const { return kBudget * equal_s() * std::max(runs_expected_, runs_); }
+
+    /// By a run at that offset, against equal shares. While few times are known, what is not below all those with equal
+    /// shares is no gain, and costs at least as much as the larger share is larger.
+    double loss_s(Units offset, const Times& times) const {
+        if (offset == 0 || times.count == 0) return 0;
+        const Times& equal = makespans_.at(0);
+        const double excess_s = times.typical_s() - equal.typical_s();
+        if (phase_ == Phase::keeping) return excess_s;
+        const double gain_s = equal.least_s() - times.typical_s();
+        return gain_s > 0 ? -gain_s : std::max(excess_s, proportional_s(offset));
+    }
+
+    /// By all runs with unequal shares, beyond what they gained.
+    double lost_s() const {
+        double lost_s = lost_before_s_;
+        for (const auto& [offset, times] : makespans_) lost_s += times.count * loss_s(offset, times);
+        return lost_s;
+    }
+
+    void search() {
+        const auto tried = makespans_.find(tried_);
+        const double best_s = shortest_typical_s();
+        offset_ = 0;
+        int tries = 0;
+        for (const auto& [offset, times] : makespans_)
+            if (offset != 0) tries += times.count;
+        const Times& equal = makespans_[0];
+        const bool noisy = equal.typical_s() > kNoise * equal.least_s();
+        if (equal.count < (noisy ? kNoisyEqualRuns + tries : kEqualRuns + std::min(tries, 1))) return;
+        const bool slow = tried_ != 0 && tried->second.typical_s() > kDrop * best_s;
+        if (tries >= kMostTries || tried_ + step_ > balanced_ || (slow && tried->second.count > 1)) return choose();
+        const Units next = slow ? tried_ : tried_ + step_;
+        if (affordable(loss_s(tried_, tried->second) + kCostSafety * proportional_s(next - tried_)))
+            offset_ = tried_ = next;
+        else if (runs_expected_ > 0)
+            choose();
+    }
+
+    void choose() {
+        found_ = best_offset();
+        if (found_ != 0) return begin_comparison(std::max(lost_s(), 0.0));
+        phase_ = Phase::keeping;
+        offset_ = 0;
+    }
+
+    /// With times of its own: the machine may have changed.
+    void begin_comparison(double lost_before_s) {
+        phase_ = Phase::comparing;
+        lost_before_s_ = lost_before_s;
+        makespans_.clear();
+        offset_ = 0;
+        ++comparisons_;
+    }
+
+    void compare() {
+        const Times& equal = makespans_[0];
+        const Times& found = makespans_[found_];
+        offset_ = 0;
+        if (equal.count > found.count && affordable(std::max(loss_s(found_, found), 0.0))) {
+            offset_ = found_;
+            return;
+        }
+        const bool clearly = found.typical_s() < kMargin * equal.least_s();
+        const bool least = found.least_s() < kMargin * equal.least_s();
+        const bool typical = found.typical_s() < kMargin * equal.typical_s();
+        const bool undecided = found.count < kPairs || (!clearly && (least || typical) && found.count < kMostPairs);
+        if (equal.count == found.count && undecided) return;
+        phase_ = Phase::keeping;
+        if (equal.count == found.count && least && typical)
+            offset_ = found_;
+        else
+            found_ = 0;
+    }
+
+    /// What is kept is compared with a run with equal shares ever more rarely.
+    void keep() {
+        if (found_ == 0) return;
+        if (affordable(0))
+            offset_ = makespans_[found_].count < std::exp2(makespans_[0].count + 1) ? found_ : 0;
+        else if (comparisons_ < kMostComparisons)
+            begin_comparison(0);
+        else
+            offset_ = found_ = 0;
+    }
+
+    double equal_s() const { return typical_s(0); }
+    bool affordable(double loss_s) const { return lost_s() + loss_s <= budget_s(); }
+
+    Units tried_ = 0;           ///< the largest offset so far
+    int comparisons_ = 0;       ///< of what was found with equal shares
+    double lost_before_s_ = 0;  ///< by runs that are no longer in makespans_
+};
+
+}  // namespace
+
+std::unique_ptr<OffsetSearch> make_offset_search(const LoadDescription& load, bool as_published) {
+    if (as_published) return std::make_unique<PublishedSearch>(load);
+    return std::make_unique<CarefulSearch>(load);
 }
 
 }  // namespace apportion

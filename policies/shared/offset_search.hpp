@@ -14,6 +14,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,15 @@
 
 namespace apportion {
 
-/// The shares of the even processors are less by the offset, those of the odd ones more; a last one without partner has
-/// an equal share.
+/// The offsets of one load, run by run: the shares are team_shares() (planners/imbalance.hpp).
 class OffsetSearch {
   public:
-    explicit OffsetSearch(bool as_published = false) : as_published_(as_published) {}
+    virtual ~OffsetSearch() = default;
 
-    /// A run begins. `ended`: the one before can be learnt from. Same load as before: units, granularity, processors.
-    void begin(const LoadDescription& load, bool ended);
+    /// It has as many units, granularity and processors.
+    bool is_for(const LoadDescription& load) const;
+    /// A run begins. `ended`: the one before can be learnt from.
+    void begin_run(int runs_expected, bool ended);
     void add(const FinishedBlock& block);
 
     Units offset() const { return offset_; }  ///< of this run
@@ -36,7 +38,7 @@ class OffsetSearch {
     double predicted_s() const;
     std::string note() const;
 
-  private:
+  protected:
     enum class Phase { searching, comparing, keeping };
 
     /// Makespans at one offset.
@@ -49,40 +51,37 @@ class OffsetSearch {
         double typical_s() const;  ///< lower median; infinite before the first
     };
 
+    OffsetSearch(const LoadDescription& load, Units step, const char* how);
+
+    /// The next run's offset and phase, by what those so far took.
+    virtual void decide() = 0;
+    /// The offset that Algorithm 1 chooses by them.
+    Units best_offset() const;
+    double typical_s(Units offset) const;
+    double shortest_typical_s() const;  ///< at any offset
+
+    const Units balanced_;  ///< units of an equal share
+    const Units step_;
+    Units offset_ = 0;
+    Units found_ = 0;  ///< what was chosen
+    Phase phase_;
+    std::map<Units, Times> makespans_;  ///< by offset
+    int runs_ = 0, runs_expected_ = 0;
+
+  private:
     struct Share {
         Units units = 0;
         double busy_s = 0;
         double end_s = 0;
     };
-
-    void reset(const LoadDescription& load);
     void learn();
-    void search();
-    void search_as_published();
-    void choose();
-    void begin_comparison(double lost_before_s);
-    void compare();
-    void keep();
 
-    double equal_s() const { return typical_s(0); }
-    double typical_s(Units offset) const;
-    double budget_s() const;
-    double proportional_s(Units units) const;
-    double loss_s(Units offset, const Times& times) const;
-    double lost_s() const;
-    bool affordable(double loss_s) const { return lost_s() + loss_s <= budget_s(); }
-
-    bool as_published_;
-    Units units_ = -1, granularity_ = 0, balanced_ = 0, step_ = 1, offset_ = 0;
-    std::vector<Share> shares_;  ///< of this run
-    int runs_ = 0, runs_expected_ = 0;
-    Phase phase_ = Phase::searching;
-    std::map<Units, Times> makespans_;  ///< by offset
+    const Units units_, granularity_;
+    const char* how_;
+    std::vector<Share> shares_;      ///< of this run
     std::map<Units, double> times_;  ///< the part of the time function that is known: size of a share, its least time
-    Units tried_ = 0;                ///< the largest offset so far
-    Units found_ = 0;                ///< the one that is compared with equal shares
-    int comparisons_ = 0;            ///< how often it was
-    double lost_before_s_ = 0;       ///< by runs that are no longer in makespans_
 };
+
+std::unique_ptr<OffsetSearch> make_offset_search(const LoadDescription& load, bool as_published);
 
 }  // namespace apportion

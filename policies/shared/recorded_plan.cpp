@@ -2,7 +2,6 @@
 #include "policies/shared/recorded_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "policies/shared/block_costs.hpp"
@@ -14,9 +13,6 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr Units kMostSteps = 2048;       // of a load
 constexpr std::size_t kFinePoints = 64;  // of every processor of a fine profile
-
-Units quotient_up(Units units, Units of) { return units / of + (units % of > 0 ? 1 : 0); }
-Units up_to_multiple(Units units, Units of) { return quotient_up(units, of) * of; }
 
 /// Whether only recorded sizes are to be used; `step` divides all of them.
 bool is_fine(const LoadDescription& load, Units step, Units block_step) {

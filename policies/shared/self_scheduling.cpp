@@ -17,7 +17,7 @@ void SelfScheduling::begin(const LoadDescription& load) {
 }
 
 Units SelfScheduling::next_block(int processor, double, const Progress& progress) {
-    const Units left = rounded_up(progress.remaining(), granularity_);
+    const Units left = quotient_up(progress.remaining(), granularity_);
     return std::clamp<Units>(chunk(processor, left), 1, left) * granularity_;
 }
 
@@ -29,10 +29,6 @@ void SelfScheduling::set_lost(int processor, bool lost) {
 Units SelfScheduling::rounded_up(double granules, Units most) {
     if (!(granules > 0)) return 0;
     return granules < static_cast<double>(most) ? static_cast<Units>(std::ceil(granules)) : most;
-}
-
-double SelfScheduling::seconds_of(const FinishedBlock& block) {
-    return block.end_s - std::max(block.given_s, block.previous_end_s);
 }
 
 }  // namespace apportion

@@ -34,12 +34,8 @@ class SelfScheduling : public Policy {
     Units initial_chunk() const { return initial_chunk_; }  ///< granules
     Units granularity() const { return granularity_; }
 
-    /// The quotient, rounded up. `dividend` >= 0, `divisor` >= 1.
-    static Units rounded_up(Units dividend, Units divisor) { return dividend / divisor + (dividend % divisor > 0); }
     /// The next whole number of granules, at most `most`; 0 for what is not a positive number.
     static Units rounded_up(double granules, Units most);
-    /// Seconds that the processor spent on a block, the transfer to it included.
-    static double seconds_of(const FinishedBlock& block);
 
   private:
     std::vector<Processor> of_load_;

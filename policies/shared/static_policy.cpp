@@ -2,7 +2,6 @@
 #include "policies/shared/static_policy.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "policies/planners/planner_table.hpp"
@@ -99,6 +98,21 @@ void StaticPolicy::set_times() {
                             load_.links.empty() ? LoadDescription::Link{} : load_.links[p], sizes_);
 }
 
+/// Where recorded sizes do not add up to the load, those between them; then, if it has begun, those across holes.
+/// False: there is no more.
+bool StaticPolicy::admit_more(bool begun, bool& across_holes) {
+    if (sizes_.fine) {
+        sizes_.fine = false;
+        sizes_.step = load_.granularity;
+        set_times();
+        return true;
+    }
+    if (!begun || across_holes) return false;
+    across_holes = true;
+    for (ShareTimes& times : times_) times = times.without_holes();
+    return true;
+}
+
 Plan StaticPolicy::shares_of(const RecordedProblem& problem) const {
     if (problem.shares.units == 0) {
         Plan nothing;
@@ -117,20 +131,13 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
         lost.push_back(lanes_[p].lost || lanes_[p].late);
         if (progress && !lost.back()) busy[p] = busy_s(p, now_s, *progress);
     }
-    RecordedProblem problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
-    Plan plan = shares_of(problem);
-    if (!plan.failure.empty() && sizes_.fine) {  // the recorded sizes alone do not add up to the load
-        sizes_.fine = false;
-        sizes_.step = load_.granularity;
-        set_times();
+    RecordedProblem problem;
+    Plan plan;
+    bool across_holes = false;
+    do {
         problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
         plan = shares_of(problem);
-    }
-    if (!plan.failure.empty() && progress) {
-        for (ShareTimes& times : times_) times = times.without_holes();
-        problem = recorded_problem(load_, times_, sizes_, units, busy, lost);
-        plan = shares_of(problem);
-    }
+    } while (!plan.failure.empty() && admit_more(progress != nullptr, across_holes));
     if (!plan.failure.empty()) {
         if (!progress)
             throw PolicyError("the profile " + load_.recorded.source + " does not admit this load: " + plan.failure +
@@ -151,10 +158,6 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
     report_.solver_seconds += plan.solve_s;
 }
 
-Units StaticPolicy::whole_granules(Units units) const {
-    return (units / load_.granularity + (units % load_.granularity > 0 ? 1 : 0)) * load_.granularity;
-}
-
 Units StaticPolicy::planned() const {
     Units sum = 0;
     for (const Lane& lane : lanes_) sum += lane.blocks.total();
@@ -167,7 +170,7 @@ void StaticPolicy::account(std::size_t processor, const Progress& progress) {
     Lane& lane = lanes_[processor];
     Units handed_out = lane.finished;
     for (const BlockInFlight& block : progress.in_flight(static_cast<int>(processor)))
-        handed_out += whole_granules(block.units);
+        handed_out += up_to_multiple(block.units, load_.granularity);
     const Units excess = handed_out - lane.handed_out;
     lane.handed_out = handed_out;
     if (excess < 0 && !lane.lost) lane.blocks.push_front(-excess);
@@ -179,7 +182,8 @@ double StaticPolicy::busy_s(std::size_t processor, double now_s, const Progress&
     if (blocks.empty()) return 0;
     const ShareTimes times = times_[processor].without_holes();
     double end_s = std::max(lanes_[processor].last_end_s, blocks.front().given_s);
-    for (const BlockInFlight& block : blocks) end_s += times.best(whole_granules(block.units)).kernel_s;
+    for (const BlockInFlight& block : blocks)
+        end_s += times.best(up_to_multiple(block.units, load_.granularity)).kernel_s;
     return std::max(0.0, end_s - now_s);
 }
 
@@ -188,7 +192,7 @@ Units StaticPolicy::next_block(int processor, double now_s, const Progress& prog
     if (lane.lost) return 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) account(p, progress);
     if (lane.blocks.empty() && progress.in_flight(processor).empty()) look_for_late(now_s, progress);
-    if (!changed_ && planned() != whole_granules(progress.remaining())) changed_ = "units came back";
+    if (!changed_ && planned() != up_to_multiple(progress.remaining(), load_.granularity)) changed_ = "units came back";
     if (changed_) plan(progress.remaining(), now_s, &progress, std::exchange(changed_, nullptr));
     if (lane.blocks.empty() || (!lane.overlapped && !progress.in_flight(processor).empty())) return 0;
     const Units units = lane.blocks.take_front(progress.room(processor));
@@ -220,7 +224,7 @@ std::vector<OwnedUnits> StaticPolicy::owned() const {
 
 void StaticPolicy::block_finished(const FinishedBlock& block) {
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
-    lane.finished += whole_granules(block.units);
+    lane.finished += up_to_multiple(block.units, load_.granularity);
     lane.last_end_s = std::max(lane.last_end_s, block.end_s);
     if (std::exchange(lane.late, false)) changed_ = "late processor back";
 }

@@ -66,11 +66,11 @@ class StaticPolicy : public Policy {
     void plan_where_data_are(const LoadDescription& load);
     void set_times();
     void plan(Units units, double now_s, const Progress* progress, const char* reason);
+    bool admit_more(bool begun, bool& across_holes);
     Plan shares_of(const RecordedProblem& problem) const;
     double busy_s(std::size_t processor, double now_s, const Progress& progress) const;
     void account(std::size_t processor, const Progress& progress);
     void look_for_late(double now_s, const Progress& progress);
-    Units whole_granules(Units units) const;
     Units planned() const;
 
     PlanShares plan_shares_;

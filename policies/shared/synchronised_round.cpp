@@ -2,7 +2,6 @@
 #include "policies/shared/synchronised_round.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace apportion {
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/io/shown.hpp"
+#include "models/io/user_error.hpp"
 
 namespace apportion {
 

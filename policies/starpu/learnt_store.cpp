@@ -14,6 +14,7 @@
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
+#include "models/profile_file.hpp"
 #include "policies/starpu/profile_store.hpp"
 
 namespace apportion {

@@ -9,6 +9,7 @@
 
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/profile_file.hpp"
 #include "policies/config.hpp"
 
 namespace apportion {

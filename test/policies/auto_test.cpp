@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policies/engine/virtual_run.hpp"
 #include "policies/shared/guarded_policy.hpp"
+#include "policies/shared/virtual_run.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 

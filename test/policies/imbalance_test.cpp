@@ -117,6 +117,18 @@ TEST_CASE("imbalance takes an offset that is given, and refuses one that is larg
     CHECK(policy->report().note == "the offset 9 was given");
 }
 
+TEST_CASE("the share of each processor is one range of units under imbalance, as planned") {
+    FakePlatform platform = plain_platform({100, 100, 100, 100});
+    for (FakeWorker& worker : platform.workers) worker.kind = 0;
+    setenv("APPORTION_OFFSET", "9", 1);
+    const auto policy = find_policy("imbalance")->make();
+    policy->begin(without_profile(platform, 480));
+    unsetenv("APPORTION_OFFSET");
+    std::vector<Units> firsts;
+    for (const OwnedUnits& its : policy->owned()) firsts.push_back(its.first);
+    CHECK(firsts == std::vector<Units>{0, 111, 240, 351});
+}
+
 TEST_CASE("as published, imbalance tries steps of 4 units until one is slow, and keeps what Algorithm 1 chooses") {
     FakePlatform platform = plain_platform({1, 1, 1, 1});
     for (FakeWorker& worker : platform.workers) {

@@ -14,9 +14,9 @@
 #include "models/io/shown.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/proportional.hpp"
-#include "policies/planners/continuous/smooth_fpm.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {

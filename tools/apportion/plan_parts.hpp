@@ -62,7 +62,7 @@ Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares)
 // `apportion plan --condition`: whether balancing is optimal on a profile (planners/balance_condition.hpp), and what
 // `hpopta` gains there over the planners that balance, for many numbers of units, as HPOPTA (section 6.2) reports it:
 // equal shares, constant speeds of a small, a middle and a large reference size, FuPerMod's functional models, and the
-// paper's smoothed ones (planners/continuous/smooth_fpm.hpp).
+// paper's smoothed ones (planners/smooth_fpm.hpp).
 //
 // The gain is (t_other - t_hpopta) / t_hpopta. The paper prints the formula for FPM with t_other below, but its results
 // above 100 % need t_hpopta there. Only distributions of measured sizes are compared, because interpolated times are

@@ -88,7 +88,7 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
     const auto akima = Akima::through(samples);
     const auto curve = FittedCurve::fit(samples);
     const auto trend = SpeedTrend::through(of_work);
-    const MeasuredRange range = akima->range();
+    const MeasuredRange range{samples.front().units, samples.back().units};
     const auto add = [&](const char* name, const auto& seconds) {
         add_curve(script, fmt::format("{}{}", name, index), range,
                   [&](double x) { return work_per_s(x, seconds(x), work_power); });

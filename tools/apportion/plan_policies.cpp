@@ -13,7 +13,7 @@
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/transfer.hpp"
-#include "policies/engine/virtual_run.hpp"
+#include "policies/shared/virtual_run.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {

@@ -31,21 +31,8 @@ std::string why_impossible(const DataAssignment& problem) {
         return fmt::format("{} packets cannot be assigned; give a number from 0 to 2^50", problem.packets);
     if (problem.granularity < 1)
         return fmt::format("the granularity is {}; it must be at least 1", problem.granularity);
-    const Units capacity = total_capacity(problem);
-    const Units whole = problem.packets / problem.granularity * problem.granularity;
-    if (whole > capacity)
-        return fmt::format(
-            "{} packets are more than the limits allow together; the nearest number that can be assigned "
-            "is {}",
-            problem.packets, capacity);
-    if (whole < problem.packets) {
-        const Units below = problem.packets - whole;
-        const bool above = capacity - whole >= problem.granularity && problem.granularity - below < below;
-        return fmt::format(
-            "{} packets are no multiple of the granularity {}; the nearest number that can be assigned is {}",
-            problem.packets, problem.granularity, above ? whole + problem.granularity : whole);
-    }
-    return {};
+    return why_not_whole(problem.packets, problem.granularity, total_capacity(problem),
+                         {"packets", "the limits allow", "assigned"});
 }
 
 double makespan(const DataAssignment& problem, std::span<const Units> packets) {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "policies/planners/assignment/ilp_serial.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 #include "policies/planners/assignment/relaxed_assignment.hpp"
-#include "policies/planners/continuous/level_fill.hpp"
 
 namespace apportion {
 
@@ -67,7 +67,6 @@ std::vector<Units> solve_parallel(const AssignmentPlatform& platform) {
 
 Plan plan_ilp(const DataAssignment& problem) {
     Plan plan;
-    plan.algorithm = "ilp";
     plan.failure = why_impossible(problem);
     if (!plan.failure.empty()) return plan;
     std::vector<Units> packets(problem.units.size(), 0);

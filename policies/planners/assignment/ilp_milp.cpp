@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <memory>
 #include <optional>
 
 #include "policies/planners/assignment/min_min.hpp"
@@ -134,7 +133,6 @@ Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions& options) {
     const auto deadline =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_limit_s));
     Plan plan = plan_min_min_v2(problem);
-    plan.algorithm = "ilp-milp";
     if (!plan.failure.empty() || problem.packets == 0) return plan;
     DataAssignment scaled = in_granules(problem);
     if (plan.lower_bound_s > 0) scale_times(scaled, 1 / plan.lower_bound_s);

@@ -8,7 +8,6 @@ bool has_milp_solver() { return false; }
 
 Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions&) {
     Plan plan;
-    plan.algorithm = "ilp-milp";
     plan.failure = why_impossible(problem);
     if (plan.failure.empty())
         plan.failure =

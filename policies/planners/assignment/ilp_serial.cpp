@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "policies/planners/continuous/level_fill.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 
 namespace apportion {
 

@@ -4,22 +4,21 @@
 #include <algorithm>
 #include <queue>
 
-#include "policies/planners/continuous/level_fill.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 #include "policies/planners/continuous/proportional.hpp"
 
 namespace apportion {
 
 namespace {
 
-Plan begin(const DataAssignment& problem, const char* algorithm) {
+Plan begin(const DataAssignment& problem) {
     Plan plan;
-    plan.algorithm = algorithm;
     plan.failure = why_impossible(problem);
     return plan;
 }
 
-Plan plan_min_min(const DataAssignment& problem, const char* algorithm, double AssignmentUnit::*computing) {
-    Plan plan = begin(problem, algorithm);
+Plan plan_min_min(const DataAssignment& problem, double AssignmentUnit::*computing) {
+    Plan plan = begin(problem);
     if (!plan.failure.empty()) return plan;
     const DataAssignment scaled = in_granules(problem);
     std::vector<FillUnit> units;
@@ -36,15 +35,15 @@ Plan plan_min_min(const DataAssignment& problem, const char* algorithm, double A
 }  // namespace
 
 Plan plan_min_min_v1(const DataAssignment& problem) {
-    return plan_min_min(problem, "min-min-v1", &AssignmentUnit::computing_per_packet_s);
+    return plan_min_min(problem, &AssignmentUnit::computing_per_packet_s);
 }
 
 Plan plan_min_min_v2(const DataAssignment& problem) {
-    return plan_min_min(problem, "min-min-v2", &AssignmentUnit::seconds_per_packet);
+    return plan_min_min(problem, &AssignmentUnit::seconds_per_packet);
 }
 
 Plan plan_proportional(const DataAssignment& problem) {
-    Plan plan = begin(problem, "proportional");
+    Plan plan = begin(problem);
     if (!plan.failure.empty()) return plan;
     const DataAssignment scaled = in_granules(problem);
     // Nodes share n by the speed of their units, then the units of a node share its packets.

@@ -2,11 +2,9 @@
 #include "policies/planners/assignment/relaxed_assignment.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "policies/planners/continuous/level_fill.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 
 namespace apportion {
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <queue>
 #include <tuple>
 
@@ -40,22 +39,8 @@ std::string why_impossible(const PlanProblem& problem) {
         return fmt::format("the granularity is {}; it must be at least 1", problem.granularity);
     if (!problem.maximum_units.empty() && problem.maximum_units.size() != problem.processors.size())
         return "the maxima must be as many as the processors";
-    const Units capacity = total_capacity(problem);
-    const Units whole = problem.units / problem.granularity * problem.granularity;
-    if (whole > capacity)
-        return fmt::format(
-            "{} units are more than all processors may take together; the nearest number that can be "
-            "distributed is {}",
-            problem.units, capacity);
-    if (whole < problem.units) {
-        const Units below = problem.units - whole;
-        const bool above = capacity - whole >= problem.granularity && problem.granularity - below < below;
-        return fmt::format(
-            "{} units are no multiple of the granularity {}; the nearest number that can be distributed "
-            "is {}",
-            problem.units, problem.granularity, above ? whole + problem.granularity : whole);
-    }
-    return {};
+    return why_not_whole(problem.units, problem.granularity, total_capacity(problem),
+                         {"units", "all processors may take", "distributed"});
 }
 
 ContinuousProblem::ContinuousProblem(const PlanProblem& problem) : problem_(problem) {
@@ -70,9 +55,8 @@ ContinuousProblem::ContinuousProblem(const PlanProblem& problem) : problem_(prob
     }
 }
 
-Plan ContinuousProblem::begin(std::string algorithm) const {
+Plan ContinuousProblem::begin() const {
     Plan plan;
-    plan.algorithm = std::move(algorithm);
     plan.failure = why_impossible(problem_);
     return plan;
 }

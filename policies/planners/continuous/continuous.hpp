@@ -22,8 +22,8 @@ class ContinuousProblem {
     /// `problem` must outlive it. O(points).
     explicit ContinuousProblem(const PlanProblem& problem);
 
-    /// A plan that names the algorithm, and why there is none where that is so.
-    Plan begin(std::string algorithm) const;
+    /// A plan, and why there is none where that is so.
+    Plan begin() const;
 
     const PlanProblem& problem() const { return problem_; }
     std::size_t processors() const { return samples_.size(); }

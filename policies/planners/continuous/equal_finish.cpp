@@ -36,10 +36,7 @@ class Solver {
 double Solver::share(std::size_t g, double finish_s, Bracket bracket) {
     const EqualFinishProcessor& p = problem_.processors[g];
     const double budget_s = finish_s - p.busy_until_s;
-    auto late = [&](double x) {
-        ++plan_.evaluations;
-        return p.time->seconds(x) - budget_s;
-    };
+    const auto late = [&](double x) { return p.time->seconds(x) - budget_s; };
     if (budget_s <= 0 || bracket.high <= 0) return 0;
     double x = bracket.high;
     double excess_s = late(x);
@@ -47,7 +44,6 @@ double Solver::share(std::size_t g, double finish_s, Bracket bracket) {
     if (bracket.low <= 0 && late(0) >= 0) return 0;  // not even the fixed part of E fits
     const double width = kTolerance * problem_.units * 1e-2;
     for (int step = 0; step < kMostSteps && bracket.high - bracket.low > width; ++step) {
-        ++plan_.evaluations;
         const double slope = p.time->derivative(x);
         double next = x - excess_s / slope;
         // Newton from the late side; bisection when it leaves the bracket or when it has been slow (a jump).
@@ -69,11 +65,10 @@ double Solver::shares(double finish_s, std::vector<double>& out, double& slope) 
         const EqualFinishProcessor& p = problem_.processors[g];
         const double most = at_high_.empty() ? bound(p) : at_high_[g];
         out[g] = share(g, finish_s, {at_low_[g], most});
-        sum += out[g] * p.count;
+        sum += out[g];
         if (out[g] > 0 && out[g] < bound(p)) {
-            ++plan_.evaluations;
             const double seconds_per_unit = p.time->derivative(out[g]);
-            if (seconds_per_unit > 0) slope += p.count / seconds_per_unit;
+            if (seconds_per_unit > 0) slope += 1 / seconds_per_unit;
         }
     }
     return sum;
@@ -92,9 +87,8 @@ EqualFinishPlan Solver::solve() {
     double alone = std::numeric_limits<double>::infinity();
     for (const EqualFinishProcessor& p : problem_.processors) {
         const double most = bound(p);
-        room += most * p.count;
+        room += most;
         if (most <= 0) continue;
-        ++plan_.evaluations;
         const double end_s = p.busy_until_s + p.time->seconds(most);
         low = std::min(low, p.busy_until_s);
         high = std::max(high, end_s);
@@ -132,8 +126,8 @@ EqualFinishPlan Solver::solve() {
         if (at_high_.empty()) at_high_ = current;
         double sum_low = 0, sum_high = 0;
         for (std::size_t g = 0; g < current.size(); ++g) {
-            sum_low += at_low_[g] * problem_.processors[g].count;
-            sum_high += at_high_[g] * problem_.processors[g].count;
+            sum_low += at_low_[g];
+            sum_high += at_high_[g];
         }
         const double part = sum_high > sum_low ? std::clamp((n - sum_low) / (sum_high - sum_low), 0.0, 1.0) : 1;
         for (std::size_t g = 0; g < current.size(); ++g)

@@ -6,7 +6,7 @@
 // bracket.
 //
 // Beyond the paper: a processor that could not finish anything by T is left out, a processor may be busy until some
-// moment, a share may be bounded, and identical processors are one entry with a count.
+// moment, and a share may be bounded.
 // Good for any non-decreasing time functions; a jump (one more block) makes a share stay flat over some T.
 #pragma once
 
@@ -27,8 +27,7 @@ class ShareTime {
 struct EqualFinishProcessor {
     const ShareTime* time = nullptr;  ///< not owned
     double busy_until_s = 0;
-    double maximum_units = std::numeric_limits<double>::infinity();  ///< of one processor
-    int count = 1;                                                   ///< identical processors
+    double maximum_units = std::numeric_limits<double>::infinity();
 };
 
 struct EqualFinishProblem {
@@ -38,10 +37,9 @@ struct EqualFinishProblem {
 };
 
 struct EqualFinishPlan {
-    std::vector<double> shares_units;  ///< per entry, of one processor; 0: left out. Sum times count = units.
+    std::vector<double> shares_units;  ///< per processor; 0: left out. Their sum is the units.
     double finish_s = 0;               ///< T
     bool feasible = true;              ///< false: the bounds do not admit n; shares are then at their bounds
-    int evaluations = 0;               ///< of time functions and derivatives
 };
 
 /// The largest share of so many units at most that the processor ends by T. O(steps of x).

@@ -35,7 +35,7 @@ bool holds(const EqualFinishProblem& problem, const EqualFinishPlan& plan) {
         const double x = plan.shares_units[g];
         if (!(x >= 0) || x > p.maximum_units * (1 + kTolerance)) return false;
         if (x > 0 && !(p.busy_until_s + p.time->seconds(x) <= plan.finish_s * (1 + kTolerance))) return false;
-        sum += x * p.count;
+        sum += x;
     }
     return std::abs(sum - problem.units) <= kTolerance * problem.units;
 }
@@ -59,7 +59,7 @@ EqualFinishPlan EqualFinishIpopt::solve(const EqualFinishProblem& problem, Ipopt
         if (answer.solved) {
             double moved_units = 0;  // each of them is missed at one processor and found at another
             for (std::size_t g = 0; g < problem.processors.size(); ++g)
-                moved_units += std::abs(other.shares_units[g] - plan.shares_units[g]) * problem.processors[g].count / 2;
+                moved_units += std::abs(other.shares_units[g] - plan.shares_units[g]) / 2;
             statistics_.largest_difference = std::max(statistics_.largest_difference, moved_units / problem.units);
             constexpr double kAgreement = 1e-6;
             better = holds(problem, other) && other.finish_s <= plan.finish_s * (1 + kAgreement);

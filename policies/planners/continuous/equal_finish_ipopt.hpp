@@ -4,7 +4,7 @@
 // search filter method, with exact gradient, Jacobian and Hessian.
 //
 //     variables   u_g = x_g / n in [0, bound], tau = T / T0      minimise tau
-//     subject to  (b_g + E_g(n u_g)) / T0 = tau  for every g,    sum count_g u_g = 1
+//     subject to  (b_g + E_g(n u_g)) / T0 = tau  for every g,    sum u_g = 1
 //
 // The bisection decides which processors are left out or at their bounds, for which eq. 4 cannot hold, and is the
 // starting point unless equal shares are asked for. It is the cross-check as well: where IPOPT does not converge, or

@@ -15,7 +15,7 @@ GeometricPartition geometric_partition(std::span<const std::optional<PiecewiseLi
         ++result.lines;
         double sum = 0;
         for (std::size_t i = 0; i < models.size(); ++i) {
-            shares[i] = models[i] ? std::min(*models[i]->units_within(seconds), limits[i]) : 0;
+            shares[i] = models[i] ? std::min(models[i]->units_within(seconds), limits[i]) : 0;
             sum += shares[i];
         }
         return sum;
@@ -56,7 +56,7 @@ GeometricPartition geometric_partition(std::span<const std::optional<PiecewiseLi
 
 Plan plan_fpm(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("fpm");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     std::vector<std::optional<PiecewiseLinear>> models;
     for (std::size_t i = 0; i < continuous.processors(); ++i)

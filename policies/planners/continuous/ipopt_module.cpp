@@ -22,16 +22,15 @@ class EqualFinishProgram final : public Ipopt::TNLP {
   public:
     EqualFinishProgram(const EqualFinishProblem& problem, const EqualFinishPlan& start, IpoptStart from)
         : problem_(problem) {
-        double processors = 0;
         for (std::size_t g = 0; g < problem.processors.size(); ++g) {
             const double x = start.shares_units[g];
             if (x <= 0 || x >= problem.processors[g].maximum_units) continue;
             members_.push_back(g);
-            units_ += x * problem.processors[g].count;
-            processors += problem.processors[g].count;
+            units_ += x;
         }
         const bool equal = from == IpoptStart::equal_shares;
-        for (std::size_t g : members_) start_.push_back(equal ? 1 / processors : start.shares_units[g] / units_);
+        const double equal_share = 1 / static_cast<double>(size());
+        for (std::size_t g : members_) start_.push_back(equal ? equal_share : start.shares_units[g] / units_);
         start_.push_back(1);
         scale_s_ = start.finish_s;
     }
@@ -86,7 +85,7 @@ class EqualFinishProgram final : public Ipopt::TNLP {
         for (Index i = 0; i < count(); ++i) {
             const EqualFinishProcessor& p = processor(i);
             g[i] = (p.busy_until_s + p.time->seconds(x[i] * units_)) / scale_s_ - x[n - 1];
-            g[m - 1] += p.count * x[i];
+            g[m - 1] += x[i];
         }
         return finite(g, m);
     }
@@ -96,7 +95,7 @@ class EqualFinishProgram final : public Ipopt::TNLP {
             if (values) {
                 values[k] = processor(i).time->derivative(x[i] * units_) * units_ / scale_s_;
                 values[k + 1] = -1;
-                values[k + 2] = processor(i).count;
+                values[k + 2] = 1;
             } else {
                 rows[k] = rows[k + 1] = columns[k] = columns[k + 2] = i;
                 columns[k + 1] = rows[k + 2] = count();

@@ -2,7 +2,6 @@
 #include "policies/planners/continuous/numerical.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "policies/planners/continuous/geometric.hpp"
@@ -136,7 +135,7 @@ NumericalPartition numerical_partition(std::span<const std::optional<Akima>> mod
 
 Plan plan_fpm_akima(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("fpm-akima");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     std::vector<std::optional<PiecewiseLinear>> linear;
     std::vector<std::optional<Akima>> smooth;

@@ -26,7 +26,7 @@ class CurveTime final : public ShareTime {
 
 Plan plan_plb_hec(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("plb-hec");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     std::vector<CurveTime> curves;
     std::vector<std::size_t> processor_of;
@@ -38,7 +38,7 @@ Plan plan_plb_hec(const PlanProblem& problem) {
     EqualFinishProblem equations;
     equations.units = continuous.units();
     for (std::size_t k = 0; k < curves.size(); ++k)
-        equations.processors.push_back({&curves[k], 0, static_cast<double>(continuous.limits()[processor_of[k]]), 1});
+        equations.processors.push_back({&curves[k], 0, static_cast<double>(continuous.limits()[processor_of[k]])});
     const EqualFinishPlan solution = EqualFinishIpopt().solve(equations);
     std::vector<double> shares(continuous.processors(), 0);
     for (std::size_t k = 0; k < curves.size(); ++k) shares[processor_of[k]] = solution.shares_units[k];

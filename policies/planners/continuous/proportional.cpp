@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/time_function.hpp"
+#include "models/speed_points.hpp"
 
 namespace apportion {
 
@@ -50,7 +50,7 @@ double constant_speed(std::span<const BlockTime> samples, double units) {
 
 Plan plan_equal(const PlanProblem& problem) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("equal");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     return plan_by_weights(continuous, std::move(plan), std::vector<double>(continuous.processors(), 1.0),
                            ContinuousProblem::Rest::one_each);
@@ -58,7 +58,7 @@ Plan plan_equal(const PlanProblem& problem) {
 
 Plan plan_cpm_at(const PlanProblem& problem, double reference_units) {
     const ContinuousProblem continuous(problem);
-    Plan plan = continuous.begin("cpm");
+    Plan plan = continuous.begin();
     if (!plan.failure.empty()) return plan;
     if (reference_units <= 0) reference_units = continuous.units() / static_cast<double>(continuous.processors());
     std::vector<double> speeds;

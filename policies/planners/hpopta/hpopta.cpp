@@ -26,7 +26,6 @@ void keep_if(std::vector<double>& values, Condition condition) {
 
 Plan optimal_plan(const DiscreteProblem& problem, Units units, HpoptaSearch& search) {
     Plan plan;
-    plan.algorithm = "hpopta";
     plan.failure = problem.why_impossible(units);
     if (!plan.failure.empty()) return plan;
     try {

@@ -231,7 +231,6 @@ Plan plan_hpopta_published(const PlanProblem& problem) {
 
 Plan plan_hpopta_published(const PlanProblem& problem, PublishedTrace& trace) {
     Plan plan;
-    plan.algorithm = "hpopta-published";
     const DiscreteProblem discrete(problem, problem.units);
     plan.failure = discrete.why_impossible(problem.units);
     if (!plan.failure.empty()) return plan;

@@ -69,7 +69,6 @@ std::vector<Units> smallest_makespan(const SizeTimes& sizes, std::size_t process
 
 Plan plan_popta_published(const PlanProblem& problem) {
     Plan plan;
-    plan.algorithm = "popta-published";
     plan.failure = why_not_identical(problem);
     if (!plan.failure.empty()) return plan;
     const DiscreteProblem discrete(problem, problem.units);

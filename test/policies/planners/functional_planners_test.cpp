@@ -126,7 +126,7 @@ TEST_CASE("the geometrical algorithm balances random restricted functions to a u
         CAPTURE(seed);
         CHECK(std::accumulate(partition.shares.begin(), partition.shares.end(), 0.0) == Approx(1500));
         for (std::size_t i = 0; i < 5; ++i)
-            CHECK(std::abs(*models[i]->units_within(partition.seconds) - partition.shares[i]) < 1);
+            CHECK(std::abs(models[i]->units_within(partition.seconds) - partition.shares[i]) < 1);
         CHECK(partition.lines < 40);
     }
 }

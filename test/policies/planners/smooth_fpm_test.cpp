@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/continuous/smooth_fpm.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,6 @@
 // the other, while the block before is computed; links that processors share are thought to be each one's own.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "models/piecewise_linear.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/engine/virtual_run.hpp"
+#include "policies/shared/virtual_run.hpp"
 
 #include <algorithm>
 #include <limits>

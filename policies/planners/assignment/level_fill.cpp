@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/continuous/level_fill.hpp"
+#include "policies/planners/assignment/level_fill.hpp"
 
 #include <algorithm>
 #include <cmath>

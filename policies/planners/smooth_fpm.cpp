@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/continuous/smooth_fpm.hpp"
+#include "policies/planners/smooth_fpm.hpp"
 
 #include <cmath>
 #include <vector>
@@ -28,7 +28,6 @@ PlanProblem smoothed(const PlanProblem& problem) {
 
 Plan plan_smooth_fpm(const PlanProblem& problem) {
     Plan plan = plan_hpopta(smoothed(problem));
-    plan.algorithm = "smooth-fpm";
     plan.optimal = false;  // it was for the smoothed times
     if (plan.failure.empty()) ContinuousProblem(problem).finish(plan, std::move(plan.shares));
     return plan;

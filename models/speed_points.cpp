@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "models/time_function.hpp"
+#include "models/speed_points.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The measured times of a processor for blocks of one kernel: what a profile file (profile_file.hpp) has of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace apportion {
+
+struct ProfilePoint {
+    static constexpr std::int64_t kMostUnits = std::int64_t{1} << 50;  ///< beyond it a number is a mistake
+
+    std::int64_t units = 0;        ///< > 0
+    double seconds = 0;            ///< > 0
+    double ci_s = 0;               ///< half width of the confidence interval; 0: not known
+    std::int64_t repetitions = 0;  ///< 0: not known
+    double in_s = 0, out_s = 0;    ///< of its transfers; 0: not known
+
+    bool operator==(const ProfilePoint&) const = default;
+};
+
+struct ProcessorProfile {
+    std::string name;
+    std::vector<ProfilePoint> points;  ///< by ascending units, no two alike
+
+    bool operator==(const ProcessorProfile&) const = default;
+};
+
+}  // namespace apportion
