@@ -10,7 +10,6 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -19,16 +18,10 @@
 #include <vector>
 
 #include "codelets/common/codelet.hpp"
+#include "codelets/common/flavour.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
-
-/// The simulated flavour of StarPU computes nothing, so there is nothing to verify or to write.
-#ifdef STARPU_SIMGRID
-inline constexpr bool kSimulated = true;
-#else
-inline constexpr bool kSimulated = false;
-#endif
 
 struct AppOptions {
     bool json = false;

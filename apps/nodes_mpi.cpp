@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>

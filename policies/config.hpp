@@ -23,7 +23,7 @@ struct EnvironmentVariable {
     std::string (*check)(const std::string& value);  ///< empty, or what is wrong with the value
 };
 
-/// All of them, for --help and the README check.
+/// All of them; docs/environment.md has the same, which a test checks.
 std::span<const EnvironmentVariable> environment_variables();
 
 /// One sentence for the first malformed value or the first unknown APPORTION_* name, or nothing.

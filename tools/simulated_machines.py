@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the scripts that measure policies on simulated machines share: machines drawn by chance, runs
-on them in virtual time, and the figures that tables are made of."""
+"""What the scripts that measure policies share: runs of programs, machines drawn by chance, and the figures that tables
+are made of."""
 import argparse
 import concurrent.futures
 import json
@@ -12,6 +12,7 @@ import sys
 
 
 COUNT = {"jacobi": "--iterations", "mpdata": "--steps"}
+QUIET = {"STARPU_SILENT": "1", "APPORTION_LEARN": "0"}
 
 
 def size_arguments(size):
@@ -23,7 +24,14 @@ class Failed(Exception):
     """One sentence."""
 
 
-def output_of(command, limit_s, environment):
+def environment_of(variables):
+    """Of nothing but what a run is told: neither the user's variables nor what was learnt before."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith(("APPORTION_", "STARPU_"))}
+    return own | QUIET | variables
+
+
+def output_of(command, environment, limit_s=None):
+    """What the program prints. Fails with the last line of what it says beside."""
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
                               timeout=limit_s, env=environment)
@@ -43,14 +51,12 @@ class Machine:
     def __init__(self, build, folder, seed, limit_s=600, variables=None):
         self.build, self.folder, self.limit_s = build, folder, limit_s
         self.file = folder / f"random-{seed}.toml"
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith(("APPORTION_", "STARPU_"))}
-        self.environment |= {"STARPU_SILENT": "1", "APPORTION_LEARN": "0", "XDG_CACHE_HOME": str(folder)} | (variables or {})
+        self.environment = environment_of({"XDG_CACHE_HOME": str(folder)} | (variables or {}))
         self.ask("platform", "--random", seed, "--out", self.file)
 
     def ask(self, *arguments):
         """What the `apportion` command prints."""
-        return output_of([self.build / "tools/apportion", *arguments], self.limit_s, self.environment)
+        return output_of([self.build / "tools/apportion", *arguments], self.environment, self.limit_s)
 
     def describe(self):
         """The platform as JSON."""
@@ -65,11 +71,11 @@ class Machine:
         """The makespans of a load that is submitted `repeat` times in one process, or the sum of iterations' makespans."""
         command = [self.build / "apps" / app, *size_arguments(size), "--json"]
         if app not in COUNT:
-            return json.loads(output_of([*command, "--repeat", repeat], self.limit_s, self.environment | variables))["runs"]
+            return json.loads(output_of([*command, "--repeat", repeat], self.environment | variables, self.limit_s))["runs"]
         report = self.folder / "iterations.jsonl"
         report.unlink(missing_ok=True)
-        output_of([*command, COUNT[app], size.partition(":")[2]], self.limit_s,
-                  self.environment | variables | {"APPORTION_REPORT": str(report)})
+        output_of([*command, COUNT[app], size.partition(":")[2]],
+                  self.environment | variables | {"APPORTION_REPORT": str(report)}, self.limit_s)
         runs = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
         loads = [k for k, run in enumerate(runs) if run["run"] == 1] + [len(runs)]  # the first counts: others compute the error
         return [sum(run["makespan_seconds"] for run in runs[:loads[1]])]

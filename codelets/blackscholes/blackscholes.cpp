@@ -5,9 +5,6 @@
 
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/common/random.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
@@ -19,9 +16,7 @@ starpu_codelet& blackscholes_codelet() {
     return codelet.get();
 }
 
-#ifdef STARPU_SIMGRID
 std::uint64_t options_of(const starpu_task* task) { return starpu_matrix_get_nx(task->handles[0]); }
-#endif
 
 class BlackScholes final : public Workload {
   public:
@@ -46,11 +41,9 @@ BlackScholes::BlackScholes(std::shared_ptr<BlackScholesProblem> problem) : probl
     shape_.units = p.options.rows();
     shape_.operations_per_unit = blackscholes_operations(p.parameters);
     shape_.bytes_per_unit = element_size(p.options.type()) * (p.options.columns() + p.results.columns());
-#ifdef STARPU_SIMGRID
-    simulated::install(codelet(), "blackscholes", {.n = static_cast<double>(shape_.units)}, options_of);
-#else
+    if constexpr (kSimulated)
+        simulated::install(codelet(), "blackscholes", {.n = static_cast<double>(shape_.units)}, options_of);
     for (Matrix* matrix : {&p.options, &p.results}) matrix->pin();
-#endif
 }
 
 BlackScholes::~BlackScholes() {
@@ -96,13 +89,8 @@ double blackscholes_operations(const BlackScholesParameters& parameters) {
 }
 
 Matrix blackscholes_results(ElementType type, std::size_t options, const BlackScholesParameters& parameters) {
-#ifdef STARPU_SIMGRID
-    const std::size_t columns = 1;  // what the platforms' descriptions say an option gives back
-    (void)parameters;
-#else
-    const std::size_t columns = parameters.paths > 0 ? 2 : 1;
-#endif
-    return Matrix(type, options, columns);
+    // The platforms' descriptions say that an option gives back one number.
+    return Matrix(type, options, parameters.paths > 0 && !kSimulated ? 2 : 1);
 }
 
 BlackScholesProblem random_blackscholes(ElementType type, std::size_t options,
@@ -110,9 +98,7 @@ BlackScholesProblem random_blackscholes(ElementType type, std::size_t options,
     require_free_memory(matrix_bytes(type, options, kOptionColumns + 2), "the options");
     BlackScholesProblem problem{Matrix(type, options, kOptionColumns), blackscholes_results(type, options, parameters),
                                 parameters};
-#ifndef STARPU_SIMGRID
-    by_real_type(type, [&]<class T>() { fill<T>(problem); });
-#endif
+    if (!kSimulated) by_real_type(type, [&]<class T>() { fill<T>(problem); });
     return problem;
 }
 

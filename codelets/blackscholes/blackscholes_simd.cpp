@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Compiled once per instruction set; loops are written for the compiler to vectorise.
-#include <cstring>
 
 #include "codelets/blackscholes/blackscholes_formula.hpp"
 #include "codelets/blackscholes/blackscholes_kernels.hpp"

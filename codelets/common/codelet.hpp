@@ -15,7 +15,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The StarPU codelet of a bundled workload: its kernels, and a performance model from measured_cost().
+// The StarPU codelet of a bundled workload: its kernels, and a performance model from measured_cost(), which
+// simulated::install() replaces in the simulated flavour.
 #pragma once
 
 #include <exception>
@@ -9,6 +10,8 @@
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/failed_task.hpp"
+#include "codelets/common/flavour.hpp"
+#include "codelets/simulated/starpu_cost.hpp"
 
 namespace apportion {
 

@@ -2,14 +2,13 @@
 #include "codelets/common/matrix.hpp"
 
 #include <fmt/format.h>
-#include <starpu_config.h>  // STARPU_SIMGRID
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <utility>
 
+#include "codelets/common/flavour.hpp"
 #include "codelets/common/pinned_memory.hpp"
 #include "codelets/common/random.hpp"
 #include "models/io/user_error.hpp"
@@ -82,11 +81,7 @@ Matrix::Matrix(ElementType type, std::size_t rows, std::size_t columns)
       ld_(leading_dimension(type, rows)),
       bytes_(matrix_bytes(type, rows, columns)) {
     if (bytes_ == 0) throw UserError(fmt::format("a matrix of {} x {} has no elements", rows, columns));
-#ifdef STARPU_SIMGRID
-    const int protection = PROT_NONE;
-#else
-    const int protection = PROT_READ | PROT_WRITE;
-#endif
+    const int protection = kSimulated ? PROT_NONE : PROT_READ | PROT_WRITE;
     data_ = mmap(nullptr, bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data_ == MAP_FAILED)
         throw UserError(fmt::format("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_)));
@@ -115,23 +110,15 @@ void Matrix::unpin() {
 }
 
 void fill_random(Matrix& matrix, std::uint64_t seed) {
-#ifndef STARPU_SIMGRID
-    by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, uniform<T>, mix(seed)); });
-#else
-    (void)matrix, (void)seed;
-#endif
+    if (!kSimulated) by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, uniform<T>, mix(seed)); });
 }
 
 void fill_nan(Matrix& matrix) {
-#ifndef STARPU_SIMGRID
-    by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, nan_value<T>, 0); });
-#else
-    (void)matrix;
-#endif
+    if (!kSimulated) by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, nan_value<T>, 0); });
 }
 
 void require_free_memory(std::size_t bytes, const std::string& what) {
-#ifndef STARPU_SIMGRID
+    if (kSimulated) return;
     std::ifstream file("/proc/meminfo");
     std::string key;
     std::size_t kib = 0;
@@ -142,9 +129,6 @@ void require_free_memory(std::size_t bytes, const std::string& what) {
             fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a "
                         "smaller size",
                         what, gib(bytes), gib(kib * 1024)));
-#else
-    (void)bytes, (void)what;
-#endif
 }
 
 }  // namespace apportion

@@ -7,14 +7,12 @@
 #include <atomic>
 #include <cstdio>
 
+#include "codelets/common/flavour.hpp"
+
 namespace apportion {
 
-#ifdef STARPU_SIMGRID
-bool pin_memory(void*, std::size_t) { return false; }
-void unpin_memory(void*, std::size_t) {}
-#else
 bool pin_memory(void* data, std::size_t bytes) {
-    if (starpu_cuda_worker_get_count() == 0) return false;
+    if (kSimulated || starpu_cuda_worker_get_count() == 0) return false;
     if (starpu_memory_pin(data, bytes) == 0) return true;
     static std::atomic<bool> told = false;
     if (!told.exchange(true))
@@ -26,6 +24,5 @@ bool pin_memory(void* data, std::size_t bytes) {
 }
 
 void unpin_memory(void* data, std::size_t bytes) { starpu_memory_unpin(data, bytes); }
-#endif
 
 }  // namespace apportion

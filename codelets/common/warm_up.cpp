@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "codelets/common/codelet.hpp"
+#include "codelets/common/flavour.hpp"
 
 namespace apportion {
 
@@ -134,7 +135,6 @@ std::vector<MeasuredTimes> measured;
 /// was to keep its worker, and a prediction that is too long leaves the worker busy for it when the load begins.
 std::atomic<bool> measuring = false;
 
-#ifndef STARPU_SIMGRID
 std::vector<WarmUpWorker> workers_for(Workload& workload) {
     std::vector<WarmUpWorker> workers(starpu_worker_get_count());
     for (unsigned w = 0; w < workers.size(); ++w)
@@ -148,7 +148,6 @@ void drop_device_copies(Workload& workload) {
         for (const TaskData& d : workload.data({0, 1, part, -1}))
             if (d.shared && starpu_data_acquire(d.shared, STARPU_RW) == 0) starpu_data_release(d.shared);
 }
-#endif
 
 }  // namespace
 
@@ -160,10 +159,8 @@ double measured_cost(starpu_task* task, unsigned worker, unsigned) {
     return (std::isnan(seconds) ? kNominal_s * task->flops : seconds) * 1e6;
 }
 
-#ifdef STARPU_SIMGRID
-void warm_up(Workload&, double) {}
-#else
 void warm_up(Workload& workload, double limit_s) {
+    if (kSimulated) return;
     const WorkloadShape& shape = workload.shape();
     measured.clear();
     measuring = true;
@@ -182,6 +179,5 @@ void warm_up(Workload& workload, double limit_s) {
     measuring = false;
     drop_device_copies(workload);
 }
-#endif
 
 }  // namespace apportion

@@ -9,9 +9,6 @@
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/fft2d/fft2d_kernels.hpp"
 #include "codelets/fft2d/fft_rows.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
@@ -27,9 +24,7 @@ starpu_codelet& codelet_of(Fft2dPass pass) {
     return codelets[static_cast<int>(pass)].get();
 }
 
-#ifdef STARPU_SIMGRID
 std::uint64_t rows_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[0]); }
-#endif
 
 class Pass final : public Workload {
   public:
@@ -57,7 +52,7 @@ class Pass final : public Workload {
     DeviceWorkers keep_;
 };
 
-Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, [[maybe_unused]] const FftPlanningChoice& planning)
+Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlanningChoice& planning)
     : problem_(std::move(problem)), pass_(pass) {
     const std::size_t length = from().rows(), element = element_size(from().type());
     shape_.name = "fft2d";
@@ -68,18 +63,17 @@ Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, [[maybe_unused
     shape_.operations_per_unit = 5 * n * std::max(std::log2(n), 1.0);
     shape_.bytes_per_unit = fft2d_device_bytes_per_row(length, element);
     shape_.bytes_shared = fft2d_device_bytes(length, element);
-#ifdef STARPU_SIMGRID
-    simulated::install(codelet(), "fft2d", {.m = static_cast<double>(shape_.units), .n = n, .k = n}, rows_of);
-#else
     from().pin();
     to().pin();
-    cpu_ = make_fft_rows({.type = from().type(),
-                          .length = length,
-                          .in_ld = from().ld(),
-                          .inverse = problem_->inverse,
-                          .planning = planning,
-                          .workers = starpu_worker_get_count()});
-#endif
+    if constexpr (kSimulated)
+        simulated::install(codelet(), "fft2d", {.m = static_cast<double>(shape_.units), .n = n, .k = n}, rows_of);
+    else
+        cpu_ = make_fft_rows({.type = from().type(),
+                              .length = length,
+                              .in_ld = from().ld(),
+                              .inverse = problem_->inverse,
+                              .planning = planning,
+                              .workers = starpu_worker_get_count()});
     parameters_ = {cpu_.get(), problem_->inverse};
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <fftw3.h>
 
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>

@@ -11,7 +11,6 @@
 #include <array>
 #include <bit>
 #include <complex>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>

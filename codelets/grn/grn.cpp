@@ -7,29 +7,20 @@
 
 #include "codelets/common/device_worker.hpp"
 #include "codelets/common/kernel_codelet.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
 namespace {
 
-#ifdef STARPU_SIMGRID
-// The expression matrix is no data here: it lies on every device from the beginning.
-const std::vector<starpu_data_access_mode> kModes = {STARPU_W};
-#else
-const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_R, STARPU_R, STARPU_W};
-#endif
-
 starpu_codelet& grn_codelet() {
-    static KernelCodelet codelet("grn", "grn", APPORTION_KERNELS(grn_cpu, grn_cuda), kModes);
+    std::vector<starpu_data_access_mode> modes = {STARPU_W};
+    // Simulated, the expression matrix is no data: it lies on every device from the beginning.
+    if (!kSimulated) modes.insert(modes.begin(), 3, STARPU_R);
+    static KernelCodelet codelet("grn", "grn", APPORTION_KERNELS(grn_cpu, grn_cuda), modes);
     return codelet.get();
 }
 
-#ifdef STARPU_SIMGRID
 std::uint64_t targets_of(const starpu_task* task) { return starpu_vector_get_nx(task->handles[0]); }
-#endif
 
 template <class T>
 TaskData vector_data(std::vector<T>& values, int mode, std::size_t first, std::size_t rows, std::size_t elements) {
@@ -66,15 +57,15 @@ Grn::Grn(std::shared_ptr<GrnProblem> problem) : problem_(std::move(problem)) {
         p.sets_per_target() * (kPerWord * static_cast<double>(p.parameters.words()) + 2 * levels * levels * levels);
     shape_.bytes_per_unit = p.parameters.target_words() * sizeof(std::uint64_t) + sizeof(PredictorSet);
     shape_.bytes_shared = p.candidates.size() * sizeof(std::uint64_t) + p.nlogn.size() * sizeof(std::int64_t);
-#ifdef STARPU_SIMGRID
-    simulated::install(codelet(), "grn", {.n = static_cast<double>(p.genes.size())}, targets_of);
-#else
+    if constexpr (kSimulated) {
+        simulated::install(codelet(), "grn", {.n = static_cast<double>(p.genes.size())}, targets_of);
+        return;
+    }
     shared_.resize(2);
     starpu_vector_data_register(&shared_[0], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(p.candidates.data()),
                                 p.candidates.size(), sizeof(std::uint64_t));
     starpu_vector_data_register(&shared_[1], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(p.nlogn.data()),
                                 p.nlogn.size(), sizeof(std::int64_t));
-#endif
 }
 
 Grn::~Grn() {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "codelets/common/flavour.hpp"
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/random.hpp"
 #include "codelets/grn/grn.hpp"
@@ -176,20 +177,18 @@ Expression random_expression(std::size_t genes, std::size_t samples, std::size_t
 
 GrnProblem generated_grn_problem(std::uint64_t genes, GrnOptions options, std::uint64_t seed) {
     if (options.targets == 0) options.targets = std::max<std::uint64_t>(genes / kGenesPerTarget, 1);
-#ifdef STARPU_SIMGRID
-    (void)seed;
-    GrnProblem problem;
-    problem.options = options;
-    problem.parameters.samples = kGeneratedSamples;
-    problem.parameters.candidates = static_cast<std::uint32_t>(genes);
-    problem.genes.resize(genes);
-    problem.results.resize(options.targets);
-    return problem;
-#else
+    if (kSimulated) {
+        GrnProblem problem;
+        problem.options = options;
+        problem.parameters.samples = kGeneratedSamples;
+        problem.parameters.candidates = static_cast<std::uint32_t>(genes);
+        problem.genes.resize(genes);
+        problem.results.resize(options.targets);
+        return problem;
+    }
     require_free_memory(genes * kGeneratedSamples * sizeof(double), "the expression values");
     return make_grn_problem(random_expression(genes, kGeneratedSamples, options.targets, options.levels, seed),
                             options);
-#endif
 }
 
 }  // namespace apportion

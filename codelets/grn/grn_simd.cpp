@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Compiled once per instruction set. Targets are searched a few at a time, so that what pairs of predictors have in
 // common is counted once for all of them.
-#include <cstdlib>
 #include <limits>
 
 #include "codelets/grn/grn_kernels.hpp"

@@ -6,9 +6,6 @@
 
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/jacobi/jacobi_kernels.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
@@ -31,11 +28,9 @@ starpu_codelet& codelet_of(bool sparse) {
     return codelets[sparse].get();
 }
 
-#ifdef STARPU_SIMGRID
 std::uint64_t rows_of(const starpu_task* task) {
     return starpu_vector_get_nx(task->handles[task->cl == &codelet_of(true) ? 1 + kSparseExtra : 1]);
 }
-#endif
 
 class Solver final : public JacobiSolver {
   public:
@@ -104,9 +99,7 @@ void fill_terms(const LinearSystem& system, const Matrix& diagonal, Matrix& term
 
 Matrix terms_of(const LinearSystem& system) {
     Matrix terms(system.type(), 2 * system.n(), 1);
-#ifndef STARPU_SIMGRID
-    by_real_type(system.type(), [&]<class T>() { fill_terms<T>(system, diagonal_of(system), terms); });
-#endif
+    if (!kSimulated) by_real_type(system.type(), [&]<class T>() { fill_terms<T>(system, diagonal_of(system), terms); });
     return terms;
 }
 
@@ -124,10 +117,8 @@ Solver::Solver(std::shared_ptr<LinearSystem> system)
     const double entry_bytes = static_cast<double>(element) + (system_->sparse ? sizeof(std::int32_t) : 0);
     shape_.bytes_per_unit = static_cast<std::uint64_t>(entries_per_row * entry_bytes) + kVectors * element;
     shape_.bytes_shared = 2 * n * element;
-#ifdef STARPU_SIMGRID
     const double size = static_cast<double>(n);
-    simulated::install(codelet(), "jacobi", {.m = size, .n = size, .k = size}, rows_of);
-#endif
+    if constexpr (kSimulated) simulated::install(codelet(), "jacobi", {.m = size, .n = size, .k = size}, rows_of);
     if (system_->dense) system_->dense->pin();
     for (int v = 0; v < 2; ++v) {
         x_[v].pin();
@@ -192,11 +183,11 @@ void Solver::forget_device_copies(int vector) {
 void Solver::restart() {
     current_ = 0;
     first_rows_.clear();
-#ifndef STARPU_SIMGRID
-    const std::size_t bytes = system_->n() * element_size(system_->type());
-    std::fill_n(static_cast<char*>(x_[0].at(0, 0)), bytes, 0);
-    std::fill_n(static_cast<char*>(changes_.at(0, 0)), 2 * bytes, 0);
-#endif
+    if (!kSimulated) {
+        const std::size_t bytes = system_->n() * element_size(system_->type());
+        std::fill_n(static_cast<char*>(x_[0].at(0, 0)), bytes, 0);
+        std::fill_n(static_cast<char*>(changes_.at(0, 0)), 2 * bytes, 0);
+    }
     forget_device_copies(0);
 }
 
@@ -213,9 +204,7 @@ JacobiProgress Solver::progress() {
 
 JacobiProgress Solver::advance() {
     JacobiProgress progress_made;
-#ifndef STARPU_SIMGRID
-    progress_made = by_real_type(system_->type(), [&]<class T>() { return progress<T>(); });
-#endif
+    if (!kSimulated) progress_made = by_real_type(system_->type(), [&]<class T>() { return progress<T>(); });
     first_rows_.clear();
     current_ = 1 - current_;
     forget_device_copies(current_);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <Eigen/Sparse>
-#include <utility>
 
 #include "codelets/jacobi/linear_system.hpp"
 

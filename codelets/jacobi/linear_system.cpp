@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include "codelets/common/flavour.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
@@ -33,7 +33,7 @@ double LinearSystem::entries() const {
 }
 
 void make_dominant(Matrix& rows) {
-#ifndef STARPU_SIMGRID
+    if (kSimulated) return;
     constexpr double kDominance = 1.1;
     by_real_type(rows.type(), [&]<class T>() {
         rows.for_each_column<T>([&](T* row, std::size_t column) {
@@ -46,9 +46,6 @@ void make_dominant(Matrix& rows) {
             row[i] = static_cast<T>(sum > 0 ? kDominance * sum : 1);
         });
     });
-#else
-    (void)rows;
-#endif
 }
 
 LinearSystem random_system(ElementType type, std::size_t n, std::uint64_t seed) {
@@ -108,7 +105,7 @@ std::string describe_dominance(const LinearSystem& system) {
 
 Matrix diagonal_of(const LinearSystem& system) {
     Matrix diagonal(system.type(), system.n(), 1);
-#ifndef STARPU_SIMGRID
+    if (kSimulated) return diagonal;
     by_real_type(system.type(), [&]<class T>() {
         for (std::size_t i = 0; i < system.n(); ++i)
             if (system.dense)
@@ -118,7 +115,6 @@ Matrix diagonal_of(const LinearSystem& system) {
                     if (j == i) *static_cast<T*>(diagonal.at(i, 0)) = value;
                 });
     });
-#endif
     return diagonal;
 }
 

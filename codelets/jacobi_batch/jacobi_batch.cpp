@@ -15,17 +15,12 @@
 #include "codelets/jacobi/jacobi_kernels.hpp"
 #include "codelets/jacobi/linear_system.hpp"
 #include "models/io/user_error.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
 namespace {
 
-#ifdef STARPU_SIMGRID
 std::uint64_t systems_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[1]); }
-#endif
 
 starpu_codelet& batch_codelet() {
     static KernelCodelet codelet("jacobi_batch", "jacobi_batch", APPORTION_KERNELS(jacobi_batch_cpu, jacobi_batch_cuda),
@@ -57,14 +52,13 @@ Batch::Batch(std::shared_ptr<JacobiBatch> batch) : batch_(std::move(batch)) {
     shape_.units = batch_->systems();
     shape_.operations_per_unit = batch_->operations() / static_cast<double>(shape_.units);
     shape_.bytes_per_unit = element * (n * n + 2 * n);
-#ifdef STARPU_SIMGRID
     const auto size = [](std::uint64_t count) { return static_cast<double>(count); };
-    simulated::install(codelet(), "jacobi_batch",
-                       {.m = size(shape_.units), .n = size(n), .k = size(batch_->iterations)}, systems_of);
-#else
-    openblas_set_num_threads(1);
+    if constexpr (kSimulated)
+        simulated::install(codelet(), "jacobi_batch",
+                           {.m = size(shape_.units), .n = size(n), .k = size(batch_->iterations)}, systems_of);
+    else
+        openblas_set_num_threads(1);
     for (Matrix* matrix : {&batch_->a, &batch_->b, &batch_->x}) matrix->pin();
-#endif
 }
 
 Batch::~Batch() {

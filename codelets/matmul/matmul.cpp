@@ -9,9 +9,6 @@
 #include "codelets/common/device_worker.hpp"
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/matmul/matmul_kernels.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
@@ -22,21 +19,16 @@ constexpr std::uint64_t kPanelFraction = 8;     ///< otherwise a panel takes at 
 constexpr unsigned kStreamedPanels = 2;
 
 /// One codelet for all matmul loads: StarPU keeps references to codelets and models beyond a load's life.
-#ifdef STARPU_SIMGRID
-// A's panels are no data here: the platform's times contain what they cost.
-const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_W};
-#else
-const std::vector<starpu_data_access_mode> kModes = {STARPU_R, STARPU_R, STARPU_W};
-#endif
-
 starpu_codelet& matmul_codelet() {
-    static KernelCodelet codelet("matmul", "matmul", APPORTION_KERNELS(matmul_cpu, matmul_cuda), kModes);
+    std::vector<starpu_data_access_mode> modes = {STARPU_R, STARPU_W};
+    // Simulated, A's panels are no data: the platform's times contain what they cost.
+    if (!kSimulated) modes.insert(modes.begin(), STARPU_R);
+    static KernelCodelet codelet("matmul", "matmul", APPORTION_KERNELS(matmul_cpu, matmul_cuda), modes);
     return codelet.get();
 }
 
-#ifdef STARPU_SIMGRID
 std::uint64_t columns_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[0]); }
-#else
+
 /// 0 when every worker that can run the codelet works in main memory.
 std::uint64_t smallest_device_memory(starpu_codelet& codelet) {
     std::uint64_t smallest = 0;
@@ -48,7 +40,6 @@ std::uint64_t smallest_device_memory(starpu_codelet& codelet) {
     }
     return smallest;
 }
-#endif
 
 class Matmul final : public Workload {
   public:
@@ -76,7 +67,7 @@ class Matmul final : public Workload {
     DeviceWorkers keep_;
 };
 
-Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned panels, PartsOfWorkers of_workers)
+Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfWorkers of_workers)
     : problem_(std::move(problem)), backwards_(starpu_worker_get_count()), of_workers_(std::move(of_workers)) {
     Matrix& a = problem_->a;
     const std::size_t m = a.rows(), k = a.columns();
@@ -95,10 +86,11 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
     shape_.bytes_per_unit = element * (m + k);
     shape_.bytes_shared = a_bytes;
     shape_.results_stay = matmul_stores_once(k);
-#ifdef STARPU_SIMGRID
-    const auto size = [](std::size_t n) { return static_cast<double>(n); };
-    simulated::install(codelet(), "matmul", {.m = size(m), .n = size(shape_.units), .k = size(k)}, columns_of);
-#else
+    if constexpr (kSimulated) {
+        const auto size = [](std::size_t n) { return static_cast<double>(n); };
+        simulated::install(codelet(), "matmul", {.m = size(m), .n = size(shape_.units), .k = size(k)}, columns_of);
+        return;
+    }
     if (of_workers_.empty())
         shape_.parts = panels > 0 ? panels : row_panels(m, a_bytes, smallest_device_memory(codelet()));
     if (shape_.parts > 1) shape_.bytes_shared = (a_bytes / shape_.parts + element * k) * kStreamedPanels;
@@ -110,7 +102,6 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, [[maybe_unused]] unsigned
         starpu_matrix_data_register(&panels_[p], STARPU_MAIN_RAM,
                                     reinterpret_cast<std::uintptr_t>(a.at(first_row(p), 0)), a.ld(),
                                     first_row(p + 1) - first_row(p), k, element);
-#endif
 }
 
 Matmul::~Matmul() {

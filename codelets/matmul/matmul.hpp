@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/matrix.hpp"

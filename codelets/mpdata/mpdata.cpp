@@ -8,9 +8,6 @@
 
 #include "codelets/common/device_worker.hpp"
 #include "codelets/common/kernel_codelet.hpp"
-#ifdef STARPU_SIMGRID
-#include "codelets/simulated/starpu_cost.hpp"
-#endif
 
 namespace apportion {
 
@@ -31,7 +28,6 @@ starpu_codelet& rectangle_codelet() {
     return codelet.get();
 }
 
-#ifdef STARPU_SIMGRID
 std::uint64_t planes_of(const starpu_task* task) { return starpu_matrix_get_ny(task->handles[2]); }
 
 /// A rectangle is so many planes of its rows.
@@ -40,7 +36,6 @@ simulated::KernelSize size_of_rectangle(const starpu_task* task, simulated::Kern
     size.n = static_cast<double>(static_cast<const MpdataRectangles*>(argument.parameters)->of(argument.range).rows);
     return size;
 }
-#endif
 
 class Mpdata final : public Workload {
   public:
@@ -83,15 +78,15 @@ Mpdata::Mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers)
     // Scratch memory is StarPU's, an eighth of a device at most.
     shape_.bytes_shared = 2 * static_cast<std::uint64_t>(grid_.halo()) * kFields * plane_bytes;
     field_->pin();
-#ifdef STARPU_SIMGRID
-    const auto size = [](int n) { return static_cast<double>(n); };
-    simulated::install(codelet(), "mpdata", {.m = size(field_->nx()), .n = size(grid_.ny), .k = size(grid_.nz)},
-                       planes_of, in_rectangles() ? size_of_rectangle : nullptr);
-    if (in_rectangles()) {  // as in a real run
-        codelet().where = STARPU_CPU;
-        codelet().cuda_funcs[0] = nullptr;
+    if constexpr (kSimulated) {
+        const auto size = [](int n) { return static_cast<double>(n); };
+        simulated::install(codelet(), "mpdata", {.m = size(field_->nx()), .n = size(grid_.ny), .k = size(grid_.nz)},
+                           planes_of, in_rectangles() ? size_of_rectangle : nullptr);
+        if (in_rectangles()) {  // as in a real run
+            codelet().where = STARPU_CPU;
+            codelet().cuda_funcs[0] = nullptr;
+        }
     }
-#endif
 }
 
 std::vector<TaskData> Mpdata::data(const TaskRange& range) {

@@ -10,7 +10,6 @@
 // time steps in a load cost redundant planes and save halo exchanges: 1 is right in main memory, more pay on devices.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 

@@ -2,9 +2,7 @@
 // The applications jacobi and jacobi_batch as programs.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 

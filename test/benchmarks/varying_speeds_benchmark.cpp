@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <memory>
 #include <random>
 #include <string>
 #include <utility>

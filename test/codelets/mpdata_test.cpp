@@ -3,7 +3,6 @@
 #include "codelets/mpdata/mpdata.hpp"
 
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <vector>
 

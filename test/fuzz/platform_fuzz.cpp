@@ -10,7 +10,6 @@
 #include <fstream>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/platform_file.hpp"

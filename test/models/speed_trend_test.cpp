@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "models/speed_trend.hpp"
 
-#include <cmath>
 #include <random>
 
 #include "test/catch.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // equal and greedy: the policies that others are compared to.
-#include <map>
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"

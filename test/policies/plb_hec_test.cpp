@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 
 #include "policies/shared/nothing_in_flight.hpp"

@@ -2,7 +2,6 @@
 //
 // The static policies on the fake platform: what they plan is what happens, where their model is exact.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 

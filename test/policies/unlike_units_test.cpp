@@ -3,9 +3,6 @@
 // plb-hec where units are unlike: rows of triangular matrices, points of Mandelbrot's set, one device beside cores.
 #include "policies/plb_hec/unlike_units.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>

@@ -20,7 +20,6 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"

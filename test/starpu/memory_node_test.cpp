@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include "test/catch.hpp"
 

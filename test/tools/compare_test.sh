@@ -34,6 +34,9 @@ shows "a policy that sizes its blocks has one row" " 1 plb-hec 4 1.012 s 2.024 1
 shows "StarPU's schedulers have a row for the default" " dmda default 8 1.008 s" once --policies dmda
 shows "... and one for the best number of blocks" " 1 dmda best 16 1 s" once --policies dmda
 shows "greedy's sweep sets its first block" " greedy best 16 1 s" once --policies greedy
+tried() { once --policies "$1" --json | grep -o '"asked_blocks":[0-9]*' | grep -o '[0-9]*' | sort -n | xargs; }
+[[ $(tried dmda) == "2 4 8 16"* ]] || fail "equal blocks fit every memory: $(tried dmda)"
+[[ $(tried greedy) == "1 2 4 8 16"* ]] || fail "greedy, whose blocks are cut to each memory, is tried with larger ones: $(tried greedy)"
 shows "the numbers of blocks can be given" " dmda best 12 1.004 s" once --policies dmda --blocks 12,40
 shows "a default that is the best has one row" " 1 dmda default, best 8 1.008 s" once --policies dmda --blocks 1,8
 [ "$(once --policies dmda --blocks 8,16,8 --json | grep -o '"blocks":' | wc -l)" = 2 ] ||

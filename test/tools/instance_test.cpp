@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "policies/planners/assignment/instance_file.hpp"
 #include "test/catch.hpp"

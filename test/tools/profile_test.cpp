@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
 
 #include "codelets/io/progress.hpp"
 #include "test/catch.hpp"

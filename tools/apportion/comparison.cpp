@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -204,7 +203,7 @@ bool is_swept(const std::string& policy) {
     return !entry || entry->fixed_blocks;
 }
 
-std::vector<std::int64_t> automatic_blocks(const RunReport& report) {
+std::vector<std::int64_t> automatic_blocks(const RunReport& report, bool equal_blocks) {
     constexpr std::int64_t kMostPerProcessor = 128;
     const std::int64_t units = report.units;
     std::int64_t largest_block = units, processors = 0;
@@ -217,7 +216,7 @@ std::vector<std::int64_t> automatic_blocks(const RunReport& report) {
     std::set<std::int64_t> result;
     if (fewest > 1 && fewest <= most) result.insert(fewest);
     for (std::int64_t blocks = 1; blocks <= most; blocks *= 2)
-        if (4 * blocks >= processors && blocks >= fewest) result.insert(blocks);
+        if (4 * blocks >= processors && (blocks >= fewest || !equal_blocks)) result.insert(blocks);
     return {result.begin(), result.end()};
 }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/run_report.hpp"

@@ -2,7 +2,6 @@
 #include "tools/apportion/comparison_parts.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -97,8 +97,6 @@ void ComparisonRounds::run_first() {
 void ComparisonRounds::add_sweep() {
     std::vector<Configuration> all;
     const RunReport& report = comparison_.configurations.front().runs.front().report;
-    const std::vector<std::int64_t> tried =
-        comparison_.plan.blocks.empty() ? automatic_blocks(report) : comparison_.plan.blocks;
     units_ = report.units;
     granularity_ = report.granularity;
     for (Configuration& c : comparison_.configurations) {
@@ -106,6 +104,8 @@ void ComparisonRounds::add_sweep() {
         if (first.choice != Choice::default_size) continue;
         const std::string policy = first.policy;
         const bool equal_blocks = find_policy(policy) == nullptr;
+        const std::vector<std::int64_t> tried =
+            comparison_.plan.blocks.empty() ? automatic_blocks(report, equal_blocks) : comparison_.plan.blocks;
         const std::vector<std::int64_t> own = blocks_of_loads(first.runs.front());
         std::set<std::vector<std::int64_t>> known{own};
         std::vector<Configuration> sweep;

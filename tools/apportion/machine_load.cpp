@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "policies/config.hpp"
+
 namespace apportion {
 
 namespace {
@@ -37,6 +39,7 @@ double own_seconds() { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDR
 }  // namespace
 
 double load_per_cpu() {
+    if (!platform_file_option().empty()) return 0;
     double load = 0;
     const unsigned cpus = std::thread::hardware_concurrency();
     return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;

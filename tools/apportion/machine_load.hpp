@@ -11,7 +11,7 @@ namespace apportion {
 // How busy other programs keep the machine, before this one begins, and while it and its children run.
 
 /// Programs that ran or waited for a CPU during the last minute, on average, for each CPU; 0 where the system does not
-/// tell. Near 0 on a machine that is free for measurements.
+/// tell, and where time is virtual. Near 0 on a machine that is free for measurements.
 double load_per_cpu();
 
 class MachineLoad {

@@ -92,6 +92,7 @@ std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Ent
 }
 
 int print_given(const PlanOptions& options, PlanSubject& subject, const Plan& plan) {
+    subject.given = true;
     subject.units = std::accumulate(plan.shares.begin(), plan.shares.end(), Units{0});
     std::cout << (options.json ? plan_json(subject, plan) : plan_table(subject, plan));
     return 0;

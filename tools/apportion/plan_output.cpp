@@ -33,12 +33,14 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
     nlohmann::ordered_json json = {{"algorithm", plan.algorithm},
                                    {"units", subject.units},
                                    {"makespan_seconds", plan.makespan_s},
-                                   {"bound_by", subject.processors[binding_processor(plan)]},
-                                   {"solve_seconds", plan.solve_s},
-                                   {"lower_bound_seconds", plan.lower_bound_s},
-                                   {"optimal", is_optimal(subject, plan)},
-                                   {"interpolated", !is_measured(subject, plan)},
-                                   {"shares", nlohmann::ordered_json::array()}};
+                                   {"bound_by", subject.processors[binding_processor(plan)]}};
+    if (!subject.given) {
+        json["solve_seconds"] = plan.solve_s;
+        json["lower_bound_seconds"] = plan.lower_bound_s;
+    }
+    json["optimal"] = is_optimal(subject, plan);
+    json["interpolated"] = !is_measured(subject, plan);
+    json["shares"] = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
@@ -119,10 +121,12 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
                    fmt::format("{:.6g}", plan.times_s[i])});
     const std::string verdict = quality(subject, plan);
     std::string out = table.text();
-    out +=
-        output_line(fmt::format("{}: {} units in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}", plan.algorithm,
-                                subject.units, is_measured(subject, plan) ? "" : "~", plan.makespan_s,
-                                verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s)));
+    const std::string solved = subject.given ? ""
+                                             : fmt::format(" (lower bound {:.6g} s); solved in {}", plan.lower_bound_s,
+                                                           seconds_text(plan.solve_s));
+    out += output_line(fmt::format("{}: {} units in {}{:.6g} s{}{}{}", plan.algorithm, subject.units,
+                                   is_measured(subject, plan) ? "" : "~", plan.makespan_s, verdict.empty() ? "" : ", ",
+                                   verdict, solved));
     if (!is_measured(subject, plan)) out += output_line(kInterpolated);
     out += binding_sentence(subject, plan);
     return subject.matrix_side > 0 ? out + rectangle_table(subject, plan) : out;

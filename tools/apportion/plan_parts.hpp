@@ -19,15 +19,16 @@
 namespace apportion {
 
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
-// bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a
-// matrix also shape, half_perimeters, half_perimeters_of_columns, and each share has rectangles: [{first_row,
-// first_column, rows, columns}].
+// bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; without
+// solve_seconds and lower_bound_seconds where the shares are given; for a matrix also shape, half_perimeters,
+// half_perimeters_of_columns, and each share has rectangles: [{first_row, first_column, rows, columns}].
 
 /// What all plans of one call share.
 struct PlanSubject {
     Units units = 0;
     std::vector<std::string> processors;
     const PlanProblem* profile = nullptr;  ///< null: every size has a known time
+    bool given = false;                    ///< the shares are: nothing was solved, and no bound proven
     Units matrix_side = 0;                 ///< of the matrix whose blocks are the units, arranged in a shape; 0: none
 };
 

@@ -93,9 +93,9 @@ int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions
     std::size_t points = 0;
     for (const std::string& processor : subject.processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
-    MeasurementCourse course(subject, record, points, is_interrupted);
+    MeasurementCourse course(subject, record, options.measure.samples, points, is_interrupted);
     const bool complete = measure_profile(subject, sizes, options.measure, course.watcher());
-    course.finish(out, options.measure.samples, complete);
+    course.finish(out, complete);
     if (complete && !options.instance.empty()) {
         std::vector<std::map<Units, double>> times;
         for (const std::string& processor : subject.processors()) times.push_back(record.times(processor));

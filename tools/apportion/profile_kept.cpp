@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <system_error>
 #include <vector>
 

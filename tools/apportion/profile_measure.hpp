@@ -164,19 +164,21 @@ class ProfileRecord {
 class MeasurementCourse {
   public:
     /// `points`: at most, to be measured.
-    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, std::size_t points, std::function<bool()> stop);
+    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples, std::size_t points,
+                      std::function<bool()> stop);
 
     MeasureWatcher watcher();
-    void finish(const std::string& out, const SampleOptions& samples, bool complete);
+    void finish(const std::string& out, bool complete);
 
   private:
     void finished(const MeasuredPoint& measured);
 
     ProfileSubject& subject_;
     ProfileRecord& record_;
+    const SampleOptions samples_;
     std::function<bool()> stop_;
     std::optional<ProgressLine> progress_;
-    int measured_ = 0, imprecise_ = 0;
+    int measured_ = 0, imprecise_ = 0, without_interval_ = 0;
     double widest_ = 0;  ///< interval relative to its mean
 };
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -187,9 +188,13 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     points_[processor].emplace(point.units, point.seconds);
 }
 
-MeasurementCourse::MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, std::size_t points,
-                                     std::function<bool()> stop)
-    : subject_(subject), record_(record), stop_(std::move(stop)), progress_(std::in_place, "apportion profile") {
+MeasurementCourse::MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples,
+                                     std::size_t points, std::function<bool()> stop)
+    : subject_(subject),
+      record_(record),
+      samples_(samples),
+      stop_(std::move(stop)),
+      progress_(std::in_place, "apportion profile") {
     progress_->expect(points);
 }
 
@@ -211,18 +216,25 @@ void MeasurementCourse::finished(const MeasuredPoint& measured) {
     ++measured_;
     if (measured.precise) return;
     ++imprecise_;
-    widest_ = std::max(widest_, point.ci_s / point.seconds);
+    if (point.repetitions < samples_.least)
+        ++without_interval_;
+    else
+        widest_ = std::max(widest_, point.ci_s / point.seconds);
 }
 
-void MeasurementCourse::finish(const std::string& out, const SampleOptions& samples, bool complete) {
+void MeasurementCourse::finish(const std::string& out, bool complete) {
     progress_.reset();
     fmt::print("{}: {} points measured{}\n", shown(out), measured_,
                record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
+    std::vector<std::string> intervals;
+    if (imprecise_ > without_interval_) intervals.push_back(fmt::format("widest interval: {:.1f} %", 100 * widest_));
+    if (without_interval_ > 0)
+        intervals.push_back(fmt::format("{} have fewer than the {} repetitions that tell an interval",
+                                        without_interval_, samples_.least));
     if (imprecise_ > 0)
         fmt::print(
-            "{} of them did not reach the precision of {} % (widest interval: {:.1f} %) within --max-repetitions {} "
-            "and --max-seconds {}\n",
-            imprecise_, 100 * samples.precision, 100 * widest_, samples.most, samples.most_seconds);
+            "{} of them did not reach the precision of {} % ({}) within --max-repetitions {} and --max-seconds {}\n",
+            imprecise_, 100 * samples_.precision, fmt::join(intervals, "; "), samples_.most, samples_.most_seconds);
     if (!complete) std::cerr << "apportion profile: interrupted; the same command continues\n";
 }
 

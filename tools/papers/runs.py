@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from simulated_machines import Failed, output_of
+from simulated_machines import Failed, environment_of, output_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT_S = 1800
@@ -53,11 +53,8 @@ class Runs:
     def has(self, flavour):
         return (self.build / flavour / "apps/matmul").exists()
 
-    def environment(self, variables):
-        """Of nothing but what a run is told: neither the user's variables nor what was learnt before."""
-        own = {key: value for key, value in os.environ.items() if not key.startswith(("APPORTION_", "STARPU_"))}
-        nowhere = {"XDG_DATA_HOME": str(self.kept / "no-profiles")}
-        return own | nowhere | {"STARPU_SILENT": "1", "APPORTION_LEARN": "0"} | variables
+    def output_of(self, words, variables):
+        return output_of(words, environment_of({"XDG_DATA_HOME": str(self.kept / "no-profiles")} | variables), LIMIT_S)
 
     @functools.cache
     def objects(self, policy):
@@ -96,7 +93,7 @@ class Runs:
         kept = self.kept / (self.key(words, variables) + ".txt")
         if kept.exists() and not again:
             return kept.read_text(encoding="utf-8")
-        printed = output_of(words, LIMIT_S, self.environment(variables))
+        printed = self.output_of(words, variables)
         write_whole(kept, printed.encode())
         return printed
 
@@ -117,7 +114,7 @@ class Runs:
         if again or not kept.exists():
             with tempfile.TemporaryDirectory() as folder:
                 made = pathlib.Path(folder) / name
-                output_of([made if str(word) == "{out}" else word for word in words], LIMIT_S, self.environment(variables))
+                self.output_of([made if str(word) == "{out}" else word for word in words], variables)
                 write_whole(kept, made.read_bytes())
         return kept
 

@@ -120,9 +120,11 @@ void Reader::read_units(DataAssignment& problem) const {
                                        [&](const AssignmentNode& candidate) { return candidate.name == node_name; });
         if (node == problem.nodes.end())
             fail("pus", fmt::format("number {} belongs to a node that \"nodes\" does not name; add it there", j + 1));
-        problem.units.push_back({node_name + unit["device"].get<std::string>(),
-                                 static_cast<std::size_t>(node - problem.nodes.begin()), seconds[j], computing[j],
-                                 kNoLimit});
+        const std::string name = node_name + unit["device"].get<std::string>();
+        if (std::ranges::find(problem.units, name, &AssignmentUnit::name) != problem.units.end())
+            fail("pus", fmt::format("names '{}' twice, node and device together; rename one", name));
+        problem.units.push_back(
+            {name, static_cast<std::size_t>(node - problem.nodes.begin()), seconds[j], computing[j], kNoLimit});
     }
 }
 

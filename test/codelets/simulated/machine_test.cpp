@@ -5,7 +5,6 @@
 #define CATCH_CONFIG_RUNNER
 #include <starpu.h>
 
-#include <cmath>
 #include <memory>
 #include <vector>
 

@@ -64,6 +64,8 @@ TEST_CASE("what is wrong in an instance is told with file, line and remedy") {
     CHECK(error_of("[\"A\", \"B\"]", "[\"A\", \"A\"]") == "i.json:2: \"nodes\" names 'A' twice; rename one");
     CHECK(error_of("\"node\": \"B\"", "\"node\": \"C\"") ==
           "i.json:3: \"pus\" number 2 belongs to a node that \"nodes\" does not name; add it there");
+    CHECK(error_of("\"B\", \"device\": \"(0,1)\"", "\"A\", \"device\": \"(0,0)\"") ==
+          "i.json:3: \"pus\" names 'A(0,0)' twice, node and device together; rename one");
     CHECK(error_of("[2, 3.5]", "[2]") == "i.json:9: \"c_s\" must be a list of 2 numbers, one for each processing unit");
     CHECK(error_of("[2, 3.5]", "[2, -3.5]").starts_with("i.json:9: \"c_s\" holds -3.5 for processing unit number 2"));
     CHECK(error_of("[2, 3.5]", "[2, \"x\"]").starts_with("i.json:9: \"c_s\" holds \"x\" for processing unit number 2"));

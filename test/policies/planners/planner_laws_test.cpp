@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What every registered planner must do, whatever it optimises.
-#include <cmath>
-#include <numeric>
 #include <random>
 #include <set>
 
