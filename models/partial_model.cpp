@@ -28,6 +28,11 @@ bool PartialModel::contradicts(const BlockTime& sample) const {
 
 PartialModel::Verdict PartialModel::add(const BlockTime& sample) {
     if (!(sample.units > 0) || !(sample.seconds > 0) || !std::isfinite(sample.seconds)) return Verdict::spike;
+    if (belief_ == Belief::as_printed) {
+        samples_.insert(std::ranges::upper_bound(samples_, sample.units, {}, &BlockTime::units), sample);
+        function_ = PiecewiseLinear::through(samples_, PiecewiseLinear::Shape::restricted);
+        return Verdict::used;
+    }
     Verdict verdict = Verdict::used;
     if (contradicts(sample)) {
         const auto slower = [this](const BlockTime& s) { return s.seconds > function_->seconds(s.units); };
@@ -51,7 +56,7 @@ PartialModel::Verdict PartialModel::add(const BlockTime& sample) {
 }
 
 void PartialModel::rebuild() {
-    std::vector<BlockTime> sorted(samples_.begin(), samples_.end());
+    std::vector<BlockTime> sorted = samples_;
     std::sort(sorted.begin(), sorted.end(), [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; });
     std::vector<BlockTime> points;
     for (std::size_t first = 0, end = 0; first < sorted.size(); first = end) {

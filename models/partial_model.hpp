@@ -6,11 +6,12 @@
 //
 // Beyond the paper, which takes every measurement for the truth: measurements of about one size are averaged, the
 // latest few of them; and one that contradicts the model where it is known is set aside as a spike, unless the next one
-// says the same. Then the processor has changed, and what was measured before goes.
+// says the same. Then the processor has changed, and what was measured before goes. Believed as printed, every
+// measurement is a point; of several of exactly one size, their mean, as a function has one speed for a size.
 #pragma once
 
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "models/piecewise_linear.hpp"
 
@@ -19,6 +20,9 @@ namespace apportion {
 class PartialModel {
   public:
     enum class Verdict { used, spike, changed };
+    enum class Belief { judged, as_printed };
+
+    explicit PartialModel(Belief belief = Belief::judged) : belief_(belief) {}
 
     /// Samples that are not positive and finite are spikes.
     Verdict add(const BlockTime& sample);
@@ -30,7 +34,8 @@ class PartialModel {
     bool contradicts(const BlockTime& sample) const;
     void rebuild();
 
-    std::deque<BlockTime> samples_;  ///< oldest first
+    Belief belief_;
+    std::vector<BlockTime> samples_;  ///< oldest first; as printed, by size
     std::optional<BlockTime> suspect_;
     std::optional<PiecewiseLinear> function_;
 };

@@ -16,7 +16,8 @@
 // its model stays as it is. The time of a share includes its transfers to the processor, as the paper measures it.
 //
 // fpm-dynamic-published: algorithm 1 as it is printed, for loads that run again. The first run gives everybody n / p,
-// and every run after it the partition of models that the runs before refined, however little that gains.
+// and every run after it the partition of models that have every (d_i, t_i) of the runs before and nothing else,
+// however little that gains. fpm-dynamic judges what it measures (models/partial_model.hpp).
 //
 // Good for: iterative applications. A single run waits for the slowest processor after each round.
 #include <fmt/format.h>
@@ -94,7 +95,9 @@ void FpmDynamic::begin(const LoadDescription& load) {
         load_.units == load.units && again && !lanes_.empty() && computed == static_cast<double>(load.units);
     if (!again) {
         lanes_.clear();
-        for (const Processor& processor : load.processors) lanes_.push_back({processor});
+        const PartialModel empty(variant_ == Variant::printed ? PartialModel::Belief::as_printed
+                                                              : PartialModel::Belief::judged);
+        for (const Processor& processor : load.processors) lanes_.push_back({processor, empty});
     }
     load_ = load;
     report_ = {};

@@ -14,7 +14,8 @@
 // criterion among the increasing ones (fitted_curve.hpp), at most two for four sizes, so that something is left to
 // judge by; G has the way back as well ("all transfer overheads"); x_g is the size of one round, and the rest after
 // probing makes kRounds rounds, more where a memory is too small (the paper does not say how many); the threshold is
-// relative to the longest block of the round.
+// relative to the longest block of the round. Where it differs: the paper says 20 % of rounds after the fourth only;
+// here the first four are cut to that as well, and may be fewer, so that probing does not use up a small load.
 //
 // The paper leaves lost processors to future work, as "a simple redistribution of the data among the remaining
 // devices": the others synchronise, fit and solve again. A load that runs again begins with its models.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// When a block is late, and when it is given up: the rule that BlockFlow carries out. docs/how-it-works.md, "Recovery",
-// has the rest of it, and the reasons.
+// When a block is late, and when it is given up: the rule that BlockFlow carries out.
 //
 //  1. A block should take at most what the last blocks of its processor tell, from when its task begins, or a node is
 //     given it; no time where nothing is known. It is overdue since it exceeded that by more than any block before it
@@ -14,7 +13,22 @@
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
-//     and as 1.5 s, their processors are lost, and their units are handed out again.
+//     and as 1.5 s, their processors are lost, and their units are handed out again. The last processor that is left
+//     is waited for, however long it takes.
+//
+// Blocks that change data in place, or whose late results nobody can hold back, are computed by nobody else. A core's
+// first block of the smallest size is: its task gets a copy of the data, unless that is much of a load whose processors
+// are all alike, where the copy would cost what it could save. While a processor that was lost still computes such a
+// block, no load of the process gives it another one. Plans hand out what they keep for a processor as soon as it is
+// late and another has nothing to do; policies whose rounds end together, as published, only once it stalls.
+//
+// That does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
+// overdue by some time nothing else is known, so that what takes at most as long is no worse than waiting; and how far
+// noise makes healthy blocks exceed what the last few admit, blocks before them tell. *Twice*, because who waits as
+// long as a thing should take pays at most twice the best; from then on parts of a block are worth computing, which are
+// in vain if it ends before all others. *A tenth*, because what a block should take is only a bound, by smaller blocks;
+// first blocks of a device that is slower than a core are what it is for. Where the data of nodes live less is computed
+// again, as results of others cannot come to where units are still computed in vain.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,9 @@
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block that is taken over, given up or
 // a piece that is not needed after all is cancelled: tasks of it that have not begun are skipped, and the run keeps it
 // until the others have ended, but only the load's destruction waits for that, and, where blocks store in main memory
-// (results_stay), the next submission. docs/how-it-works.md has why nothing of it reaches a result.
+// (results_stay), the next submission. Nothing of it reaches a result: what a late task stores in a device's own memory
+// is invalidated when it ends, and nothing waits for that; cores that compute units again, or one on trial, write apart
+// from the application's memory until their result counts.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
 // collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take

@@ -3,7 +3,8 @@
 """Compares README.md and docs/ with the sources: check_pages.py SOURCE_FOLDER HELLO_BLOCKS
 
 README has at most 180 lines and shows code of docs/examples, as do the other pages; its table of policies names every policy;
-docs/report.md has every field of a report and no other; links between pages lead somewhere.
+docs/report.md has every field of a report and no other; links between pages lead somewhere; figures that stand on several
+pages are the same (those of the papers: tools/reproduce --check).
 """
 import json
 import os
@@ -118,6 +119,22 @@ def check_report():
         expect(not missing, f"docs/report.md: section '{section}' lacks {sorted(missing)}")
 
 
+def check_figures():
+    """What RESULTS and README say of machines drawn by chance is in the table of the measurements."""
+    rows = {(policy, run, over): cells.split(" | ") for policy, run, over, cells in
+            re.findall(r"^\| (plb-hec, \w+) \| (\d) \| (\w+) \| (.*?) \|$", read("docs/measurements.md"), re.M)}
+    said = {}
+    for title, policy, run in (("first run", "first", "1"), ("sixth run of a process", "first", "6"),
+                               ("first run of a second process, which knows what the first learnt", "second", "1")):
+        by_default, tuned, plan = (rows[f"plb-hec, {policy}", run, over] for over in ("default", "tuned", "plan"))
+        said[policy, run] = tuned
+        cells = [title, by_default[0], by_default[-1], tuned[0], tuned[-1], plan[0], plan[3]]
+        expect(f"| {' | '.join(cells)} |\n" in read("RESULTS.md"), f"RESULTS.md: has no row {cells}, as docs/measurements.md has it")
+    first, sixth = said["first", "1"], said["first", "6"]
+    expect(f"first runs take {first[0]} times" in read("README.md") and f"in {first[-1]} of" in read("README.md") and
+           f"sixth runs take {sixth[0]} times" in read("README.md"), "README.md: differs from docs/measurements.md on machines drawn by chance")
+
+
 source, hello = sys.argv[1:]
 lines = read("README.md").count("\n")
 expect(lines <= 180, f"README.md: has {lines} lines; move details to docs/")
@@ -125,5 +142,6 @@ check_links()
 check_code()
 check_policies()
 check_report()
+check_figures()
 print("\n".join(problems) or "all as in the sources")
 sys.exit(bool(problems))

@@ -7,7 +7,8 @@ run_commands.py PAGE.md SOURCE_FOLDER BUILD_FOLDER STARPU_PC_FOLDER
 Commands are the lines that begin with "$ " in fenced blocks of the kind `console`; lines after a trailing backslash
 belong to the command, the others are its output. Blocks of the kind `console not-run` are left out (they install,
 take minutes, or need a simulated build), those of the kind `console needs-cuda` where there is no nvcc or StarPU has
-no CUDA, those of the kind `console needs-opencl` where StarPU has no OpenCL. All commands of a page run in one shell, in a copy of the source folder as it is after tools/build, with
+no CUDA, those of the kind `console needs-opencl` where StarPU has no OpenCL. In those of the kind `console exact`, whose
+figures no clock makes, numbers are as shown. All commands of a page run in one shell, in a copy of the source folder as it is after tools/build, with
 compilers that take warnings for errors. Output is compared line by line: any number and unit of time stands for any
 other, "..." for any text or, on a line of its own, any lines, and a command without output may print anything.
 """
@@ -23,7 +24,7 @@ MARK = "@@@ end of command"
 
 
 def commands(page, kinds):
-    """(line number, command, lines of output) in order, of blocks of these kinds."""
+    """(line number, command, lines of output, whether numbers are those) in order, of blocks of these kinds."""
     found, fence = [], None
     with open(page) as lines:
         for number, line in enumerate(lines.read().splitlines(), 1):
@@ -31,7 +32,7 @@ def commands(page, kinds):
                 fence = line[3:].strip() if fence is None else None
             elif fence in kinds:
                 if line.startswith("$ "):
-                    found.append((number, [line[2:]], []))
+                    found.append((number, [line[2:]], [], fence == "console exact"))
                 elif found and found[-1][1][-1].endswith("\\") and not found[-1][2]:
                     found[-1][1].append(line)
                 elif found:
@@ -41,8 +42,8 @@ def commands(page, kinds):
     return found
 
 
-def pattern(line):
-    """What lines stand for this one: other numbers and units of time, in columns of other widths."""
+def pattern(line, exact):
+    """What lines stand for this one: other numbers and units of time (unless exact), in columns of other widths."""
     parts = re.split(r"(\s+|[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?: (?:ns|us|ms|s)\b)?)", line.strip())
     expression = ""
     for part in parts:
@@ -50,20 +51,21 @@ def pattern(line):
             expression += ".*".join(re.escape(text) for text in part.split("..."))
         elif not part or part.isspace():
             expression += r"\s*" if part else ""
-        elif part.lstrip("+-")[0].isdigit():
+        elif not exact and part.lstrip("+-")[0].isdigit():
             expression += r"[-+]?[\d][\d.,]*(?:e[-+]?\d+)?(?:\s*(?:ns|us|ms|s)\b)?"
         else:
             expression += re.escape(part)
     return re.compile(expression + r"\s*$")
 
 
-def matches(shown, printed):
+def matches(shown, printed, exact):
     """Whether the printed lines are the shown ones."""
     if not shown:
         return not printed
     if shown[0].strip() == "...":
-        return any(matches(shown[1:], printed[k:]) for k in range(len(printed) + 1))
-    return bool(printed) and bool(pattern(shown[0]).match(printed[0].strip())) and matches(shown[1:], printed[1:])
+        return any(matches(shown[1:], printed[k:], exact) for k in range(len(printed) + 1))
+    return (bool(printed) and bool(pattern(shown[0], exact).match(printed[0].strip())) and
+            matches(shown[1:], printed[1:], exact))
 
 
 def starpu_flags(folder, *options):
@@ -74,7 +76,7 @@ def starpu_flags(folder, *options):
 
 def kinds_of_blocks(folders):
     """Those that can be run with the StarPU of these headers."""
-    kinds = ["console"]
+    kinds = ["console", "console exact"]
     for config in (os.path.join(folder, "starpu_config.h") for folder in folders):
         if os.path.exists(config):
             with open(config) as file:
@@ -113,7 +115,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         set_up(folder, source, build)
         script = "set -e\n" + "".join(
-            "\n".join(command) + f"\necho '{MARK}'$EPOCHREALTIME\n" for _, command, _ in to_run)
+            "\n".join(command) + f"\necho '{MARK}'$EPOCHREALTIME\n" for _, command, *_ in to_run)
         # What is not installed yet finds StarPU through the compilers' variables.
         headers = ":".join(headers)
         environment = dict(os.environ, XDG_DATA_HOME=os.path.join(folder, ".data"), LC_ALL="C", STARPU_SILENT="1",
@@ -130,15 +132,15 @@ def main():
     outputs, ends = parts[::2], [begun] + [float(end) for end in parts[1::2]]
     seconds = [end - start for start, end in zip(ends, ends[1:])] + [time.time() - ends[-1]]
     failed = run.returncode != 0
-    for (number, command, shown), printed, took in zip(to_run, outputs, seconds):
+    for (number, command, shown, exact), printed, took in zip(to_run, outputs, seconds):
         lines = [line for line in printed.splitlines() if not line.startswith("[starpu]")]
-        right = not shown or matches(shown, lines)
+        right = not shown or matches(shown, lines, exact)
         failed = failed or not right
         print(f"{page}:{number}: {'as shown' if right else 'DIFFERS'}, {took:.1f} s: {command[0]}")
         if not right:
             print("    " + "\n    ".join(lines))
     if run.returncode != 0:
-        number, command, _ = to_run[min(len(outputs) - 1, len(to_run) - 1)]
+        number, command, *_ = to_run[min(len(outputs) - 1, len(to_run) - 1)]
         print(f"{page}:{number}: FAILED: {command[0]}\n{outputs[-1]}")
     sys.exit(failed)
 

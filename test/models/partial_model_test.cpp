@@ -47,3 +47,14 @@ TEST_CASE("what is far from the measured sizes cannot contradict them") {
     CHECK(model.add({10, -1}) == Verdict::spike);
     CHECK(model.samples() == 3);
 }
+
+TEST_CASE("as printed every measurement is a point, also one that contradicts the others") {
+    PartialModel model(PartialModel::Belief::as_printed);
+    model.add({100, 10});
+    CHECK(model.add({101, 202}) == Verdict::used);
+    CHECK(model.function()->points().size() == 2);
+    CHECK(model.function()->seconds(101) == Approx(202));
+    model.add({100, 20});
+    CHECK(model.function()->seconds(100) == Approx(15));
+    CHECK(model.samples() == 3);
+}

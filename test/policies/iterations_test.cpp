@@ -3,6 +3,8 @@
 // Loads that run again: balanced after a few runs, and then nothing moves without need.
 #include <algorithm>
 
+#include "policies/planners/continuous/geometric.hpp"
+#include "policies/shared/redistribution.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -217,6 +219,30 @@ TEST_CASE("fpm-dynamic-published begins with equal shares and goes on as algorit
     CHECK(second.run.units_of(1) == Approx(kUnits / 13.0).epsilon(0.01));
     CHECK(second.difference < 0.01);
     CHECK(application.iterate().moved < kUnits / 100);
+}
+
+TEST_CASE("fpm-dynamic-published adds what each run took to its models as algorithm 1 does, and nothing else") {
+    FakePlatform platform = plain_platform({1400, 1000});
+    platform.workers[0].seconds = [](double units) { return units / (units > 54'000 ? 700 : 1400); };  // memory ends
+    Application application("fpm-dynamic-published", platform);
+    std::vector<std::vector<BlockTime>> s(2);
+    std::vector<double> d(2, kUnits / 2.0);
+    std::vector<double> shares_of_first;
+    for (int iteration = 0; iteration < 12; ++iteration) {
+        INFO("iteration " << iteration + 1);
+        const FakeRun run = application.iterate().run;
+        std::vector<std::optional<PiecewiseLinear>> models;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Units units = whole_shares(d, 1)[i];
+            REQUIRE(run.units_of(static_cast<int>(i)) == units);
+            s[i].push_back({static_cast<double>(units), platform.workers[i].seconds(static_cast<double>(units))});
+            models.push_back(PiecewiseLinear::through(s[i], PiecewiseLinear::Shape::restricted));
+        }
+        shares_of_first.push_back(static_cast<double>(run.units_of(0)));
+        d = geometric_partition(models, kUnits, std::vector<double>{kUnits, kUnits}).shares;
+    }
+    CHECK(shares_of_first[1] > 58'000);
+    CHECK(shares_of_first[2] < 54'000);  // the first time beyond the memory's end counts
 }
 
 TEST_CASE("fpm-dynamic begins another load with the models it has") {

@@ -116,13 +116,16 @@ expect 2 '^apportion: instance.json:2: "c" is no key of an instance' --instance 
 # The condition and the gains: by hand, t = max(a, b) of (2, 1) and (2, 2) units is 4 s, of (3, 0) and (3, 1) 3 s.
 printf '%s\n' processor,units,seconds a,1,1 a,2,4 a,3,3 b,1,2 b,2,4 b,3,6 >spike.csv
 expect 0 '(?s)a +violated +3 +1\n +b +holds +3 +0\na: 2 units take 4 s, but 3 take 3 s\nSome .*need not be optimal' --profiles spike.csv --condition
-expect 0 '(?s)\n +equal +0.00 +16.67 +33.33 +4 +2\n.*\n2 numbers of units from 2 to 4,' --profiles spike.csv --condition --units 2:4:2
-expect 0 "(?s)^\{\s*\"holds\": false,.*\"violations\": 1,\s*\"worst\": \{\s*\"smaller_units\": 2,.*\"over\": \"equal\",\s*\"reference_units\": null,\s*\"numbers\": 1,\s*\"minimum_percent\": 33.3.*\"maximum_at_units\": 3\s" \
+expect 0 '(?s)\n +equal +0.00 +16.67 +33.33 +4 +2 +0\n.*\n2 numbers of units from 2 to 4,' --profiles spike.csv --condition --units 2:4:2
+expect 0 "(?s)^\{\s*\"holds\": false,.*\"violations\": 1,\s*\"worst\": \{\s*\"smaller_units\": 2,.*\"over\": \"equal\",\s*\"reference_units\": null,\s*\"numbers\": 1,\s*\"left_out\": 0,\s*\"minimum_percent\": 33.3.*\"maximum_at_units\": 3\s" \
     --profiles spike.csv --condition --units 3:3:1 --json
 expect 0 '(?s)a +holds +1 +0\n +b +holds +3 .*: a balanced distribution is optimal' --profiles spike.csv --condition --max a=1
 # Equal shares of 8 are 4 and 4, which were not measured: not compared.
 printf '%s\n' processor,units,seconds a,2,2 a,6,6 b,2,2 b,6,6 >holes.csv
-expect 0 '(?s)\n +equal +- +- +- +- +0\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nfewer' --profiles holes.csv --condition --units 8:8:1
+expect 0 '(?s)\n +equal +- +- +- +- +0 +1\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nleft out' --profiles holes.csv --condition --units 8:8:1
+# By the speeds at 2, in 3 : 1, cpm gives 6 and 2 of 8 units, and 9 of 12: more than was measured, and not cut.
+printf '%s\n' processor,units,seconds a,2,2 a,4,4 a,6,6 b,2,6 b,4,12 b,6,18 >ends.csv
+expect 0 '(?s)\n +cpm at 2 +0.00 +0.00 +0.00 +8 +1 +1\n' --profiles ends.csv --condition --units 8:12:4 --references 2
 expect 2 'add up to none of these numbers; take multiples of 2, up to 12' --profiles holes.csv --condition --units 7:9:2
 expect 2 '^apportion: --units 8: give from:to:step' --profiles holes.csv --condition --units 8
 expect 2 'leave no measured size' --profiles holes.csv --condition --granularity 5

@@ -14,12 +14,15 @@ refuses "a folder without programs" 1 "build it with tools/build" "$tool" ilp --
 
 # A changed figure is seen on the page and by finding it again.
 mkdir "$folder/copy"
-cp -r "$source/tools" "$source/docs" "$source/results" "$source/codelets" "$folder/copy"
+cp -r "$source/tools" "$source/docs" "$source/results" "$source/codelets" "$source/RESULTS.md" "$folder/copy"
 sed -i '0,/5.303/s//5.304/' "$folder/copy/results/ilp/optimal.csv"
 status=0
 "$folder/copy/tools/reproduce" --check 2>"$folder/err" || status=$?
 [ $status -ne 0 ] && grep -q 'docs/papers/ilp.md: is not what results/ilp makes; run tools/reproduce ilp' "$folder/err" ||
     fail "a changed CSV file: $status, $(cat "$folder/err")"
+sed -i 's/^| `dmda` by default | 0/| `dmda` by default | 1/' "$folder/copy/RESULTS.md"
+! "$folder/copy/tools/reproduce" plb-hec --check 2>"$folder/err" && grep -q "RESULTS.md: does not say '| .dmda. by default | 0" "$folder/err" ||
+    fail "a figure in the text that no CSV file has: $(cat "$folder/err")"
 
 # What it writes is there whole, wherever it is, and is readable as before.
 mkdir "$folder/it's"

@@ -151,7 +151,8 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
     compare("equal", plan_equal);
     const std::vector<Units> usual = references.empty() ? reference_sizes(allowed) : std::vector<Units>{};
     for (const Units reference : references.empty() ? usual : references)
-        compare("cpm", [reference](const PlanProblem& p) {
+        compare("cpm", [reference](PlanProblem p) {
+            p.maximum_units.clear();
             return plan_cpm_at(p, static_cast<double>(reference));
         }).reference_units = reference;
     compare("fpm", plan_fpm);
@@ -176,14 +177,14 @@ std::string condition_table(const ConditionReport& report) {
                      {"average %", true},
                      {"maximum %", true},
                      {"at units", true},
-                     {"numbers", true}});
-    bool incomplete = false;
+                     {"numbers", true},
+                     {"left out", true}});
     for (const Gain& gain : report.gains) {
-        incomplete = incomplete || gain.numbers < report.numbers;
         const auto known = [&](const std::string& text) { return gain.numbers == 0 ? "-" : text; };
         gains.add({name_of(gain), known(fmt::format("{:.2f}", gain.minimum_pct)),
                    known(fmt::format("{:.2f}", gain.average_pct)), known(fmt::format("{:.2f}", gain.maximum_pct)),
-                   known(fmt::to_string(gain.maximum_at)), fmt::to_string(gain.numbers)});
+                   known(fmt::to_string(gain.maximum_at)), fmt::to_string(gain.numbers),
+                   fmt::to_string(report.numbers - gain.numbers)});
     }
     return conditions.text() + worst +
            output_line(holds(report)
@@ -192,7 +193,7 @@ std::string condition_table(const ConditionReport& report) {
            "\n" + gains.text() +
            output_line(fmt::format("{} numbers of units from {} to {}, shares in multiples of {}", report.numbers,
                                    report.first, report.last, report.granularity)) +
-           (incomplete ? output_line("fewer numbers where a planner's shares are no measured sizes") : "");
+           output_line("left out: numbers of which a planner's shares are no measured sizes");
 }
 
 std::string condition_json(const ConditionReport& report) {
@@ -221,6 +222,7 @@ std::string condition_json(const ConditionReport& report) {
             {{"over", gain.over},
              {"reference_units", gain.reference_units ? nlohmann::ordered_json(*gain.reference_units) : nullptr},
              {"numbers", gain.numbers},
+             {"left_out", report.numbers - gain.numbers},
              {"minimum_percent", known(gain.minimum_pct)},
              {"average_percent", known(gain.average_pct)},
              {"maximum_percent", known(gain.maximum_pct)},

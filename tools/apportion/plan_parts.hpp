@@ -67,7 +67,8 @@ Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares)
 //
 // The gain is (t_other - t_hpopta) / t_hpopta. The paper prints the formula for FPM with t_other below, but its results
 // above 100 % need t_hpopta there. Only distributions of measured sizes are compared, because interpolated times are
-// no match for measured ones; so every planner keeps to the grid and to the ends of the measured sizes.
+// no match for measured ones; so every planner keeps to the grid and to the ends of the measured sizes. Constant speeds
+// (`cpm`) know no ends: as in the paper, numbers of units of which a share exceeds the largest size are left out.
 
 /// Over one other planner.
 struct Gain {
@@ -96,7 +97,7 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
 std::string condition_table(const ConditionReport& report);
 
 /// An object: holds, processors: [{processor, sizes, holds, violations, worst}], granularity, numbers, first_units,
-/// last_units, gains: [{over, reference_units, numbers, minimum_percent, average_percent, maximum_percent,
+/// last_units, gains: [{over, reference_units, numbers, left_out, minimum_percent, average_percent, maximum_percent,
 /// maximum_at_units}]; null where there is nothing to tell.
 std::string condition_json(const ConditionReport& report);
 

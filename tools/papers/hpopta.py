@@ -121,8 +121,19 @@ def gains(runs, case):
                             "ratio": gain["average_percent"] / published[1] if published[1] else None,
                             "published_largest_percent": published[2], "largest_percent": gain["maximum_percent"],
                             "least_percent": gain["minimum_percent"], "largest_at": gain["maximum_at_units"],
-                            "numbers": gain["numbers"]})
+                            "numbers": gain["numbers"], "left_out": gain["left_out"]})
     return rows
+
+
+def said(rows_of):
+    """What the text of pages says of the gains."""
+    trend = {row["app"]: row for row in rows_of("gains") if row["over"] == "smooth-fpm"}
+    mean = [f"{float(trend[app]['mean_percent']):.1f} %" for app in APPS]
+    yield "RESULTS.md", f"HPOPTA gains {mean[0]} (DGEMM) and {mean[1]} (FFT)"
+    yield "docs/papers/README.md", f"| {mean[0]}; {mean[1]} | " + "; ".join(f"{float(trend[app]['ratio']):.2f}" for app in APPS) + " |"
+    ratios = {app: [float(row["ratio"]) for row in rows_of("gains") if row["app"] == app and row["over"].startswith("cpm")] for app in APPS}
+    yield "docs/papers/hpopta.md", "Over constant speeds they are " + " and ".join(
+        f"{min(found):.2f} to {max(found):.2f} of the paper's ({app})" for app, found in ratios.items())
 
 
 # Workloads whose distributions the paper prints, of HPOPTA; "used" where it names the processors only.

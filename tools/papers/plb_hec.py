@@ -105,6 +105,55 @@ def show_claims(rows):
     return markdown(found)
 
 
+def said(rows_of):
+    """What the text of pages says of the speed-ups and the distributions."""
+    rows = rows_of("speedups")
+    names = {"eager_default_s": "`eager` by default", "dmda_default_s": "`dmda` by default",
+             "dmda_best_s": "`dmda` with the best of seven numbers of blocks", "bound_s": "the lower bound"}
+    for column, name in names.items():
+        ratios = [float(row["plb-hec_s"]) / float(row[column]) for row in rows]
+        yield "RESULTS.md", f"| {name} | {statistics.geometric_mean(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |"
+    four = next(row for row in rows if (row["app"], row["size"], row["machines"]) == ("matmul", "65536", "ABCD"))
+    ours = {policy: float(four["greedy_s"]) / float(four[policy + "_s"]) for policy in PAPERS_POLICIES + ["plb-hec"]}
+    yield "RESULTS.md", (f"`plb-hec-published` is {ours['plb-hec-published']:.1f} times as fast as greedy (paper: 2.2) and `plb-hec` "
+                         f"{ours['plb-hec']:.1f} times")
+    over = {policy: ours[policy] / published for policy, published in (("plb-hec-published", 2.2), ("hdss", 1.2), ("acosta", 1.04))}
+    yield "docs/papers/README.md", (f"| {ours['plb-hec-published']:.1f}; {ours['hdss']:.1f}; {ours['acosta']:.2f} | "
+                                    f"{over['plb-hec-published']:.1f}; {over['hdss']:.1f}; {over['acosta']:.2f} |")
+    page = "docs/papers/plb-hec.md"
+    yield page, f"with {over['plb-hec-published']:.1f} and {over['hdss']:.1f} times its factors"
+    phases = [float(row["initial_phase_percent"]) for row in rows]
+    yield page, f"it takes {min(phases):.0f} to {max(phases):.0f} %, because first, small blocks"
+    acosta = statistics.geometric_mean([float(row["greedy_s"]) / float(row["acosta_s"]) for row in rows])
+    yield page, f"ahead of greedy by {100 * (acosta - 1):.0f} % in the geometric mean"
+    for row in rows:
+        if row["app"] == "matmul":
+            yield "docs/measurements.md", (f"| {MACHINES[row['machines']]} | {row['size']} | {row['bound_s']} | "
+                                           f"**{float(row['plb-hec_s']) / float(row['bound_s']):.2f}** |")
+
+    rows = rows_of("distributions")
+    ends = [[(app, str(sizes[k])) for app, sizes in ENDS.items()] for k in (0, 1)]
+
+    def of_processors(policy, kind, end, column, together):
+        """Of each application of that size."""
+        found = [[float(row[column]) for row in rows if row["policy"] == policy and (row["app"], row["size"]) == case and
+                  row["processor"].endswith(kind)] for case in ends[end]]
+        return ", ".join(f"{together(values):.0f}" for values in found)
+
+    def cpus(policy, end):
+        return of_processors(policy, "CPU", end, "planned_percent", sum)
+
+    for policy in ("hdss", "acosta"):
+        yield page, " | ".join(f"{cpus('plb-hec-published', end)} and {cpus(policy, end)}: yes"
+                               for end in (0, 1)).removesuffix(": yes")
+    idle = {policy: [of_processors(policy, "GPU", end, "idle_percent", statistics.mean) for end in (0, 1)]
+            for policy in ("hdss", "plb-hec-published")}
+    yield page, " | ".join(f"{idle['hdss'][end]} and {idle['plb-hec-published'][end]}: {'yes' if end else '**no**'}" for end in (0, 1))
+    yield page, f"| {idle['plb-hec-published'][0]} | {idle['plb-hec-published'][1]}: yes |"
+    off = [float(row["makespan_deviation_percent"]) for row in rows if row["policy"] == "plb-hec"]
+    yield page, f"its makespans deviate by {min(off):.0f} to {max(off):.0f} %"
+
+
 def noisy_platform(runs):
     """plbhec-abcd-one-gpu with noise."""
     folder = TOP / "codelets/simulated/platforms"
