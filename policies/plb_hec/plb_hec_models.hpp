@@ -94,11 +94,13 @@ class PlbHecModels {
     Entry& at(int processor) { return entries_[static_cast<std::size_t>(processor)]; }
     const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
     void restore(const std::vector<ProcessorProfile>& learnt);
+    void refit_all();
     void add_transfer(Entry& entry, const FinishedBlock& block);
     std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;
     bool differs_from_kind(const Entry& entry) const;
+    double off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const;
     void leave_kind(Entry& entry);
     void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
     void forget_oldest(Entry& entry);
