@@ -16,7 +16,7 @@ namespace {
 constexpr double kAgreement = 0.5;
 constexpr int kEnough = 4;                     // blocks that tell a processor from its kind,
 constexpr double kDifference = 0.1;            // which deviate from its curve by more than that,
-constexpr double kSurely = 5;                  // and by so many times what blocks scatter
+constexpr double kSurely = 5;                  // and by so many times what they scatter
 constexpr std::size_t kHistory = 64;           // samples kept per processor
 constexpr std::size_t kWindow = 8;             // of the latest blocks, by which noise is known
 constexpr std::size_t kFewestToTellSpike = 2;  // blocks of a processor, less than which cannot tell a spike
@@ -79,13 +79,20 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
     }
     refit_all();
     std::vector<std::optional<FittedCurve>> own;
-    for (const Entry& entry : entries_)
+    std::map<int, double> scatter;  // of few blocks it may be little by chance, but not of all of a kind
+    for (const Entry& entry : entries_) {
         own.push_back(FittedCurve::fit(std::vector<BlockTime>(entry.samples.begin(), entry.samples.end())));
+        double& of_kind = scatter[entry.processor.kind];
+        if (own.back()) of_kind = std::max(of_kind, own.back()->relative_error());
+    }
     for (;;) {
         double most = 0;
         Entry* other = nullptr;
-        for (std::size_t p = 0; p < entries_.size(); ++p)
-            if (const double its = off_its_kind(entries_[p], own[p]); its > most) most = its, other = &entries_[p];
+        for (std::size_t p = 0; p < entries_.size(); ++p) {
+            const double its = off_its_kind(entries_[p], own[p]);
+            if (its > std::max({most, kDifference, kSurely * scatter[entries_[p].processor.kind]}))
+                most = its, other = &entries_[p];
+        }
         if (!other) break;
         leave_kind(*other);
         refit_all();
@@ -147,16 +154,15 @@ bool PlbHecModels::differs_from_kind(const Entry& entry) const {
     return std::abs(mean) > std::max(kDifference, kSurely * error);
 }
 
-/// By how much its kind's curve is off one of its own at a size that it ran; 0: by no more than what was learnt
-/// scatters about that. Times of about one size do not tell: who is slower with large blocks alone is not by as much as
-/// a block may be by chance, and a curve through large blocks of one and small ones of another fits most of both.
+/// By how much its kind's curve is off one of its own, at a size that it ran. Its times do not tell: a curve through
+/// large blocks of one and small ones of another fits most of both.
 double PlbHecModels::off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const {
     if (!entry.pooled || entry.samples.size() < kEnough) return 0;
     const FittedCurve& of_kind = *kinds_.at(entry.processor.kind).curve;
     double most = 0;
     for (const BlockTime& sample : entry.samples)
         most = std::max(most, deviation(of_kind.seconds(sample.units), own->seconds(sample.units)));
-    return most > std::max(kDifference, kSurely * own->relative_error()) ? most : 0;
+    return most;
 }
 
 /// Its samples are its own from now on.
