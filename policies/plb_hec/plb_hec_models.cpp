@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 namespace apportion {
 
@@ -13,6 +14,9 @@ namespace {
 /// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the ripples
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
+constexpr int kEnough = 4;                     // blocks that tell a processor from its kind,
+constexpr double kDifference = 0.1;            // which deviate from its curve by more than that,
+constexpr double kSurely = 5;                  // and by so many times what they scatter
 constexpr std::size_t kHistory = 64;           // samples kept per processor
 constexpr std::size_t kWindow = 8;             // of the latest blocks, by which noise is known
 constexpr std::size_t kFewestToTellSpike = 2;  // blocks of a processor, less than which cannot tell a spike
@@ -52,9 +56,8 @@ bool PlbHecModels::begin(const LoadDescription& load) {
     return complete();
 }
 
-/// As if the processors had run these blocks, each kind fitted once.
+/// As if the processors had run these blocks, those that agree fitted together.
 void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
-    std::map<int, Entry*> last_of_kind;
     for (std::size_t p = 0; p < entries_.size(); ++p) {
         Entry& entry = entries_[p];
         for (const ProfilePoint& point : learnt[p].points) {
@@ -66,17 +69,39 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
         if (entry.samples.empty()) continue;
         entry.pooled = std::ranges::all_of(
             entry.samples, [&](const BlockTime& sample) { return agrees_with_kind(entry, sample).value_or(true); });
-        if (entry.pooled) {
-            last_of_kind[entry.processor.kind] = &entry;
-        } else if (entry.samples.size() == 1) {
+        if (!entry.pooled && entry.samples.size() == 1) {
             entry.suspect = entry.samples.front();
             entry.samples.clear();
-        } else {
-            refit(entry);
         }
     }
-    for (const auto& [kind, entry] : last_of_kind) refit(*entry);
+    refit_all();
+    std::vector<std::optional<FittedCurve>> own;
+    std::map<int, double> scatter;  // of few blocks it may be little by chance, but not of all of a kind
+    for (const Entry& entry : entries_) {
+        own.push_back(FittedCurve::fit(std::vector<BlockTime>(entry.samples.begin(), entry.samples.end())));
+        double& of_kind = scatter[entry.processor.kind];
+        if (own.back()) of_kind = std::max(of_kind, own.back()->relative_error());
+    }
+    for (;;) {
+        double most = 0;
+        Entry* other = nullptr;
+        for (std::size_t p = 0; p < entries_.size(); ++p) {
+            const double its = off_its_kind(entries_[p], own[p]);
+            if (its > std::max({most, kDifference, kSurely * scatter[entries_[p].processor.kind]}))
+                most = its, other = &entries_[p];
+        }
+        if (!other) break;
+        leave_kind(*other);
+        refit_all();
+    }
     for (Entry& entry : entries_) entry.unchecked = true;
+}
+
+/// Each kind once.
+void PlbHecModels::refit_all() {
+    std::set<int> fitted;
+    for (Entry& entry : entries_)
+        if (!entry.samples.empty() && (!entry.pooled || fitted.insert(entry.processor.kind).second)) refit(entry);
 }
 
 bool PlbHecModels::complete() const {
@@ -117,7 +142,6 @@ double PlbHecModels::tolerance(const Entry& entry) const {
 /// Whether its latest blocks deviate to one side, by more than their scatter explains: by five standard errors, as this
 /// is asked after every block.
 bool PlbHecModels::differs_from_kind(const Entry& entry) const {
-    constexpr double kEnough = 4, kDifference = 0.1, kSurely = 5;
     const auto count = static_cast<double>(entry.deviations.size());
     if (!entry.pooled || entry.samples.empty() || count < kEnough) return false;
     const double mean = mean_of(entry.deviations);
@@ -125,6 +149,17 @@ bool PlbHecModels::differs_from_kind(const Entry& entry) const {
     for (const double logarithm : entry.deviations) squares += std::pow(logarithm - mean, 2);
     const double error = std::sqrt(squares / (count * (count - 1)));
     return std::abs(mean) > std::max(kDifference, kSurely * error);
+}
+
+/// By how much its kind's curve is off one of its own, at a size that it ran. Its times do not tell: a curve through
+/// large blocks of one and small ones of another fits most of both.
+double PlbHecModels::off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const {
+    if (!entry.pooled || entry.samples.size() < kEnough) return 0;
+    const FittedCurve& of_kind = *kinds_.at(entry.processor.kind).curve;
+    double most = 0;
+    for (const BlockTime& sample : entry.samples)
+        most = std::max(most, deviation(of_kind.seconds(sample.units), own->seconds(sample.units)));
+    return most;
 }
 
 /// Its samples are its own from now on.

@@ -6,8 +6,8 @@
 // Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
 //    would learn in nine; a first block that does not agree is believed when the second says the same. Who takes longer
-//    than its kind, or less, by more than its latest blocks scatter, shares no more: what StarPU takes for one kind may
-//    be fast and slow cores;
+//    than its kind, or less, by more than its latest blocks scatter, or than what earlier processes learnt of it does,
+//    shares no more: what StarPU takes for one kind may be fast and slow cores;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
 //    when the next one of the processor says the same, it was a change: what its blocks took before, it takes that much
 //    longer for now, and it no longer shares those of its kind. How much is much, the processor's latest blocks tell:
@@ -94,6 +94,7 @@ class PlbHecModels {
     Entry& at(int processor) { return entries_[static_cast<std::size_t>(processor)]; }
     const Entry& at(int processor) const { return entries_[static_cast<std::size_t>(processor)]; }
     void restore(const std::vector<ProcessorProfile>& learnt);
+    void refit_all();
     void add_transfer(Entry& entry, const FinishedBlock& block);
     const FittedCurve* contradicted(int processor, const BlockTime& sample);
     void add_told_half(Entry& entry, const BlockTime& sample, double half_s);
@@ -101,6 +102,7 @@ class PlbHecModels {
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;
     bool differs_from_kind(const Entry& entry) const;
+    double off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const;
     void leave_kind(Entry& entry);
     void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
     void forget_oldest(Entry& entry);

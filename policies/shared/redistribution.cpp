@@ -16,6 +16,9 @@ namespace {
 
 constexpr double kNearBest = 0.01;  // makespans that much above the best count as equally good
 constexpr int kSlowRuns = 2;        // in a row: a change
+
+/// Runs in an average. Of that many latest ones it varies by a quarter, 1 / sqrt(2 x 8 - 1), of what a run does: by
+/// less than kLeastGain where runs vary by a tenth, which is no change. More would only follow later.
 constexpr int kMostAveraged = 8;
 
 /// The argument between two at which a function of one minimum is least, by golden sections: of all that were tried.
@@ -93,61 +96,8 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
     return whole;
 }
 
-/// Another distribution. False: its data move in that run.
-bool Rebalancer::begin_with(const LoadDescription& load, const EndedRun& ended) {
-    const double run_s = *std::ranges::max_element(ended.ends_s);
-    const bool first = current_.shares.empty();
-    std::vector<double> from = std::exchange(moved_from_, {});
-    if (from.empty()) from = current_.shares;
-    from.resize(ended.shares.size(), 0);
-    current_ = ended.shares == best_.shares ? best_ : Known{ended.shares, {}};
-    slow_runs_ = 0;
-    moving_ = {moving_seconds(load, from, ended.shares, ended.grows)};
-    if (!ended.fixed || (first && moving_.promised_s <= kLeastGain * run_s)) return true;
-    moving_.last_s = run_s;
-    moving_.runs_s.push_back(run_s);
-    return false;
-}
-
-/// Whether data still move in that run; once they do not, what moving them cost is known.
-bool Rebalancer::data_move(double run_s) {
-    if (moving_.last_s <= 0) return false;
-    const bool still = kClearlyLonger * run_s < moving_.last_s;
-    moving_.last_s = still ? run_s : 0;
-    if (still)
-        moving_.runs_s.push_back(run_s);
-    else if (moving_.promised_s > kLeastGain * run_s)
-        moving_ratio_ = std::max(moving_ratio_, (std::accumulate(moving_.runs_s.begin(), moving_.runs_s.end(), 0.0) -
-                                                 run_s * static_cast<double>(moving_.runs_s.size())) /
-                                                    moving_.promised_s);
-    return still;
-}
-
-/// False: nothing to be learnt from that run.
-bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
-    const double run_s = *std::ranges::max_element(ended.ends_s);
-    const bool decided_in_it = std::exchange(decided_, false);
-    if (ended.shares != current_.shares && !begin_with(load, ended)) return false;
-    if (!ended.fixed) {
-        current_.run_s = current_.shortest_s = std::min(current_.shortest_s, run_s);
-        return true;
-    }
-    if (data_move(run_s) || decided_in_it) return false;
-    if (current_.runs > 0 && run_s > kClearlyLonger * current_.longest_s) {
-        if (++slow_runs_ < kSlowRuns) return false;
-        current_ = {ended.shares, {}};
-        best_ = {};
-        promised_s_ = 0;
-        wait_ = std::max(1, wait_ / 2);
-        waited_ = wait_ - 1;  // it is thought over now
-    }
-    slow_runs_ = 0;
-    current_.add(ended.ends_s);
-    return true;
-}
-
 /// Another run with these shares.
-void Rebalancer::Known::add(std::span<const double> ends_s) {
+void Rebalancer::RunAverages::add(std::span<const double> ends_s) {
     const double its_s = *std::ranges::max_element(ends_s);
     if (runs == 0) {
         mean_s.assign(ends_s.size(), 0);
@@ -159,49 +109,103 @@ void Rebalancer::Known::add(std::span<const double> ends_s) {
     run_s += (its_s - run_s) / averaged;
     shortest_s = std::min(its_s, shortest_s + (its_s - shortest_s) / kMostAveraged);
     longest_s = std::max(its_s, longest_s + (its_s - longest_s) / kMostAveraged);
+    slow_runs = 0;
 }
 
-/// The distribution was thought over in vain.
-void Rebalancer::wait_longer() {
+/// Once they do not, what moving them cost is known.
+bool Rebalancer::MovingCost::still_move_in(double run_s) {
+    if (last_s_ <= 0) return false;
+    if (kClearlyLonger * run_s < last_s_) {
+        moved_in(run_s);
+        return true;
+    }
+    last_s_ = 0;
+    if (promised_s_ > kLeastGain * run_s) ratio_ = std::max(ratio_, (all_s_ - run_s * runs_) / promised_s_);
+    return false;
+}
+
+void Rebalancer::Backoff::in_vain() {
     constexpr int kMostRuns = 1 << 20;
     wait_ = std::min(2 * wait_, kMostRuns);
+    waited_ = 0;
+    promised_s_ = 0;
+}
+
+void Rebalancer::Backoff::changed() {
+    wait_ = std::max(1, wait_ / 2);
+    waited_ = wait_ - 1;
+    promised_s_ = 0;
+}
+
+void Rebalancer::Backoff::shares_not_kept() {
+    if (promised_s_ > 0) return in_vain();
+    changed();
     waited_ = 0;
 }
 
 void Rebalancer::shares_not_kept() {
-    const bool in_vain = promised_s_ > 0;
-    const int wait = wait_;
+    Backoff backoff = backoff_;
+    backoff.shares_not_kept();
     forget();
-    wait_ = in_vain ? wait : std::max(1, wait / 2);  // else somebody has changed
-    if (in_vain) wait_longer();
+    backoff_ = backoff;
 }
 
 void Rebalancer::not_followed() {
-    promised_s_ = 0;
     moved_from_.clear();
-    wait_longer();
+    backoff_.in_vain();
+}
+
+/// Another distribution. False: its data move in that run.
+bool Rebalancer::begin_with(const LoadDescription& load, const EndedRun& ended, double run_s) {
+    const bool first = current_.shares.empty();
+    std::vector<double> from = std::exchange(moved_from_, {});
+    if (from.empty()) from = current_.shares;
+    from.resize(ended.shares.size(), 0);
+    current_ = ended.shares == best_.shares ? best_ : RunAverages{ended.shares, {}};
+    const double move_s = moving_seconds(load, from, ended.shares, ended.grows);
+    moving_.begin(move_s);
+    if (!ended.fixed || (first && move_s <= kLeastGain * run_s)) return true;
+    moving_.moved_in(run_s);
+    return false;
+}
+
+/// False: nothing to be learnt from that run.
+bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
+    const double run_s = *std::ranges::max_element(ended.ends_s);
+    const bool decided_in_it = std::exchange(decided_, false);
+    if (ended.shares != current_.shares && !begin_with(load, ended, run_s)) return false;
+    if (!ended.fixed) {
+        current_.run_s = current_.shortest_s = std::min(current_.shortest_s, run_s);
+        best_ = current_;
+        return true;
+    }
+    if (moving_.still_move_in(run_s) || decided_in_it) return false;
+    if (current_.runs > 0 && run_s > kClearlyLonger * current_.longest_s) {
+        if (++current_.slow_runs < kSlowRuns) return false;
+        current_ = {ended.shares, {}};
+        best_ = {};
+        backoff_.changed();
+    }
+    current_.add(ended.ends_s);
+    if (best_.shares == current_.shares || current_.run_s <= best_.run_s) best_ = current_;
+    return true;
 }
 
 Redistribution Rebalancer::decide(const LoadDescription& load, const EndedRun& ended, const SecondsOfShare& seconds,
                                   std::span<const double> now_s) {
     const bool learnt = learn(load, ended);
-    if (learnt && (best_.shares == current_.shares || current_.run_s <= best_.run_s || !ended.fixed)) best_ = current_;
     const Redistribution kept{false, ended.shares, current_.run_s, {}};
-    if (!learnt || !std::has_single_bit(static_cast<unsigned>(++waited_))) return kept;
-    Redistribution decision = back_to_best(load);
-    if (!decision.worthwhile && waited_ < wait_) return kept;
-    const double promised_s = std::exchange(promised_s_, 0);
-    if (decision.worthwhile || (promised_s > 0 && current_.run_s > promised_s)) wait_longer();
+    if (!learnt || !backoff_.looks_after_run()) return kept;
+    const Redistribution back = back_to_best(load);
+    if (!back.worthwhile && !backoff_.due()) return kept;
     decided_ = true;
-    if (!decision.worthwhile && waited_ >= wait_) {
-        decision = better_than_current(load, ended.grows, seconds, now_s);
-        if (decision.worthwhile)
-            promised_s_ = (decision.run_s + current_.run_s) / 2;
-        else
-            wait_longer();
-    }
+    const bool in_vain = back.worthwhile || backoff_.promise_broken(current_.run_s);
+    const Redistribution decision = in_vain ? back : better_than_current(load, ended.grows, seconds, now_s);
+    if (in_vain || !decision.worthwhile)
+        backoff_.in_vain();
+    else
+        backoff_.promise((decision.run_s + current_.run_s) / 2);
     if (!decision.worthwhile) return kept;
-    waited_ = 0;
     moved_from_ = kept_of(current_.shares, decision);
     if (decision.shares == current_.shares) current_ = best_ = {};  // in other blocks
     return decision;
@@ -212,8 +216,9 @@ Redistribution Rebalancer::back_to_best(const LoadDescription& load) const {
     Redistribution back{false, best_.shares, best_.run_s, {}};
     const double gain_s = current_.run_s - best_.run_s;
     for (std::size_t p = 0; p < best_.shares.size(); ++p) back.anew.push_back(current_.shares[p] != best_.shares[p]);
-    back.worthwhile = gain_s > kLeastGain * current_.run_s &&
-                      gain_s * runs_to_come(load) > moving_ratio_ * moving_seconds(load, current_.shares, best_.shares);
+    back.worthwhile =
+        gain_s > kLeastGain * current_.run_s &&
+        gain_s * runs_to_come(load) > moving_.ratio() * moving_seconds(load, current_.shares, best_.shares);
     return back;
 }
 
@@ -229,7 +234,7 @@ Redistribution Rebalancer::better_than_current(const LoadDescription& load, bool
         as_now_s[p] = current_.mean_s[p];
     }
     const SecondsOfShare scaled = [&](std::size_t p, double units) { return scale[p] * seconds(p, units); };
-    const SharesInTime in_time(load, current, as_now_s, grows, moving_ratio_, scaled);
+    const SharesInTime in_time(load, current, as_now_s, grows, moving_.ratio(), scaled);
 
     const double current_s = std::min(in_time.now_s(), current_.shortest_s);
     const double most_s = (1 - kLeastGain) * current_s;

@@ -7,9 +7,11 @@
 // runs, move less; and of all that are nearly as good, the one that moves fewest units.
 #pragma once
 
+#include <bit>
 #include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -81,36 +83,67 @@ class Rebalancer {
                           std::span<const double> now_s = {});
 
   private:
-    struct Known {
+    /// What runs with a distribution took.
+    struct RunAverages {
         std::vector<double> shares;
         std::vector<double> mean_s;  ///< per processor; empty: not known
         int runs = 0;                ///< in the averages, in which the last few count
         double run_s = std::numeric_limits<double>::infinity();
         double shortest_s = run_s, longest_s = 0;  ///< of late: they come nearer to what runs take
+        int slow_runs = 0;                         ///< of the latest, in no average
 
         void add(std::span<const double> ends_s);
     };
-    struct Moving {
-        double promised_s = 0;            ///< by the links
-        double last_s = 0;                ///< what the last run took while data moved; 0: they do not
-        std::vector<double> runs_s = {};  ///< in which they did
+    /// What it takes to move data, seen in the runs in which they do.
+    class MovingCost {
+      public:
+        /// To another distribution, by the links.
+        void begin(double promised_s) { promised_s_ = promised_s, last_s_ = all_s_ = runs_ = 0; }
+        /// Data moved in that run.
+        void moved_in(double run_s) { last_s_ = run_s, all_s_ += run_s, ++runs_; }
+        /// Whether they still do.
+        bool still_move_in(double run_s);
+        /// Of what it took to what the links promise, at most so far.
+        double ratio() const { return ratio_; }
+
+      private:
+        double promised_s_ = 0;
+        double last_s_ = 0;            ///< what the last run took while data moved; 0: they do not
+        double all_s_ = 0, runs_ = 0;  ///< of those in which they did
+        double ratio_ = 1;
     };
-    void wait_longer();
-    bool data_move(double run_s);
+    /// After how many runs the distribution is thought over.
+    class Backoff {
+      public:
+        /// Another run told something. Whether to look at what is known: after 1, 2, 4... of them.
+        bool looks_after_run() { return std::has_single_bit(static_cast<unsigned>(++waited_)); }
+        bool due() const { return waited_ >= wait_; }
+        /// What was decided on gains enough if runs take no longer.
+        void promise(double run_s) { promised_s_ = run_s, waited_ = 0; }
+        /// Whether they do; the promise is forgotten.
+        bool promise_broken(double run_s) {
+            const double promised_s = std::exchange(promised_s_, 0);
+            return promised_s > 0 && run_s > promised_s;
+        }
+        void in_vain();
+        void changed();  ///< it is thought over now
+        void shares_not_kept();
+
+      private:
+        int wait_ = 1, waited_ = 0;  ///< runs until then, and those that were
+        double promised_s_ = 0;      ///< 0: nothing was
+    };
     bool learn(const LoadDescription& load, const EndedRun& ended);
-    bool begin_with(const LoadDescription& load, const EndedRun& ended);
+    bool begin_with(const LoadDescription& load, const EndedRun& ended, double run_s);
     Redistribution back_to_best(const LoadDescription& load) const;
     Redistribution better_than_current(const LoadDescription& load, bool grows, const SecondsOfShare& seconds,
                                        std::span<const double> now_s) const;
 
-    Known current_, best_;
-    int slow_runs_ = 0;          ///< of the latest
-    int wait_ = 1, waited_ = 0;  ///< runs until the distribution is thought over, and those that were
-    double promised_s_ = 0;      ///< runs with what was decided on gain enough if they take no longer; 0: nothing was
+    RunAverages current_, best_;
+    MovingCost moving_;
+    Backoff backoff_;
     std::vector<double> moved_from_;  ///< units that each kept of what it had when that was decided; -1: none
     bool decided_ = false;            ///< the run began with such a thought, which takes time
-    Moving moving_;
-    double moving_ratio_ = 1;  ///< of what it took to move data to what the links promise, at most so far
 };
 
 }  // namespace apportion

@@ -277,3 +277,28 @@ TEST_CASE("sizes at which a core takes the same tell nothing of its fixed costs,
         CHECK(models.sizes_differ(0));
     }
 }
+
+TEST_CASE("processors of one kind share what was learnt of them only where one curve says the same as one of each") {
+    LoadDescription load = load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}, {"core 3", 0}});
+    const double scatter = GENERATE(0.0, 0.1);
+    std::mt19937 random(1);
+    std::normal_distribution<double> noise(0, scatter);
+    const auto learn = [&](double fixed_s, double unit_s, const std::vector<Units>& sizes) {
+        load.learnt.push_back({load.processors[load.learnt.size()].name, {}});
+        for (const Units units : sizes) {
+            const double seconds = fixed_s + unit_s * static_cast<double>(units);
+            load.learnt.back().points.push_back({units, seconds * std::exp(noise(random))});
+        }
+    };
+    for (int p = 0; p < 3; ++p) learn(1.21, 0.004, {1, 12, 144, 368, 1536, 2534, 3371, 3480});
+    // No block of the last one takes half as long again as others' of about as many units.
+    SECTION("it has less fixed costs") { learn(0.97, 0.0057, {1, 12, 144, 368, 1536, 2534}); }
+    SECTION("it ran other sizes") { learn(0.97, 0.0057, {2000, 2219, 2220, 2255}); }
+    PlbHecModels models;
+    REQUIRE(models.begin(load));
+    CHECK(models.curve(1) == models.curve(0));
+    CHECK(models.curve(2) == models.curve(0));
+    if (scatter > 0) return;
+    CHECK(models.curve(0)->seconds(3000) == Approx(1.21 + 12));
+    CHECK(models.curve(3)->seconds(3000) == Approx(0.97 + 17.1).epsilon(0.03));
+}
