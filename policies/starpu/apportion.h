@@ -98,7 +98,7 @@ typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_
  *  out, the load is not created. Not called on simulated machines. */
 typedef int (*apportion_warm_up_func_t)(void* arg);
 
-/** Units of an open load that are computed, their results in main memory. */
+/** Units of an open load that are computed, their results in main memory, and that no CPU worker computes in vain. */
 struct apportion_done {
     uint64_t first;
     uint64_t units;

@@ -301,6 +301,7 @@ void Run::bring_application_data_home(Locked& on) {
 
 void Run::check_complete(Locked& on) {
     if (!on_) return;
+    note_what_is_done(on);
     if (error_ == 0 && flow_ && flow_->remaining() > 0 && !flow_->anybody_left()) {
         std::string sentence =
             fmt::format("no processor is left to compute the remaining {} units", flow_->remaining());

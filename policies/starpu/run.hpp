@@ -216,6 +216,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void settle(RunningBlock& running, Locked& on);
     bool changed_on_device(const RunningBlock& running, Locked& on) const;
     void block_done(RunningBlock& running, Locked& on);
+    void note_what_is_done(Locked& on);
     void discard(RunningBlock& running, Locked& on);
     void fail(int error, std::string_view sentence, Locked& on) noexcept;
     void drop_what_waits(Locked& on);
@@ -283,7 +284,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool released_ = false;               ///< it is over, and other tasks have the handles in `uses`
     bool receiving_ = description_.open;  ///< units may still come
     UnitSet received_;                    ///< ... and these have, and are not done,
-    std::vector<UnitRange> early_;        ///< some of them before the run could begin
+    std::vector<UnitRange> early_;        ///< some of them before the run could begin,
+    std::vector<std::int64_t> computed_;  ///< those of these blocks are computed, and others may still read them
     int error_ = 0;
     bool threw_ = false;
     bool data_hang_ = false;  ///< what is on its way to main memory is waited for no longer

@@ -330,16 +330,34 @@ RunningBlock* Run::find(std::int64_t block, Locked&) {
 
 /// It counts, and all of it is where it belongs.
 void Run::block_done(RunningBlock& running, Locked& on) {
-    const BlockRecord& record = record_of(running.block.id, on);
-    if (description_.open && !record.given_back) received_.remove({record.first, record.units});
-    if (description_.open && setup_.options.done && !record.given_back) {
-        on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
-                           record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(), record.start_s,
-                           record.end_s, record.busy_s});
-        ++telling_;
-    }
+    if (description_.open && !record_of(running.block.id, on).given_back) computed_.push_back(running.block.id);
     state_.kept.keep(std::move(running.data));
     blocks_.erase(running.block.id);
+}
+
+/// Of an open load: as for the end of a run, what others compute in vain is waited for where it needs the application's
+/// memory.
+void Run::note_what_is_done(Locked& on) {
+    for (auto id = computed_.begin(); id != computed_.end();) {
+        const BlockRecord& record = record_of(*id, on);
+        const auto needs_them = [&](const auto& entry) {
+            const RunningBlock& its = *entry.second;
+            return its.tasks_left > 0 && is_waited_for(its) && its.block.first < record.first + record.units &&
+                   record.first < its.block.first + its.block.units;
+        };
+        if (flow_ && std::ranges::any_of(blocks_, needs_them)) {
+            ++id;
+            continue;
+        }
+        if (setup_.options.done) {
+            on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
+                               record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(),
+                               record.start_s, record.end_s, record.busy_s});
+            ++telling_;
+        }
+        received_.remove({record.first, record.units});
+        id = computed_.erase(id);
+    }
 }
 
 /// It does not count, and nothing of it is with StarPU.
