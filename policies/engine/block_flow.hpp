@@ -63,8 +63,8 @@ class BlockFlow final : public Progress {
     /// gets nothing. Where that is soon, those for whom nothing is planned wait for it.
     void set_occupied(int processor, bool is, bool soon_free = false);
     bool occupied(int processor) const { return lane(processor).occupied; }
-    /// Nobody knows for how long: the policy plans without it, unless there is nobody else.
-    void do_without(int processor);
+    /// Nobody knows for how long: the policy plans without it. False: not so, as there is nobody else.
+    bool do_without(int processor);
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.

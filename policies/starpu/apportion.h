@@ -213,8 +213,8 @@ int apportion_load_close(struct apportion_load* load);
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
  *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
  *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory,
- *  likewise that of a device whose units are not needed after all; it still reads the block's input and argument, so
- *  free and change them only after apportion_load_release or apportion_load_destroy, which wait for the task.
+ *  likewise that of a device whose units are not needed after all, or one behind another load's such task; it still
+ *  reads the block's input and argument, so free and change them only after apportion_load_release or _destroy.
  *
  *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
  *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all

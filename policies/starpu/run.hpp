@@ -15,9 +15,9 @@
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
 //
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block that is taken over, given up or
-// a piece that is not needed after all is cancelled: tasks of it that have not begun are skipped, and the run keeps it
-// until the others have ended, but only the load's destruction waits for that, and, where blocks store in main memory
-// (results_stay), the next submission. docs/how-it-works.md has why nothing of it reaches a result.
+// waits behind another load's, or a piece that is not needed, is cancelled: tasks of it that have not begun are
+// skipped, and the run keeps it until the others have ended, but only the load's destruction waits for that, and, where
+// they store in main memory (results_stay), the next submission. docs/how-it-works.md has why nothing reaches a result.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
 // collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take
@@ -218,6 +218,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void block_done(RunningBlock& running, Locked& on);
     void note_what_is_done(Locked& on);
     void discard(RunningBlock& running, Locked& on);
+    void settle_late(std::int64_t again_of, Locked& on);
     void fail(int error, std::string_view sentence, Locked& on) noexcept;
     void drop_what_waits(Locked& on);
     void bring_application_data_home(Locked& on);
@@ -240,6 +241,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void go_on(const std::vector<Block>& next, Locked& on);
     void piece_decided(std::int64_t block, bool counts, Locked& on);
     void give_up(RunningBlock& running, bool lost, Locked& on);
+    void let_go(RunningBlock& running, Locked& on);
+    void take_waiting_blocks_of(int processor, Locked& on);
+    bool keep_back(RunningBlock& running, Locked& on);
     void cancel(RunningBlock& running, Locked& on);
     double late_at_us(const RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
@@ -258,7 +262,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
             running.data.own_memory || (setup_.options.results_stay != 0 && running.data.stores_apart());
         return !running.cancelled() && !(in_vain && running.yields && keeps_input);
     }
-    static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.stores_apart(); }
+    static bool stores_at_home(const RunningBlock& running) {
+        return running.may_store() && !running.data.own_memory && !running.data.stores_apart();
+    }
     void look(double at_us) noexcept override;
     void tell_flow(Locked& on);
     bool awaits(unsigned node, Locked& on) const;

@@ -79,3 +79,21 @@ TEST_CASE("units of an open load are done when CPU workers do not compute them i
     CHECK(computing == 0);
     work.release();
 }
+
+TEST_CASE("a load does not wait for what a device computes for nobody of another one, though blocks of it are behind") {
+    const int worker = device();
+    Work work, other;
+    const Load load(options_of(work)), next(options_of(other));
+    teach(work, load.get());
+    teach(other, next.get());
+    work.again_s = 0.5;  // meanwhile the device gets blocks of the other load
+    submit_until_stalled(work, load.get(), worker);
+    submit(other, next.get());
+    wait(other, next.get());
+    wait(work, load.get());
+    CHECK(work.stalled == 1);
+    work.release();
+    work.wait_for_the_stalled();
+    starpu_sleep(0.1F);  // for what is done with their results
+    CHECK(other.wrong() == 0);
+}
