@@ -49,7 +49,7 @@ struct Lane {
     bool receiving = false;
     Units resident = 0;
     int started = 0;
-    bool lost = false;
+    bool lost = false, was_occupied = false;
     std::mt19937 random;
 };
 
@@ -68,7 +68,8 @@ class Simulation {
     }
 
     FakeRun run() {
-        for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) flow_.set_occupied(w, worker(w).free_at_s > 0);
+        for (int w = 0; w < static_cast<int>(lanes_.size()); ++w)
+            flow_.set_occupied(w, (lane(w).was_occupied = worker(w).occupied_at_s <= 0) && worker(w).free_at_s > 0);
         accept(flow_.ask_all(0));
         while (advance()) continue;
         result_.stalls = flow_.stalls();
@@ -88,6 +89,7 @@ class Simulation {
     void kernel_ended(int w);
     void transfer_ended(const Transfer& transfer);
     void lose(int w);
+    void occupy(int w);
     void carry_out_decisions();
     void send_home(const FakeBlock& block);
     void drop(std::int64_t id);
@@ -242,6 +244,25 @@ void Simulation::lose(int w) {
     accept(flow_.ask_all(now_s_));
 }
 
+/// What it has not begun is for others, if there are some.
+void Simulation::occupy(int w) {
+    Lane& l = lane(w);
+    l.was_occupied = true;
+    flow_.set_occupied(w, true);
+    if (!flow_.do_without(w)) return;
+    for (const BlockInFlight block : std::vector(flow_.in_flight(w).begin(), flow_.in_flight(w).end())) {
+        if (block.id == l.running) continue;
+        flow_.give_back(block.id);
+        if (std::erase(l.waiting, block.id) == 0) l.resident -= block.units;
+        std::erase(l.ready, block.id);
+        if (std::erase_if(transfers_, [&](const Transfer& t) { return t.in && t.block == block.id; }) > 0)
+            l.receiving = false;
+        blocks_.erase(block.id);
+    }
+    carry_out_decisions();
+    accept(flow_.look(now_s_));
+}
+
 void Simulation::carry_out_decisions() {
     const Decisions decisions = flow_.take_decisions();
     for (const std::int64_t id : decisions.dropped) {
@@ -281,6 +302,8 @@ bool Simulation::advance() {
         step_s = std::min(step_s, running_end_s_[w] - now_s_);
         if (flow_.occupied(static_cast<int>(w)) && !flow_.done())
             step_s = std::min(step_s, platform_.workers[w].free_at_s - now_s_);
+        if (!lanes_[w].was_occupied && !flow_.done())
+            step_s = std::min(step_s, platform_.workers[w].occupied_at_s - now_s_);
         const double lost_at_s = platform_.workers[w].lost_at_s;
         if (lost_at_s >= 0 && !lanes_[w].lost && !flow_.done()) step_s = std::min(step_s, lost_at_s - now_s_);
     }
@@ -306,6 +329,7 @@ bool Simulation::advance() {
     for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {
         if (running_end_s(w) <= now_s_ + kTogether_s) kernel_ended(w);
         if (worker(w).lost_at_s >= 0 && !lane(w).lost && worker(w).lost_at_s <= now_s_ && !flow_.done()) lose(w);
+        if (!lane(w).was_occupied && worker(w).occupied_at_s <= now_s_ && !flow_.done()) occupy(w);
     }
     bool looks = now_s_ + kTogether_s >= next_look_s;
     for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {

@@ -29,7 +29,8 @@ struct FakeWorker {
     double lost_at_s = -1;                         ///< fails: its blocks come back
     double silent_at_s = -1;                       ///< dies: no kernel ends from then on, and nobody says so
     std::function<double(double start_s, double seconds)> takes{};  ///< what takes so long otherwise, from then on
-    double free_at_s = 0;                                           ///< until then it computes something for nobody
+    double free_at_s = 0;      ///< until then it computes something for nobody, ...
+    double occupied_at_s = 0;  ///< ... from then on: what it has not begun waits
 };
 
 /// Full duplex; transfers of one direction share the bandwidth equally.

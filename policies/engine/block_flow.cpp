@@ -179,7 +179,8 @@ void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     take_blocks_of(processor);
     if (load_.open) {
         lane(processor).occupied = lane(processor).taken_over = true;  // until somebody tells that it is not
-        return do_without(processor);
+        do_without(processor);
+        return;
     }
     // Who has finished nothing, or is not late, is as slow as ever, for all that is known.
     if (slower_than_before && recovery_->known(processor)) decisions_.lost.push_back(processor);
@@ -213,10 +214,13 @@ void BlockFlow::set_occupied(int processor, bool is, bool soon_free) {
     if (!is && !its.fenced && std::exchange(its.lost, false)) policy_.processor_is_back(processor);
 }
 
-void BlockFlow::do_without(int processor) {
-    if (lane(processor).lost || std::ranges::count(lanes_, false, &Lane::lost) <= 1) return;
-    lane(processor).lost = true;
-    policy_.processor_lost(processor);
+bool BlockFlow::do_without(int processor) {
+    Lane& its = lane(processor);
+    if (!its.lost && std::ranges::count(lanes_, false, &Lane::lost) > 1) {
+        its.lost = true;
+        policy_.processor_lost(processor);
+    }
+    return its.lost;
 }
 
 bool BlockFlow::waits_for_occupied() const {

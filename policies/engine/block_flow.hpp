@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -62,8 +63,8 @@ class BlockFlow final : public Progress {
     /// gets nothing. Where that is soon, those for whom nothing is planned wait for it.
     void set_occupied(int processor, bool is, bool soon_free = false);
     bool occupied(int processor) const { return lane(processor).occupied; }
-    /// Nobody knows for how long: the policy plans without it, unless there is nobody else.
-    void do_without(int processor);
+    /// Nobody knows for how long: the policy plans without it. False: not so, as there is nobody else.
+    bool do_without(int processor);
 
     /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
     /// the blocks to start now.
@@ -125,7 +126,7 @@ class BlockFlow final : public Progress {
 
         bool takes_blocks() const { return !fenced && !occupied; }
         bool idle() const { return blocks.empty() && takes_blocks(); }
-        /// What it computes, as far as is known, if it runs().
+        /// What it computes, as far as is known, if it computes something.
         const BlockInFlight& running() const { return blocks.front(); }
     };
     struct Flight {
@@ -151,12 +152,19 @@ class BlockFlow final : public Progress {
     void drop_pieces(Flight& late);
 
     // The rule of recovery.hpp.
-    /// Whether the time of one of its blocks counts, and since when, as that one has the processor for itself.
-    bool runs(int processor) const { return !lane(processor).blocks.empty() && counted_from(processor) >= 0; }
-    double begun_s(int processor) const { return std::max(counted_from(processor), lane(processor).last_end_s); }
-    double counted_from(int processor) const;
+    /// How late a block is whose time counts since it has its processor for itself.
+    struct Lateness {
+        double begun_s;
+        double should_s, overdue_after_s, late_after_s;  ///< what it takes at most; it is so when it has run so long
+
+        double ran_s(double now_s) const { return now_s - begun_s; }
+        bool late(double now_s) const { return now_s >= begun_s + late_after_s; }
+        /// By how much it is; below 0: it is not.
+        double overdue_s(double now_s) const { return ran_s(now_s) - (late(now_s) ? should_s : overdue_after_s); }
+    };
+    /// Of what the processor computes; none, if it does not, or all is waited for.
+    std::optional<Lateness> lateness(int processor) const;
     void take_blocks_of(int processor);
-    double overdue_s(int processor, double now_s) const;  ///< by how much; below 0: it is not
     double rest_s(int processor, double now_s) const;
     double granules_left(const BlockInFlight& block) const;
     double granules_left(int processor) const;

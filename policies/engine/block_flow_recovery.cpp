@@ -28,13 +28,19 @@ void BlockFlow::begins(std::int64_t id, double begun_s) {
 double BlockFlow::silent_at_s() const {
     double at_s = -kNever_s;
     for (int p = 0; p < processors(); ++p)
-        if (runs(p)) at_s = std::max(at_s, begun_s(p) + recovery_->stalled_after_s(p, lane(p).running().units));
+        if (const auto its = lateness(p))
+            at_s = std::max(at_s, its->begun_s + recovery_->stalled_after_s(p, lane(p).running().units));
     return at_s;
 }
 
-double BlockFlow::counted_from(int processor) const {
-    const BlockInFlight& block = lane(processor).running();
-    return among_ == Among::nodes ? block.given_s : block.begun_s;
+std::optional<BlockFlow::Lateness> BlockFlow::lateness(int processor) const {
+    const Lane& its = lane(processor);
+    if (!recovery_ || its.blocks.empty()) return {};
+    const double begun_s = among_ == Among::nodes ? its.running().given_s : its.running().begun_s;
+    if (begun_s < 0) return {};
+    const Units units = its.running().units;
+    return Lateness{std::max(begun_s, its.last_end_s), recovery_->should_run_s(processor, units),
+                    recovery_->overdue_after_s(processor, units), recovery_->late_after_s(processor, units)};
 }
 
 /// All its blocks are for others.
@@ -46,16 +52,8 @@ void BlockFlow::take_blocks_of(int processor) {
 }
 
 bool BlockFlow::is_late(int processor, double now_s) const {
-    return recovery_ && runs(processor) &&
-           now_s >= begun_s(processor) + recovery_->late_after_s(processor, lane(processor).running().units);
-}
-
-double BlockFlow::overdue_s(int processor, double now_s) const {
-    if (!runs(processor)) return 0;
-    const Units units = lane(processor).running().units;
-    return now_s - begun_s(processor) -
-           (is_late(processor, now_s) ? recovery_->should_run_s(processor, units)
-                                      : recovery_->overdue_after_s(processor, units));
+    const auto its = lateness(processor);
+    return its && its->late(now_s);
 }
 
 bool BlockFlow::can_be_lost(int processor) const {
@@ -71,8 +69,8 @@ double BlockFlow::rest_s(int processor, double now_s) const {
         units += static_cast<double>(block.units);
         should_s += recovery_->should_run_s(processor, block.units);
     }
-    const double ran_s = runs(processor) ? now_s - begun_s(processor) : 0;
-    const double overdue_s = this->overdue_s(processor, now_s);
+    const auto late = lateness(processor);
+    const double ran_s = late ? late->ran_s(now_s) : 0, overdue_s = late ? late->overdue_s(now_s) : 0;
     if (overdue_s <= 0) return recovery_->known(processor) ? should_s - ran_s : 0;
     return (ran_s + overdue_s) * units / static_cast<double>(its.running().units) - ran_s;
 }
@@ -87,10 +85,11 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
             order.emplace_back(rest_s(p, now_s), p);
     std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
     for (const auto& [rest_s, p] : order) {
-        const double overdue_s = this->overdue_s(p, now_s);
+        const auto its = lateness(p);
+        const double overdue_s = its ? its->overdue_s(now_s) : 0;
         const double within_s = overdue_s > 0 ? overdue_s : rest_s / Recovery::kSurelyFaster;
         if (within_s <= 0 || within_s < smallest_s) continue;
-        if (!is_late(p, now_s) && all_end_within(within_s, now_s) < granules_left(p)) continue;
+        if (!(its && its->late(now_s)) && all_end_within(within_s, now_s) < granules_left(p)) continue;
         for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
     }
 }
@@ -111,12 +110,13 @@ double BlockFlow::smallest_piece_s() const {
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
 Units BlockFlow::ends_within(int processor, double seconds, double now_s) const {
-    if (!lane(processor).takes_blocks() || is_late(processor, now_s)) return 0;
+    const auto its = lateness(processor);
+    if (!lane(processor).takes_blocks() || (its && its->late(now_s))) return 0;
     seconds /= waits(processor);
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
-    if (runs(processor)) busy_s = std::max(0.0, busy_s - (now_s - begun_s(processor)));
+    if (its) busy_s = std::max(0.0, busy_s - its->ran_s(now_s));
     return seconds >= busy_s ? pace.within(seconds - busy_s) / load_.granularity : 0;
 }
 
@@ -168,7 +168,7 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
         for (int p = 0; p < processors(); ++p) {
             // How slow a processor is that has finished no block is not known: its block is waited for, unless others
             // may compute it.
-            if (!runs(p)) continue;
+            if (!lateness(p)) continue;
             if (!ended && !recovery_->measured(p) && !flights_.at(lane(p).running().id).yields) continue;
             decisions_.lost.push_back(p);
             take_blocks_of(p);
@@ -189,15 +189,13 @@ double BlockFlow::next_look_s(double now_s) const {
     };
     look_at(silent_at_s());
     for (int p = 0; p < processors(); ++p)
-        if (runs(p)) {
-            const Units units = lane(p).running().units;
-            const double overdue_s = recovery_->overdue_after_s(p, units), late_s = recovery_->late_after_s(p, units);
-            if (remaining() > 0) look_at(begun_s(p) + late_s);
+        if (const auto its = lateness(p)) {
+            if (remaining() > 0) look_at(its->begun_s + its->late_after_s);
             if (!can_be_lost(p)) continue;
-            look_at(begun_s(p) + std::max(late_s, recovery_->should_run_s(p, units) + smallest_s));
+            look_at(its->begun_s + std::max(its->late_after_s, its->should_s + smallest_s));
             if (not_only_late())
                 // When it has been overdue for twice as long as now: others have twice the time then.
-                look_at(std::max(begun_s(p) + overdue_s + smallest_s, now_s + this->overdue_s(p, now_s)));
+                look_at(std::max(its->begun_s + its->overdue_after_s + smallest_s, now_s + its->overdue_s(now_s)));
         }
     return next_s;
 }

@@ -98,7 +98,7 @@ typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_
  *  out, the load is not created. Not called on simulated machines. */
 typedef int (*apportion_warm_up_func_t)(void* arg);
 
-/** Units of an open load that are computed, their results in main memory. */
+/** Units of an open load that are computed, their results in main memory, and that no CPU worker computes in vain. */
 struct apportion_done {
     uint64_t first;
     uint64_t units;
@@ -213,9 +213,10 @@ int apportion_load_close(struct apportion_load* load);
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
  *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
  *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory,
- *  likewise that of a device whose units are not needed after all; it may even begin later. It still
- *  reads the block's input and argument and uses what the codelet's function does (programs, plans, library handles),
- *  so free and change these only after apportion_load_release or apportion_load_destroy, which wait for the task.
+ *  likewise that of a device whose units are not needed after all, or one behind another load's such task; it may even
+ *  begin later. It still reads the block's input and argument and uses what the codelet's function does (programs,
+ *  plans, library handles), so free and change these only after apportion_load_release or apportion_load_destroy,
+ *  which wait for the task.
  *
  *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
  *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all

@@ -2,7 +2,7 @@
 //
 // Workers whose tasks compute for nobody: others took their block over, or it was given up. What such a worker is given
 // next would wait behind that task, so that no load of the process gives it anything until the task has ended. That is
-// thought to be soon as long as the task is not late; then nobody knows when.
+// thought to be soon as long as the task is not late; then nobody knows when, and what waits there is for others.
 #pragma once
 
 #include <memory>

@@ -301,6 +301,7 @@ void Run::bring_application_data_home(Locked& on) {
 
 void Run::check_complete(Locked& on) {
     if (!on_) return;
+    note_what_is_done(on);
     if (error_ == 0 && flow_ && flow_->remaining() > 0 && !flow_->anybody_left()) {
         std::string sentence =
             fmt::format("no processor is left to compute the remaining {} units", flow_->remaining());
@@ -341,8 +342,11 @@ void Run::end(Locked& on) {
     record_.makespan_s = now_s();
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
+        const auto counts_of = [](int p) {
+            return [p](const BlockRecord& b) { return b.processor == p && !b.given_back; };
+        };
         for (int p = 0; p < static_cast<int>(setup_.workers.size()) && !record_.blocks.empty(); ++p)
-            if (flow_->occupied(p) && std::ranges::count(record_.blocks, p, &BlockRecord::processor) == 0 &&
+            if (flow_->occupied(p) && std::ranges::none_of(record_.blocks, counts_of(p)) &&
                 std::ranges::count(record_.lost, p, &LostProcessor::processor) == 0)
                 record_.lost.push_back(
                     {p, 0, "it still computed units that were given up, of this load or another one"});

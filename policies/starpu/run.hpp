@@ -15,11 +15,11 @@
 // says nothing); the handles in `uses`, acquired for the whole run, place the load in the application's task graph.
 //
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block that is taken over, given up or
-// a piece that is not needed after all is cancelled: tasks of it that have not begun are skipped, and the run keeps it
-// until the others have ended, but only the load's destruction waits for that, and, where blocks store in main memory
-// (results_stay), the next submission. Nothing of it reaches a result: what a late task stores in a device's own memory
-// is invalidated when it ends, and nothing waits for that; cores that compute units again, or one on trial, write apart
-// from the application's memory until their result counts.
+// waits behind another load's, or a piece that is not needed, is cancelled: tasks of it that have not begun are
+// skipped, and the run keeps it until the others have ended, but only the load's destruction waits for that, and, where
+// they store in main memory (results_stay), the next submission. Nothing of it reaches a result: what a late task
+// stores in a device's own memory is invalidated when it ends, and nothing waits for that; cores that compute units
+// again, or one on trial, write apart from the application's memory until their result counts.
 //
 // Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
 // collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take
@@ -218,7 +218,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void settle(RunningBlock& running, Locked& on);
     bool changed_on_device(const RunningBlock& running, Locked& on) const;
     void block_done(RunningBlock& running, Locked& on);
+    void note_what_is_done(Locked& on);
     void discard(RunningBlock& running, Locked& on);
+    void settle_late(std::int64_t again_of, Locked& on);
     void fail(int error, std::string_view sentence, Locked& on) noexcept;
     void drop_what_waits(Locked& on);
     void bring_application_data_home(Locked& on);
@@ -241,6 +243,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void go_on(const std::vector<Block>& next, Locked& on);
     void piece_decided(std::int64_t block, bool counts, Locked& on);
     void give_up(RunningBlock& running, bool lost, Locked& on);
+    void let_go(RunningBlock& running, Locked& on);
+    void take_waiting_blocks_of(int processor, Locked& on);
+    bool keep_back(RunningBlock& running, Locked& on);
     void cancel(RunningBlock& running, Locked& on);
     double late_at_us(const RunningBlock& running, Locked& on) const;
     void cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on);
@@ -259,7 +264,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
             running.data.own_memory || (setup_.options.results_stay != 0 && running.data.stores_apart());
         return !running.cancelled() && !(in_vain && running.yields && keeps_input);
     }
-    static bool in_main_memory(const BlockData& data) { return !data.own_memory && !data.stores_apart(); }
+    static bool stores_at_home(const RunningBlock& running) {
+        return running.may_store() && !running.data.own_memory && !running.data.stores_apart();
+    }
     void look(double at_us) noexcept override;
     void tell_flow(Locked& on);
     bool awaits(unsigned node, Locked& on) const;
@@ -285,7 +292,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool released_ = false;               ///< it is over, and other tasks have the handles in `uses`
     bool receiving_ = description_.open;  ///< units may still come
     UnitSet received_;                    ///< ... and these have, and are not done,
-    std::vector<UnitRange> early_;        ///< some of them before the run could begin
+    std::vector<UnitRange> early_;        ///< some of them before the run could begin,
+    std::vector<std::int64_t> computed_;  ///< those of these blocks are computed, and others may still read them
     int error_ = 0;
     bool threw_ = false;
     bool data_hang_ = false;  ///< what is on its way to main memory is waited for no longer

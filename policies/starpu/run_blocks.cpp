@@ -88,14 +88,13 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
 
 void Run::task_popped(void* arg) {
     auto* running = static_cast<RunningBlock*>(arg);
-    auto phase = RunningBlock::Phase::not_begun;
-    running->phase.compare_exchange_strong(phase, RunningBlock::Phase::begun);
+    [[maybe_unused]] const bool runs = running->begin_task();
 #ifndef STARPU_SIMGRID
     starpu_task* task = starpu_task_get_current();
-    if (phase == RunningBlock::Phase::cancelled)
-        task->cl = const_cast<starpu_codelet*>(&running->run->setup_.skipped);
-    else
+    if (runs)
         running->data.make_copies(*task);
+    else
+        task->cl = const_cast<starpu_codelet*>(&running->run->setup_.skipped);
 #endif
 }
 
@@ -177,6 +176,7 @@ void Run::task_ended(RunningBlock& running, const TaskEnd& end, Locked& on) {
         cancelled_task_ended(running, end.busy_s(), on);
         return;
     }
+    if (!end.nowhere && running.block.processor >= 0) --running.begun;
     record_task(running, end, on);
     const bool failed = std::ranges::find(running.failed, end.task) != running.failed.end();
     if (!failed && end.changed) running.changed = true;
@@ -228,17 +228,16 @@ void Run::settle(RunningBlock& running, Locked& on) {
 bool Run::changed_on_device(const RunningBlock& running, Locked&) const {
     return flow_ && std::ranges::any_of(blocks_, [&](const auto& entry) {  // others have all blocks there at once
                const RunningBlock& piece = *entry.second;
-               return piece.block.again_of == running.block.id && piece.data.in_place && piece.tasks_left > 0;
+               return piece.block.again_of == running.block.id && piece.data.in_place && piece.may_store();
            });
 }
 
 /// Tells the flow, and starts what it hands out.
 void Run::next_blocks(RunningBlock& running, Locked& on) {
-    const auto tell = [&] {
-        const BlockRecord record = record_of(running.block.id, on);
+    const auto tell = [&, id = running.block.id] {
+        const BlockRecord record = record_of(id, on);
         const auto finished = [&] {
-            return flow_->finished(running.block.id, record.start_s, record.end_s, record.busy_s, now_s(), 0,
-                                   record.data_there);
+            return flow_->finished(id, record.start_s, record.end_s, record.busy_s, now_s(), 0, record.data_there);
         };
         ask_flow(finished, on);
     };
@@ -330,16 +329,34 @@ RunningBlock* Run::find(std::int64_t block, Locked&) {
 
 /// It counts, and all of it is where it belongs.
 void Run::block_done(RunningBlock& running, Locked& on) {
-    const BlockRecord& record = record_of(running.block.id, on);
-    if (description_.open && !record.given_back) received_.remove({record.first, record.units});
-    if (description_.open && setup_.options.done && !record.given_back) {
-        on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
-                           record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(), record.start_s,
-                           record.end_s, record.busy_s});
-        ++telling_;
-    }
+    if (description_.open && !record_of(running.block.id, on).given_back) computed_.push_back(running.block.id);
     state_.kept.keep(std::move(running.data));
     blocks_.erase(running.block.id);
+}
+
+/// Of an open load: as for the end of a run, what others compute in vain is waited for where it needs the application's
+/// memory.
+void Run::note_what_is_done(Locked& on) {
+    for (auto id = computed_.begin(); id != computed_.end();) {
+        const BlockRecord& record = record_of(*id, on);
+        const auto needs_them = [&](const auto& entry) {
+            const RunningBlock& its = *entry.second;
+            return its.tasks_left > 0 && is_waited_for(its) && its.block.first < record.first + record.units &&
+                   record.first < its.block.first + its.block.units;
+        };
+        if (flow_ && std::ranges::any_of(blocks_, needs_them)) {
+            ++id;
+            continue;
+        }
+        if (setup_.options.done) {
+            on.done.push_back({static_cast<std::uint64_t>(record.first), static_cast<std::uint64_t>(record.units),
+                               record.processor < 0 ? -1 : setup_.worker_of(record.processor).ids.front(),
+                               record.start_s, record.end_s, record.busy_s});
+            ++telling_;
+        }
+        received_.remove({record.first, record.units});
+        id = computed_.erase(id);
+    }
 }
 
 /// It does not count, and nothing of it is with StarPU.
@@ -347,10 +364,16 @@ void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
     running.data.forget_results();
     if (running.kept_input && !running.timed) running.data.node = running.kept_on;  // nobody has asked for them
-    const std::int64_t may_wait = running.data.in_place ? running.block.again_of : -1;
+    const std::int64_t again_of = running.block.again_of;
     state_.kept.keep_earlier(std::move(running.data));
     blocks_.erase(running.block.id);
-    if (RunningBlock* late = find(may_wait, on); late && late->tasks_left == 0 && error_ == 0) settle(*late, on);
+    settle_late(again_of, on);
+}
+
+/// Nothing of a piece of this block is computed any more: that may be what the block has waited for.
+void Run::settle_late(std::int64_t again_of, Locked& on) {
+    if (RunningBlock* late = find(again_of, on); late && late->tasks_left == 0 && late->timed && error_ == 0)
+        settle(*late, on);
 }
 
 }  // namespace apportion

@@ -95,10 +95,36 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
                          "APPORTION_STALL_FACTOR waits longer",
                          name_of(processor), what, running.data.why_not_dropped(setup_.options.results_stay != 0)),
              on);
-    if (running.tasks_left > 0)
+    let_go(running, on);
+}
+
+/// Nothing of it counts, nor is waited for.
+void Run::let_go(RunningBlock& running, Locked& on) {
+    if (running.tasks_left > 0) {
         cancel(running, on);
-    else if (running.returns_left == 0)
+        settle_late(running.block.again_of, on);
+    } else if (running.returns_left == 0) {
         discard(running, on);
+    }
+}
+
+/// Those that wait behind a task that computes for nobody are for others.
+void Run::take_waiting_blocks_of(int processor, Locked& on) {
+    const auto blocks = flow_->in_flight(processor);
+    for (const BlockInFlight& block : std::vector(blocks.begin(), blocks.end()))
+        if (RunningBlock* running = find(block.id, on); running && keep_back(*running, on)) {
+            flow_->give_back(block.id);
+            let_go(*running, on);
+        }
+}
+
+/// Keeps a block that waits from storing where others would from now on. False: it does not wait, or nobody else can
+/// have its data.
+bool Run::keep_back(RunningBlock& running, Locked&) {
+    if (running.tasks_left == 0) return !running.timed;  // it is not filled
+    if (running.computes() || running.changed || kSimulated) return false;
+    if (running.data.earlier_results() || !running.data.foreign.empty()) return false;
+    return running.yields || running.cancel_if_none_has_begun();
 }
 
 // --- Cancelled blocks, while StarPU has tasks of them ---
@@ -107,8 +133,8 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
 /// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
-    const bool begun = running.phase.exchange(RunningBlock::Phase::cancelled) == RunningBlock::Phase::begun;
-    if (begun || kSimulated)
+    const bool runs = running.begun.exchange(RunningBlock::kCancelled) > 0;
+    if (runs || kSimulated)
         running.occupies.emplace(setup_.worker_of(running.block.processor).ids, late_at_us(running, on));
     any_cancelled_ = true;
     running.data.forget_results();
@@ -131,6 +157,7 @@ void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on)
     running.occupies.reset();
     running.data.forget_results();
     move_to_ended(running, on);
+    if (on_) settle_late(running.block.again_of, on);
     if (on_ && flow_ && description_.open && error_ == 0)  // it may compute again
         ask_flow([&] { return flow_->look(now_s()); }, on);
 }
@@ -149,7 +176,7 @@ bool Run::left_something() const {
 std::string Run::why_not_submittable() const {
     const Lock lock(mutex_);
     for (const auto& [id, block] : blocks_)
-        if (error_ != 0 && block->cancelled() && (in_main_memory(block->data) || block->data.earlier_results()))
+        if (error_ != 0 && block->cancelled() && (stores_at_home(*block) || block->data.earlier_results()))
             return fmt::format("{} has still not finished {} of an earlier submission", name_of(block->block.processor),
                                block->range());
     return {};
@@ -157,7 +184,7 @@ std::string Run::why_not_submittable() const {
 
 bool Run::any_cancelled(bool only_in_main_memory) const {
     return std::ranges::any_of(blocks_, [&](const auto& entry) {
-        return entry.second->cancelled() && (!only_in_main_memory || in_main_memory(entry.second->data));
+        return entry.second->cancelled() && (!only_in_main_memory || stores_at_home(*entry.second));
     });
 }
 
@@ -206,7 +233,7 @@ void Run::tell_flow(Locked& on) {
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {
         const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, weak_from_this());
         flow_->set_occupied(p, state != OccupiedWorkers::State::free, state == OccupiedWorkers::State::soon_free);
-        if (state == OccupiedWorkers::State::occupied) flow_->do_without(p);
+        if (state == OccupiedWorkers::State::occupied && flow_->do_without(p)) take_waiting_blocks_of(p, on);
     }
 }
 

@@ -22,9 +22,6 @@ namespace apportion {
 class Run;
 
 struct RunningBlock {
-    /// Whether its tasks can still be kept from running. What is cancelled is waited for by nobody but the load's
-    /// destruction.
-    enum class Phase { not_begun, begun, cancelled };
     /// A piece of another block counts only once that is taken over.
     enum class Counts { yes, undecided, no };
 
@@ -52,11 +49,30 @@ struct RunningBlock {
     std::vector<const starpu_task*> failed;  ///< tasks that were not computed
     std::string failure;                     ///< why
     bool yields = false;                     ///< its results can be dropped although its tasks run on
-    std::optional<OccupiedWorkers> occupies;  ///< when it was cancelled, a task had begun
+    std::optional<OccupiedWorkers> occupies;  ///< when it was cancelled, a task ran
     double taught_s = 0;                      ///< what it took, where that is to be learnt later
 
-    std::vector<Lane> lanes;                      ///< per StarPU worker of the processor
-    std::atomic<Phase> phase = Phase::not_begun;  ///< without the run's lock
+    std::vector<Lane> lanes;  ///< per StarPU worker of the processor
+
+    /// Tasks that workers have taken, and whose end is not heard yet. Once it is cancelled, others do nothing, and
+    /// nobody but the load's destruction waits for them. Without the run's lock.
+    std::atomic<int> begun = 0;
+    static constexpr int kCancelled = -1;
+
+    /// By a worker that takes one; false: it is cancelled.
+    bool begin_task() {
+        int before = begun;
+        while (before != kCancelled && !begun.compare_exchange_weak(before, before + 1)) continue;
+        return before != kCancelled;
+    }
+    /// Cancels it unless a worker has a task of it now.
+    bool cancel_if_none_has_begun() {
+        int none = 0;
+        return begun.compare_exchange_strong(none, kCancelled);
+    }
+    bool cancelled() const { return begun == kCancelled; }
+    /// Whether a task of it may still store something.
+    bool may_store() const { return tasks_left > 0 && (!cancelled() || occupies); }
 
     /// Since when one of its tasks runs, the first that does; kNone_us: none.
     double begun_us() const {
@@ -69,7 +85,6 @@ struct RunningBlock {
     /// A piece of a late block.
     bool again() const { return block.again_of >= 0; }
     bool computes() const { return begun_us() > kNone_us; }
-    bool cancelled() const { return phase == Phase::cancelled; }
 
     /// Whether its tasks still wait for results of an earlier run on another device.
     bool waits_for_kept() const {

@@ -244,6 +244,22 @@ TEST_CASE(
             }
 }
 
+TEST_CASE("under every policy what waits behind what a processor computes for nobody is for others, and counts once") {
+    for (const PolicyEntry& entry : registered_policies())
+        for (const double occupied_at_s : {0.01, 0.3, 2.0})
+            for (const double free_at_s : {occupied_at_s + 0.5, 1e6})
+                for (const std::size_t who : {0u, 4u}) {
+                    INFO(entry.name << ", worker " << who << " from " << occupied_at_s << " to " << free_at_s);
+                    FakePlatform platform = suited(entry, mixed_platform());
+                    platform.workers[who].occupied_at_s = occupied_at_s;
+                    platform.workers[who].free_at_s = free_at_s;
+                    const auto policy = entry.make();
+                    const FakeRun result = run(platform, *policy, platform.load(20'000));
+                    check_cover(result, 20'000, 1);
+                    CHECK(result.makespan_s < 1e6);
+                }
+}
+
 TEST_CASE("under every policy the first to become free goes on where all still compute something for nobody") {
     for (const PolicyEntry& entry : registered_policies()) {
         INFO(entry.name);

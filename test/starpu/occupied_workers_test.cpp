@@ -71,6 +71,39 @@ TEST_CASE("while a worker computes what others took over, no load gives it a blo
     CHECK(work.wrong() == 0);
 }
 
+TEST_CASE(
+    "a load does not wait for what a worker computes for nobody of another one, though a block of it is behind that",
+    "[silent]") {
+    const bool in_place = GENERATE(false, true);
+    Work work, other;
+    auto options = work.options();
+    options.results_stay = 1;
+    {
+        Load load = impatient(options), next = Load(other.options(in_place));
+        for (int k = 0; k < 3; ++k) REQUIRE(run(other, next.get()) == 0);
+        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
+        work.stalls = Sabotage{.worker = 1};
+        work.again_s = 0.5;  // meanwhile worker 1 gets a block of the other load
+        for (int k = 0; k < 20 && work.stalled == 0; ++k) {
+            work.forget_results();
+            REQUIRE(apportion_load_submit(load.get()) == 0);
+            for (int looks = 0; looks < 10 && work.stalled == 0; ++looks) starpu_sleep(static_cast<float>(kLook_s));
+            if (work.stalled == 0) REQUIRE(apportion_load_wait(load.get()) == 0);
+        }
+        REQUIRE(run(other, next.get()) == 0);
+        REQUIRE(apportion_load_wait(load.get()) == 0);
+        CHECK(other.computed_once());
+        CHECK(other.wrong() == 0);
+        CHECK(other.blocks[1] == 0);
+        REQUIRE(run(other, next.get()) == 0);  // nor does the next submission
+        CHECK(other.wrong() == 0);
+        CHECK(work.stalled == 1);
+        work.release();
+    }
+    CHECK(other.computed_once());  // what waited was skipped
+    CHECK(work.wrong() == 0);
+}
+
 TEST_CASE("a load whose workers all compute what others took over waits for the first of them", "[silent]") {
     Work work, other;
     auto options = work.options();

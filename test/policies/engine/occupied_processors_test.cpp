@@ -2,7 +2,9 @@
 //
 // Processors that still compute something for nobody, of this load or another one, as BlockFlow deals with them; under
 // every policy: laws_test.cpp.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "test/catch.hpp"
 #include "test/policies/engine/late_blocks.hpp"
@@ -102,6 +104,34 @@ TEST_CASE("units that the policy keeps for who computes something for nobody are
     CHECK(flow.anybody_left());
     flow.set_occupied(1, false);
     CHECK(flow.look(1).size() == 1);
+}
+
+TEST_CASE("blocks that wait behind what a processor computes for nobody can be given to others, if there are some") {
+    LoadDescription load;
+    load.processors.resize(2);
+    load.processors[0].own_memory = true;  // two blocks in flight
+    load.units = 30;
+    Fixed policy;
+    BlockFlow flow(load, policy);
+    std::vector<Block> blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 3);
+    flow.set_occupied(0, true);
+    REQUIRE(flow.do_without(0));
+    CHECK(policy.lost == std::vector{0});
+    for (const Block& block : blocks)
+        if (block.processor == 0) flow.give_back(block.id);
+    CHECK(flow.remaining() == 20);
+    CHECK(flow.look(0).empty());  // the other one computes
+    Block last = *std::ranges::find(blocks, 1, &Block::processor);
+    for (int k = 0; k < 2; ++k) {
+        blocks = flow.finished(last.id, k, k + 1, 1, k + 1);
+        REQUIRE(blocks.size() == 1);
+        last = blocks[0];
+        CHECK(last.processor == 1);
+    }
+    CHECK(flow.finished(last.id, 2, 3, 1, 3).empty());
+    CHECK(flow.done());
+    CHECK_FALSE(flow.do_without(1));
 }
 
 TEST_CASE("in an open load whose block was taken over computes again as soon as that has ended") {
