@@ -108,8 +108,8 @@ struct apportion_done {
     double busy_seconds; /**< kernel time */
 };
 
-/** Called when units of an open load are done, from any thread, also within apportion_load_add and
- *  apportion_load_close, for several blocks at once. Must not wait for the load nor destroy it; it may hand over more
+/** Called when units of an open load are done, from any thread, but not within apportion_load_add and
+ *  apportion_load_close, also for several blocks at once. Must not wait for the load nor destroy it; it may hand over more
  *  units. `done` is valid during the call. A C++ exception ends the load. */
 typedef void (*apportion_done_func_t)(const struct apportion_done* done, void* arg);
 
@@ -227,7 +227,7 @@ int apportion_load_close(struct apportion_load* load);
  *
  *  Where all workers leave the scheduling context meanwhile, it waits until some are there again.
  *
- *  -EDEADLK on a worker that has to compute blocks of the load meanwhile, -ENOMEM without memory for the report. */
+ *  -EDEADLK on a worker that has to compute blocks of the load meanwhile. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and

@@ -56,11 +56,8 @@ apportion_load::~apportion_load() {
     const int failed = apportion::guarded([&] { error = wait(); });  // the report could not be written, perhaps
     if (failed != 0 || (error != 0 && !waited))
         std::cerr << "apportion_load_destroy without apportion_load_wait: " << apportion_error() << '\n';
-    const auto take_all = [&] {
-        wait_for_all_cancelled();
-        Retired().handles = take_retired();
-    };
-    while (apportion::guarded(take_all) != 0) starpu_sleep(1e-3F);  // others may free memory
+    wait_for_all_cancelled();
+    Retired().handles = take_retired();
     kept_.release();
     apportion::guarded([&] { learning_.load_ends(); });
 }

@@ -25,7 +25,7 @@ void apportion_load::refuse_while_filling(const char* function) const {
 }
 
 void apportion_load::refuse_waiting_worker(const char* function) const {
-    refuse_while_filling(function);  // before the lock: its run's is held
+    refuse_while_filling(function);
     const apportion::Lock lock(mutex_);
     const int processor = setup_.processor_of(starpu_worker_get_id());
     if (processor >= 0 && !finished_ && !run_->released())

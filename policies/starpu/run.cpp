@@ -8,8 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <list>
-#include <new>
+#include <exception>
 #include <utility>
 
 #include "policies/config.hpp"
@@ -49,15 +48,12 @@ bool Run::on() const {
     return on_;
 }
 
-thread_local std::list<Run::Calls>* Run::waiting = nullptr;
-
 bool Run::released() const {
     const Lock lock(mutex_);
     return released_;
 }
 
 void Run::wait() {
-    make_waiting_calls();
     Lock lock(mutex_);
     changed_.wait(lock, [&] { return released_; });
 }
@@ -88,6 +84,87 @@ void Run::begin() {
     use_acquired(this);
 }
 
+// --- Threads ---
+
+void Run::tell(Change change, Caller caller) noexcept {
+    const auto self = shared_from_this();  // another thread may carry it out, and then the load may be gone
+    post(std::move(change));
+    serve(caller);
+}
+
+void Run::tell_and_wait(const Change& change) noexcept {
+    const auto self = shared_from_this();
+    bool heard = false;
+    tell([&](Locked& on) {
+        heard = true;
+        changed_.notify_all();
+        change(on);
+    });
+    Lock lock(mutex_);
+    changed_.wait(lock, [&] { return heard; });
+}
+
+void Run::post(Change change) {
+    const Lock lock(posts_mutex_);
+    posts_.push_back(std::move(change));
+}
+
+/// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
+/// on: what is told within a call waits until that returns.
+void Run::serve(Caller caller) noexcept {
+    const auto self = shared_from_this();
+    std::vector<Change> told;
+    Locked on;
+    const auto is_something_left = [&](bool serves) {
+        const Lock lock(posts_mutex_);
+        if (served_ != serves) return false;  // another thread does that
+        told = std::exchange(posts_, {});
+        return served_ = !told.empty() || !to_fill_.empty();
+    };
+    while (is_something_left(false)) {
+        do {
+            {
+                const Lock lock(mutex_);
+                for (const Change& change : told) apply(change, on);
+            }
+            fill_next(on);
+            make_calls(on);
+        } while (is_something_left(true));
+        if (!on.done.empty() && caller == Caller::program) {
+            post([done = on.done](Locked& next) { next.done.insert(next.done.end(), done.begin(), done.end()); });
+            if (wake_at(weak_from_this(), starpu_timing_now())) return;  // in its thread
+            caller = Caller::runtime;
+            continue;
+        }
+        if (!on.done.empty()) tell_done(std::exchange(on.done, {}));
+        if (std::exchange(on.over, false)) release_uses();
+    }
+}
+
+bool Run::tried(const std::function<void()>& change, Locked& on) noexcept {
+    try {
+        change();
+        return true;
+    } catch (const std::exception& error) {
+        fail(-EIO, error.what(), on);
+    } catch (...) {
+        fail(-EIO, "an exception that is none of the standard library's", on);
+    }
+    if (on_) threw_ = true;
+    return false;
+}
+
+/// Where the end after an exception throws as well, that ends the program.
+void Run::apply(const Change& change, Locked& on) noexcept {
+    const auto changed = [&] {
+        change(on);
+        if (flow_ && on_) set_alarm(on);
+    };
+    tried(changed, on);
+    retire(on);
+    if (!tried([&] { check_complete(on); }, on)) check_complete(on);
+}
+
 /// Handles that nothing needs any more go before the run ends where they are many: each takes StarPU some 40 kB.
 void Run::retire(Locked& on) {
     constexpr std::size_t kMost = 256;
@@ -96,98 +173,32 @@ void Run::retire(Locked& on) {
     on.retired.splice(on.retired.end(), more);
 }
 
-/// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
-/// on: calls that arise within those of the same thread are made after them. (Simulated threads share the one.)
-void Run::make_calls_in_turn(Locked& on) {
-    if (kSimulated) return make_calls(on);
-    if (waiting) try {
-            waiting->emplace_back(shared_from_this(), std::move(on));
-            return;
-        } catch (const std::bad_alloc&) {
-            return make_calls(on);
-        }
-    std::list<Calls> its;
-    waiting = &its;
-    make_calls(on);
-    make_waiting_calls();
-    waiting = nullptr;
-}
-
-/// Also by who is called back and waits for a run.
-void Run::make_waiting_calls() {
-    while (waiting && !waiting->empty()) {
-        std::list<Calls> first;
-        first.splice(first.begin(), *waiting, waiting->begin());
-        first.front().run->make_calls(first.front().on);
-    }
-}
-
 void Run::submit(const std::vector<starpu_task*>& tasks) {
-    for (starpu_task* task : tasks) {
-        // The block may be gone once the task is submitted, or given up before.
-        auto* running = static_cast<RunningBlock*>(task->callback_arg);
-        const std::int64_t id = running->block.id;
-        const int refused = starpu_task_submit(task);
-        if (refused != 0) {
+    for (starpu_task* task : tasks)
+        if (const int refused = starpu_task_submit(task); refused != 0) {
+            auto* running = static_cast<RunningBlock*>(task->callback_arg);
             task->destroy = 0;
             starpu_task_destroy(task);
-            locked([&](Locked& next) { task_refused(*running, refused, next); });
-        } else if (any_cancelled_) {  // only now StarPU knows whose results to forget
-            locked([&](Locked& next) {
-                if (RunningBlock* still = find(id, next); still && still->cancelled()) still->data.forget_results();
-            });
+            post([=, this](Locked& on) { task_refused(*running, refused, on); });
         }
-    }
-}
-
-std::vector<Run::Post> Run::take_posts(bool leaves) noexcept {
-    const Lock lock(posts_mutex_);
-    if (leaves && posts_.empty()) --lock_takers_;
-    return std::exchange(posts_, {});
+    if (!state_.policy && to_fill_.empty()) starpu_do_schedule();  // some of StarPU's schedulers wait for this
 }
 
 void Run::make_calls(Locked& on) {
-    const bool submits = !on.tasks.empty() || !on.to_fill.empty();
-    submit(on.tasks);
-    while (!on.to_fill.empty()) {
-        const std::int64_t id = on.to_fill.front();
-        on.to_fill.pop_front();
-        std::vector<starpu_task*> tasks;
-        locked([&](Locked& next) {
-            RunningBlock* const still = find(id, next);  // it may have been given up meanwhile
-            if (!still) return;
-            still->to_be_filled = false;
-            fill(*still, next);
-            tasks.swap(next.tasks);
-        });
-        submit(tasks);
-        // What other threads have left to this one meanwhile comes before the rest.
-        if (!on.to_fill.empty() && waiting && !waiting->empty()) try {
-                on.tasks.clear();
-                waiting->emplace_back(shared_from_this(), std::move(on));
-                return;
-            } catch (const std::bad_alloc&) {
-                continue;
-            }
-    }
-    if (submits && !state_.policy) starpu_do_schedule();  // some of StarPU's schedulers wait for this
-    for (std::unique_ptr<Return>& what : on.returns) {
-        if (!what->handle) continue;
+    for (std::unique_ptr<Return>& what : std::exchange(on.returns, {})) {
         const starpu_data_handle_t handle = what->handle;
         what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
     }
-    for (const std::unique_ptr<Return>& what : on.returns)
-        if (what) copy_home(*what);  // the others are StarPU's now
-    for (const BlockHandle& h : on.retired) starpu_data_unregister_submit(h.handle);
-    if (!on.done.empty()) tell_done(on.done);
-    if (on.wake_at_us > 0 && !wake_at(weak_from_this(), on.wake_at_us)) {
+    for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
+    for (const BlockHandle& h : std::exchange(on.retired, {})) starpu_data_unregister_submit(h.handle);
+    const double at_us = std::exchange(on.wake_at_us, 0);
+    if (at_us > 0 && !wake_at(weak_from_this(), at_us)) {
         const Lock lock(mutex_);
         watch_failed_ = true;
         wake_at_us_ = 0;  // the next change asks for another one
     }
-    if (on.over) release_uses();
 }
 
 /// What the application throws ends the run.
@@ -198,8 +209,8 @@ void Run::tell_done(const std::vector<apportion_done>& done) {
         } catch (...) {
             thrown = std::current_exception();
         }
-    locked([&](Locked&) {
-        telling_ -= done.size();
+    post([this, thrown, told = done.size()](Locked&) {
+        telling_ -= told;
         if (thrown) std::rethrow_exception(thrown);
     });
 }
@@ -208,7 +219,7 @@ void Run::tell_done(const std::vector<apportion_done>& done) {
 
 void Run::use_acquired(void* arg) {
     auto* run = static_cast<Run*>(arg);
-    run->locked([run](Locked& on) {
+    run->tell([run](Locked& on) {
         if (--run->uses_left_ == 0) run->start(on);
     });
 }
@@ -235,23 +246,33 @@ void Run::start(Locked& on) {
 }
 
 Run::Answer Run::add(UnitRange range) {
-    Answer answer = Answer::closed;
-    locked([&](Locked& on) {
-        if (!receiving_) return;
-        answer = received_.add(range) ? Answer::taken : Answer::there;
-        if (answer != Answer::taken || range.units == 0 || error_ != 0) return;
-        if (uses_left_ > 0)
-            early_.push_back(range);
-        else if (flow_)
-            ask_flow([&] { return flow_->add(range, now_s()); }, on);
-        else
-            start_blocks(equal_blocks(range, on), on);
-    });
-    return answer;
+    {
+        const Lock lock(mutex_);
+        if (!receiving_) return Answer::closed;
+        if (!received_.add(range)) return Answer::there;
+        ++adding_;
+    }
+    tell(
+        [this, range](Locked& on) {
+            --adding_;
+            if (range.units == 0 || error_ != 0) return;
+            if (uses_left_ > 0)
+                early_.push_back(range);
+            else if (flow_)
+                ask_flow([&] { return flow_->add(range, now_s()); }, on);
+            else
+                start_blocks(equal_blocks(range, on), on);
+        },
+        Caller::program);
+    return Answer::taken;
 }
 
 void Run::close() {
-    locked([&](Locked&) { receiving_ = false; });
+    {
+        const Lock lock(mutex_);
+        receiving_ = false;
+    }
+    tell([](Locked&) {}, Caller::program);  // that may have been the end
 }
 
 std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
@@ -275,11 +296,7 @@ std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
 void Run::fail(int error, std::string_view sentence, Locked&) noexcept {
     if (error_ != 0 || !on_) return;
     error_ = error;
-    try {
-        record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
-    } catch (const std::exception&) {
-        record_.error = "out of memory";  // short enough to need none
-    }
+    record_.error = fmt::format("load '{}': {}", setup_.name, sentence);
 }
 
 /// After an error nothing is decided on pieces any more, and what an exception left half-way does not go on.
@@ -309,7 +326,7 @@ void Run::check_complete(Locked& on) {
             sentence += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
         fail(-ENODEV, sentence, on);
     }
-    if (uses_left_ > 0 || telling_ > 0 || copies_left_ > 0 || (receiving_ && error_ == 0)) return;
+    if (uses_left_ > 0 || adding_ > 0 || telling_ > 0 || copies_left_ > 0 || (receiving_ && error_ == 0)) return;
     if (error_ != 0) drop_what_waits(on);
     // While units are left, the end of any task may be when the policy hands them out.
     const bool all_wanted = error_ == 0 && flow_ && !flow_->done();
@@ -336,8 +353,7 @@ void Run::check_complete(Locked& on) {
     end(on);
 }
 
-/// Nothing of the load is touched any more but what it left behind, so that another run may begin. Is called again
-/// where it found no memory.
+/// Nothing of the load is touched any more but what it left behind, so that another run may begin.
 void Run::end(Locked& on) {
     record_.makespan_s = now_s();
     if (flow_) {
@@ -366,12 +382,14 @@ void Run::end(Locked& on) {
     on.over = true;
 }
 
-/// Whoever waits for one may call back at once, and begin another run.
+/// Whoever waits for one may call back at once, wait for this run, and begin another one.
 void Run::release_uses() {
+    {
+        const Lock lock(mutex_);
+        released_ = true;
+        changed_.notify_all();
+    }
     for (const apportion_use& use : uses_) starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
-    const Lock lock(mutex_);
-    released_ = true;
-    changed_.notify_all();
 }
 
 }  // namespace apportion

@@ -21,9 +21,11 @@
 // stores in a device's own memory is invalidated when it ends, and nothing waits for that; cores that compute units
 // again, or one on trial, write apart from the application's memory until their result counts.
 //
-// Threads: the run has one lock. Functions that need it take a Locked. Calls into StarPU that may call back at once are
-// collected in it and made when it is released. Threads of devices do not wait for the lock where others do: these take
-// what they have to say.
+// Threads: whoever has something to tell the run posts it, and one thread at a time serves the run, the first that
+// finds that no other does: it carries out what was told, under the lock, which is for those that only look, and then,
+// without it, has blocks filled and makes the calls into StarPU, which may call back at once. So nothing changes while
+// the application fills a block, and nobody waits for that. Functions that need the lock take a Locked. The
+// application's `done` may take long, and is called when the thread serves no more.
 #pragma once
 
 #include <starpu.h>
@@ -31,7 +33,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <list>
 #include <map>
@@ -72,7 +73,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     Run(const LoadSetup& setup, const LoadDescription& description, const State& state, RunRecord record);
 
     void begin();
-    /// Until it is over, and other tasks have the handles in `uses`.
+    /// Until it is over, and other tasks get the handles in `uses`.
     void wait();
     /// Whether it is not over: another run of the load must not begin.
     bool on() const;
@@ -123,8 +124,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     static bool filling(const LoadSetup& setup);
 
   private:
-    /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own. Null: the
-    /// results that a block has written apart.
+    /// A handle on its way to main memory: a block's result, part of an evacuation, or the application's own.
     struct Return {
         std::shared_ptr<Run> run;
         starpu_data_handle_t handle = nullptr;
@@ -135,22 +135,19 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         std::atomic<bool> handed_over = false;
     };
 
-    /// The run's lock, held, and calls into StarPU to be made without it.
+    /// The run's lock, held by the thread that serves it, and calls to be made without it, ...
     struct Locked {
-        std::vector<starpu_task*> tasks;
-        std::list<std::int64_t> to_fill;  ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::unique_ptr<Return>> returns;
+        std::vector<std::int64_t> copies;  ///< of results that blocks have written apart
         std::list<BlockHandle> retired;
         double wake_at_us = 0;  ///< when the run is to look; 0: never
+        // ... and these when it serves no more:
         std::vector<apportion_done> done;
         bool over = false;  ///< the run is, since this
     };
-    struct Calls {
-        std::shared_ptr<Run> run;
-        Locked on;
-        Calls(std::shared_ptr<Run> its, Locked&& calls) : run(std::move(its)), on(std::move(calls)) {}
-    };
-    static thread_local std::list<Calls>* waiting;  ///< calls that this thread makes after those it makes
+    using Change = std::function<void(Locked&)>;
+    /// A thread that hands units over may hold locks that the application's `done` takes: others call that.
+    enum class Caller { runtime, program };
     /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
     struct TaskOf {
         UnitRange range;
@@ -158,26 +155,17 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         unsigned part = 0;
     };
 
-    /// Runs `change(Locked&)` under the lock; exceptions end the run with an error. Then makes the collected calls.
-    template <class Change>
-    void locked(Change&& change) noexcept;
+    /// Has `change` carried out, by this thread or by the one that serves the run. Exceptions end the run with an
+    /// error.
+    void tell(Change change, Caller caller = Caller::runtime) noexcept;
+    /// ... before it returns. Not within a call that the run makes.
+    void tell_and_wait(const Change& change) noexcept;
+    void post(Change change);
+    void serve(Caller caller) noexcept;
     /// Runs `change()`; false: it threw, which ends the run with an error.
-    template <class Change>
-    bool tried(Change&& change, Locked& on) noexcept;
-    /// The same for a thread that counts as `lock_takers_`.
-    template <class Change>
-    void run_with_lock(Change&& change) noexcept;
-    template <class Change>
-    void apply(Change&& change, Lock& lock, Locked& on) noexcept;
-    /// On a device's thread it waits for no other: who has the lock, or will, runs `change` before what comes later.
-    template <class Change>
-    void posted(const Change& change) noexcept;
-    using Post = std::function<void(Locked&)>;
-    /// If there is nothing and the thread `leaves`, it takes no more.
-    std::vector<Post> take_posts(bool leaves) noexcept;
+    bool tried(const std::function<void()>& change, Locked& on) noexcept;
+    void apply(const Change& change, Locked& on) noexcept;
     void retire(Locked& on);
-    void make_calls_in_turn(Locked& on);
-    static void make_waiting_calls();
     void make_calls(Locked& on);
     void submit(const std::vector<starpu_task*>& tasks);
     void tell_done(const std::vector<apportion_done>& done);
@@ -201,10 +189,12 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void start_blocks(const std::vector<Block>& blocks, Locked& on);
     bool twice_fits(const RunningBlock& running, Locked& on) const;
     void take_kept(RunningBlock& running, Locked& on);
-    void fill(RunningBlock& running, Locked& on);
-    int fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on);
-    std::string wrong_handle(const RunningBlock& running, const starpu_task& task, Locked& on);
-    int check_memory(const RunningBlock& running, const starpu_task& task, Locked& on);
+    void fill_later(RunningBlock& running, Locked& on);
+    void fill_next(Locked& on);
+    void fill(RunningBlock& running, std::vector<starpu_task*>& tasks);
+    void fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what);
+    std::string wrong_handle(const RunningBlock& running, const starpu_task& task);
+    void check_memory(const RunningBlock& running, const starpu_task& task) const;
     void task_refused(RunningBlock& running, int error, Locked& on);
     void task_ended(RunningBlock& running, const TaskEnd& end, Locked& on);
     void record_task(RunningBlock& running, const TaskEnd& end, Locked& on);
@@ -213,8 +203,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
     void copy_home(RunningBlock& running, Locked& on);
-    void copy_home(const Return& what);
+    void copy_home(std::int64_t block);
     void returned(const Return& what, Locked& on);
+    void block_returned(std::int64_t block, bool copied, Locked& on);
     void settle(RunningBlock& running, Locked& on);
     bool changed_on_device(const RunningBlock& running, Locked& on) const;
     void block_done(RunningBlock& running, Locked& on);
@@ -284,12 +275,14 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     State state_;
 
     Mutex posts_mutex_;
-    std::vector<Post> posts_;  ///< of device threads
-    int lock_takers_ = 0;      ///< threads that have the lock, or will, and take posts before they leave it
+    std::vector<Change> posts_;
+    bool served_ = false;  ///< a thread carries them out
+    // Of the thread that serves, the others under its lock:
+    std::list<std::int64_t> to_fill_;  ///< blocks, one after the other, so that the first begins before the last
     mutable Mutex mutex_;
     Condition changed_;
     bool on_ = true;                      ///< not over
-    bool released_ = false;               ///< it is over, and other tasks have the handles in `uses`
+    bool released_ = false;               ///< it is over, and other tasks get the handles in `uses`
     bool receiving_ = description_.open;  ///< units may still come
     UnitSet received_;                    ///< ... and these have, and are not done,
     std::vector<UnitRange> early_;        ///< some of them before the run could begin,
@@ -303,6 +296,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool watch_failed_ = false;
     const std::vector<apportion_use> uses_;  ///< the load's, which may be gone when the last one is released
     std::size_t uses_left_ = 0;
+    std::size_t adding_ = 0;                                 ///< calls of add() that have been answered and not heard
     std::size_t telling_ = 0;                                ///< calls of options.done that are being made
     std::size_t returns_left_ = 0;                           ///< of the application's handles
     std::size_t copies_left_ = 0;                            ///< of blocks whose results are copied home
@@ -310,79 +304,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::unique_ptr<BlockFlow> flow_;
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;   ///< not waited for, until handed over
-    std::atomic<bool> any_cancelled_ = false;
     RunRecord record_;
 };
-
-template <class Change>
-void Run::locked(Change&& change) noexcept {
-    {
-        const Lock posts(posts_mutex_);
-        ++lock_takers_;
-    }
-    run_with_lock(change);
-}
-
-template <class Change>
-void Run::run_with_lock(Change&& change) noexcept {
-    const auto self = shared_from_this();  // others may end the run while this thread makes its calls
-    Locked on;
-    {
-        Lock lock(mutex_);
-        for (const Post& post : take_posts(false)) apply(post, lock, on);
-        apply(change, lock, on);
-        for (auto posts = take_posts(true); !posts.empty(); posts = take_posts(true))
-            for (const Post& post : posts) apply(post, lock, on);
-    }
-    make_calls_in_turn(on);
-}
-
-template <class Change>
-void Run::apply(Change&& change, Lock& lock, Locked& on) noexcept {
-    const auto changed = [&] {
-        change(on);
-        if (flow_ && on_) set_alarm(on);
-    };
-    tried(changed, on);
-    retire(on);
-    while (!tried([&] { check_complete(on); }, on)) {  // with the error it needs less memory, but some
-        lock.unlock();
-        starpu_sleep(1e-3F);  // others may free some
-        lock.lock();
-    }
-}
-
-template <class Change>
-void Run::posted(const Change& change) noexcept {
-    const int worker = starpu_worker_get_id();
-    if (worker < 0 || starpu_worker_get_type(worker) == STARPU_CPU_WORKER) return locked(change);
-    try {
-        Post post = change;
-        const Lock lock(posts_mutex_);
-        if (lock_takers_ > 0) {
-            posts_.push_back(std::move(post));
-            return;
-        }
-        ++lock_takers_;
-    } catch (const std::bad_alloc&) {
-        return locked(change);
-    }
-    run_with_lock(change);
-}
-
-template <class Change>
-bool Run::tried(Change&& change, Locked& on) noexcept {
-    try {
-        change();
-        return true;
-    } catch (const std::exception& error) {
-        fail(-EIO, error.what(), on);
-    } catch (...) {
-        fail(-EIO, "an exception that is none of the standard library's", on);
-    }
-    if (on_) threw_ = true;
-    return false;
-}
 
 template <class Decide>
 auto Run::decided(Decide&& decide, Locked&) {

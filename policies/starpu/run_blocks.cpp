@@ -36,14 +36,13 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         } else {
             take_kept(running, on);
         }
-        if (running.departures_left > 0) continue;
-        if (on.tasks.empty() && on.to_fill.empty()) {
-            fill(running, on);
-        } else {
-            on.to_fill.push_back(block.id);
-            running.to_be_filled = true;
-        }
+        if (running.departures_left == 0) fill_later(running, on);
     }
+}
+
+void Run::fill_later(RunningBlock& running, Locked&) {
+    to_fill_.push_back(running.block.id);
+    running.to_be_filled = true;
 }
 
 /// Whether its processor could hold twice of all its blocks, as far as is known what they take.
@@ -138,8 +137,7 @@ void Run::task_of_worker_ended(starpu_task& task) {
 /// StarPU takes a queued kernel to begin when all calls that the end of the one before it leads to have been made. It
 /// did when that one ended.
 TaskEnd::TaskEnd(const starpu_task& ended, const BlockData& data)
-    : task(&ended),
-      nowhere(ended.where == STARPU_NOWHERE),
+    : nowhere(ended.where == STARPU_NOWHERE),
       changed(!nowhere && data.changed_by(ended)),
       worker(starpu_worker_get_id()) {
     starpu_profiling_task_info* info = nowhere ? nullptr : ended.profiling_info;
@@ -162,26 +160,27 @@ void Run::task_finished(void* arg) {
         RunningBlock::Lane& lane = run->lane_of(*running, end.worker);
         end.lane_busy_s = lane.busy_s = lane.busy_s + end.busy_s();
         lane.begun_us = RunningBlock::kNone_us;  // while its end waits to be heard it is not late
+        end.failure = running->take_failure(*task);
     }
-    const auto tell = [=](Locked& on) { run->task_ended(*running, end, on); };
+    const auto ended = [=](Locked& on) { run->task_ended(*running, end, on); };
     // What does not count is forgotten before the device's memory is used for something else.
-    if (running->cancelled() || (running->again() && running->data.own_memory))
-        run->locked(tell);
+    if (!end.nowhere && running->data.own_memory && (running->cancelled() || running->again()))
+        run->tell_and_wait(ended);
     else
-        run->posted(tell);
+        run->tell(ended);
 }
 
 void Run::task_ended(RunningBlock& running, const TaskEnd& end, Locked& on) {
+    if (running.failure.empty()) running.failure = end.failure;
     if (running.cancelled()) {
         cancelled_task_ended(running, end.busy_s(), on);
         return;
     }
     if (!end.nowhere && running.block.processor >= 0) --running.begun;
     record_task(running, end, on);
-    const bool failed = std::ranges::find(running.failed, end.task) != running.failed.end();
-    if (!failed && end.changed) running.changed = true;
+    if (end.failure.empty() && end.changed) running.changed = true;
     if (--running.tasks_left > 0) return;
-    if (running.failed.empty())
+    if (running.failure.empty())
         block_computed(running, on);
     else
         block_failed(running, on);
@@ -260,7 +259,7 @@ void Run::send_home(RunningBlock& running, Locked& on) {
     const bool at_home = processor >= 0 && setup_.worker_of(processor).node == STARPU_MAIN_RAM;
     for (const BlockHandle& h : running.data.handles) {
         const bool away = !at_home || h.earlier();  // a part without work leaves earlier results where they are
-        if (h.written && away && (!h.keep || !running.failed.empty()) && starpu_memory_nodes_get_count() > 1) {
+        if (h.written && away && (!h.keep || !running.failure.empty()) && starpu_memory_nodes_get_count() > 1) {
             bring_home(h.handle, Return::Of::block, running.block.id, on);
             ++running.returns_left;
         }
@@ -271,7 +270,7 @@ void Run::handle_home(void* arg) {
     auto* what = static_cast<Return*>(arg);
     (void)what->handed_over.load(std::memory_order_acquire);
     starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
-    what->run->posted([what](Locked& on) {
+    what->run->tell([what](Locked& on) {
         const std::unique_ptr<Return> its(what);
         its->run->returned(*its, on);
     });
@@ -279,18 +278,16 @@ void Run::handle_home(void* arg) {
 
 /// Results that were written apart: others do not wait for that.
 void Run::copy_home(RunningBlock& running, Locked& on) {
-    bring_home(nullptr, Return::Of::block, running.block.id, on);
+    on.copies.push_back(running.block.id);
     ++running.returns_left;
     ++copies_left_;
 }
 
-void Run::copy_home(const Return& what) {
-    RunningBlock* running = nullptr;
-    locked([&](Locked& on) { running = find(what.number, on); });
-    running->data.take_results_home();
-    locked([&](Locked& on) {
+void Run::copy_home(std::int64_t block) {
+    blocks_.at(block)->data.take_results_home();
+    post([this, block](Locked& on) {
         --copies_left_;
-        returned(what, on);
+        block_returned(block, true, on);
     });
 }
 
@@ -299,27 +296,28 @@ void Run::returned(const Return& what, Locked& on) {
         --returns_left_;
     } else if (what.of == Return::Of::evacuation) {
         for (const std::int64_t id : state_.kept.arrived(what.number))
-            if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill(*waits, on);
+            if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill_later(*waits, on);
         changed_.notify_all();
-    } else if (RunningBlock* running = find(what.number, on); running && --running->returns_left == 0) {
-        if (!on_) {  // it was left behind; there may be no memory to keep its data here
-            move_to_ended(*running, on);
-            return;
-        }
-        if (!running->failed.empty()) {
-            running->data.node = STARPU_MAIN_RAM;
-            give_back(*running, on);
-            return;
-        }
-        BlockRecord& record = record_of(what.number, on);
-        record.home_s = now_s();
-        if (flow_ && running->data.own_memory)
-            flow_->returned(record.processor, record.units, record.end_s, record.home_s);
-        if (what.handle && running->data.has_results_apart())
-            copy_home(*running, on);
-        else
-            block_done(*running, on);
+    } else {
+        block_returned(what.number, false, on);
     }
+}
+
+void Run::block_returned(std::int64_t block, bool copied, Locked& on) {
+    RunningBlock* const running = find(block, on);
+    if (!running || --running->returns_left > 0) return;
+    if (!on_) return move_to_ended(*running, on);  // it was left behind
+    if (!running->failure.empty()) {
+        running->data.node = STARPU_MAIN_RAM;
+        return give_back(*running, on);
+    }
+    BlockRecord& record = record_of(block, on);
+    record.home_s = now_s();
+    if (flow_ && running->data.own_memory) flow_->returned(record.processor, record.units, record.end_s, record.home_s);
+    if (!copied && running->data.has_results_apart())
+        copy_home(*running, on);
+    else
+        block_done(*running, on);
 }
 
 RunningBlock* Run::find(std::int64_t block, Locked&) {

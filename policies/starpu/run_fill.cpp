@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <optional>
+#include <utility>
 
 #include "policies/engine/core_groups.hpp"
 #include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/block_argument.hpp"
+#include "policies/starpu/error.hpp"
 #include "policies/starpu/run.hpp"
 
 namespace apportion {
@@ -35,39 +39,57 @@ bool Run::filling(const LoadSetup& setup) {
     return in != nullptr;
 }
 
-void Run::fill(RunningBlock& running, Locked& on) {
-    const std::size_t before = on.tasks.size();
-    int refused = error_ != 0 ? -ECANCELED : 0;
-    const auto fill_tasks = [&] {
-        const std::vector<UnitRange> ranges =
-            equal_parts({running.block.first, running.block.units}, description_.granularity,
-                        static_cast<Units>(running.lanes.size()));
-        on.tasks.reserve(before + ranges.size() * setup_.options.parts);
-        for (std::size_t lane = 0; lane < ranges.size(); ++lane)
-            for (unsigned part = 0; part < setup_.options.parts && refused == 0; ++part) {
-                on.tasks.push_back(starpu_task_create());
-                refused = fill_task(running, *on.tasks.back(), {ranges[lane], lane, part}, on);
-            }
-    };
-    if (!tried(fill_tasks, on)) refused = error_;
-    if (refused == 0) {
-        running.tasks_left = static_cast<unsigned>(on.tasks.size() - before);
-        running.yields = flow_ && !running.data.why_not_dropped(setup_.options.results_stay != 0);
-        if (running.yields) flow_->may_be_taken_over(running.block.id);
-        return;
+/// The next block whose turn it is: without the lock, as the application may wait for others who want it.
+void Run::fill_next(Locked& on) {
+    if (to_fill_.empty()) return;
+    RunningBlock* const running = find(to_fill_.front(), on);
+    to_fill_.pop_front();
+    if (!running) return;  // it has been given up meanwhile
+    std::vector<starpu_task*> tasks;
+    std::optional<ApiError> refused;
+    try {
+        if (error_ == 0) fill(*running, tasks);
+    } catch (const ApiError& error) {
+        refused = error;
+    } catch (const std::exception& error) {
+        refused.emplace(EIO, error.what());
     }
-    for (; on.tasks.size() > before; on.tasks.pop_back()) {
-        on.tasks.back()->destroy = 0;
-        starpu_task_destroy(on.tasks.back());
+    if (refused) {
+        for (starpu_task* task : std::exchange(tasks, {})) {
+            task->destroy = 0;
+            starpu_task_destroy(task);
+        }
+        running->data.forget_tasks();
     }
-    running.data.forget_tasks();
-    fail(refused,
-         fmt::format("the application's fill function refused {}: {}", running.range(), std::strerror(-refused)), on);
-    discard(running, on);
+    {
+        const Lock lock(mutex_);
+        apply(
+            [&](Locked&) {
+                running->to_be_filled = false;
+                if (refused) fail(-refused->error_number(), refused->what(), on);
+                if (error_ != 0) return discard(*running, on);
+                running->tasks_left = static_cast<unsigned>(tasks.size());
+                running->yields = flow_ && !running->data.why_not_dropped(setup_.options.results_stay != 0);
+                if (running->yields) flow_->may_be_taken_over(running->block.id);
+            },
+            on);
+    }
+    submit(tasks);
 }
 
-/// 0, or the negative error number by which the application refuses it.
-int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what, Locked& on) {
+void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {
+    const std::vector<UnitRange> ranges = equal_parts(
+        {running.block.first, running.block.units}, description_.granularity, static_cast<Units>(running.lanes.size()));
+    tasks.reserve(ranges.size() * setup_.options.parts);
+    for (std::size_t lane = 0; lane < ranges.size(); ++lane)
+        for (unsigned part = 0; part < setup_.options.parts; ++part) {
+            tasks.push_back(starpu_task_create());
+            fill_task(running, *tasks.back(), {ranges[lane], lane, part});
+        }
+}
+
+/// Throws ApiError if the application refuses it, or what it fills in cannot be computed.
+void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what) {
     const int processor = running.block.processor;
     FillBlock filled;
     filled.first = static_cast<std::uint64_t>(what.range.first);
@@ -81,45 +103,36 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
     try {
         const Filling here(setup_);
         refused = setup_.options.fill(&task, &filled, setup_.options.arg);
-        if (refused > 0) {
-            fail(-EINVAL,
-                 fmt::format("the application's fill function returned {} for {}; it must return 0, or a negative "
-                             "errno value",
-                             refused, running.range()),
-                 on);
-            refused = -EINVAL;
-        }
     } catch (const std::exception& error) {
-        refused = -EIO;
-        fail(refused, fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()),
-             on);
+        throw ApiError(EIO,
+                       fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()));
     } catch (...) {
-        refused = -EIO;
-        fail(refused, fmt::format("the application's fill function threw at {}", running.range()), on);
+        throw ApiError(EIO, fmt::format("the application's fill function threw at {}", running.range()));
     }
+    if (refused > 0)
+        throw ApiError(EINVAL, fmt::format("the application's fill function returned {} for {}; it must return 0, or a "
+                                           "negative errno value",
+                                           refused, running.range()));
     task.cl = setup_.options.codelet;
     if (refused == 0 && has_all_handles(task)) running.data.note_modes(task);
-    if (running.data.problem) {
-        refused = -EINVAL;
-        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), running.data.problem), on);
-    }
+    const auto require = [&](const std::string& problem) {
+        if (!problem.empty())
+            throw ApiError(EINVAL, fmt::format("{} cannot be computed: {}", running.range(), problem));
+    };
+    if (running.data.problem) require(running.data.problem);
+    if (refused != 0)
+        throw ApiError(-refused, fmt::format("the application's fill function refused {}: {}", running.range(),
+                                             std::strerror(-refused)));
     task.callback_func = task_finished;
     task.callback_arg = &running;
     task.callback_arg_free = task.prologue_callback_pop_arg_free = 0;
     task.workerorder = 0;
-    if (refused == 0 && !has_all_handles(task)) {
-        refused = -EINVAL;
-        fail(refused,
-             fmt::format("the application's fill function did not set all {} handles of the task of {}",
-                         STARPU_TASK_GET_NBUFFERS(&task), running.range()),
-             on);
-    }
-    if (const std::string problem = refused == 0 ? wrong_handle(running, task, on) : std::string(); !problem.empty()) {
-        refused = -EINVAL;
-        fail(refused, fmt::format("{} cannot be computed: {}", running.range(), problem), on);
-    }
-    if (refused == 0 && running.data.own_memory) refused = check_memory(running, task, on);
-    if (refused != 0) return refused;
+    if (!has_all_handles(task))
+        throw ApiError(EINVAL,
+                       fmt::format("the application's fill function did not set all {} handles of the task of {}",
+                                   STARPU_TASK_GET_NBUFFERS(&task), running.range()));
+    require(wrong_handle(running, task));
+    if (running.data.own_memory) check_memory(running, task);
     give_block_as_argument(task, filled);
     task.sequential_consistency = 0;
     task.synchronous = task.regenerate = 0;
@@ -132,11 +145,10 @@ int Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what,
         task.prologue_callback_pop_func = task_popped;
         task.prologue_callback_pop_arg = &running;
     }
-    return 0;
 }
 
 /// What is wrong with a handle of the application that the task names; empty: nothing. Those that it writes are noted.
-std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& task, Locked&) {
+std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& task) {
     const auto only_reads = [](unsigned mode) {  // whatever else, such as STARPU_LOCALITY, it says
         return (mode & (STARPU_RW | STARPU_SCRATCH | STARPU_REDUX)) == STARPU_R;
     };
@@ -163,19 +175,15 @@ std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& ta
 }
 
 /// StarPU would wait for ever for room for a task that needs more than all of its device's memory.
-int Run::check_memory(const RunningBlock& running, const starpu_task& task, Locked& on) {
+void Run::check_memory(const RunningBlock& running, const starpu_task& task) const {
     const starpu_ssize_t total = starpu_memory_get_total(running.data.node);
     const std::size_t bytes = bytes_of(task);
-    if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return 0;
+    if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return;
     constexpr double kMebibyte = 1 << 20;
-    fail(-ENOMEM,
-         fmt::format(
-             "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
-             "blocks are cut, or a smaller granularity",
-             running.range(), static_cast<double>(bytes) / kMebibyte, name_of(running.block.processor),
-             static_cast<double>(total) / kMebibyte),
-         on);
-    return -ENOMEM;
+    throw ApiError(ENOMEM, fmt::format("{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set "
+                                       "options.bytes_per_unit, by which blocks are cut, or a smaller granularity",
+                                       running.range(), static_cast<double>(bytes) / kMebibyte,
+                                       name_of(running.block.processor), static_cast<double>(total) / kMebibyte));
 }
 
 void Run::task_refused(RunningBlock& running, int error, Locked& on) {

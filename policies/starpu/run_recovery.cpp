@@ -21,10 +21,7 @@ void Run::current_block_failed(const char* why) {
                        "apportion_block_failed: the calling thread runs no block of a load; call it in the codelet's "
                        "function or in the task's epilogue callback");
     auto* running = static_cast<RunningBlock*>(task->callback_arg);
-    running->run->locked([&](Locked&) {
-        running->failed.push_back(task);
-        if (running->failure.empty()) running->failure = why && *why ? why : "the codelet gave no reason";
-    });
+    running->task_fails(*task, why && *why ? why : "the codelet gave no reason");
 }
 
 void Run::block_failed(RunningBlock& running, Locked& on) {
@@ -89,7 +86,7 @@ void Run::give_up(RunningBlock& running, bool lost, Locked& on) {
     const std::string what = fmt::format("{} not finished after {:.3g} s", running.range(), waited_s(running, on));
     if (lost) lose(processor, what, on);
     // What was never filled is nowhere, but perhaps its data of an earlier run.
-    if (!running.yields && (running.tasks_left > 0 || running.kept_input || !running.failed.empty()))
+    if (!running.yields && (running.tasks_left > 0 || running.kept_input || !running.failure.empty()))
         fail(-ETIMEDOUT,
              fmt::format("{} has {}, and no other processor can compute them, because the codelet {}; a larger "
                          "APPORTION_STALL_FACTOR waits longer",
@@ -136,7 +133,6 @@ void Run::cancel(RunningBlock& running, Locked& on) {
     const bool runs = running.begun.exchange(RunningBlock::kCancelled) > 0;
     if (runs || kSimulated)
         running.occupies.emplace(setup_.worker_of(running.block.processor).ids, late_at_us(running, on));
-    any_cancelled_ = true;
     running.data.forget_results();
 }
 
@@ -152,7 +148,7 @@ double Run::late_at_us(const RunningBlock& running, Locked&) const {
 void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on) {
     if (--running.tasks_left > 0) return;
     const bool measures = running.occupies && setup_.options.parts == 1 && running.lanes.size() == 1 &&
-                          !running.again() && running.failed.empty();
+                          !running.again() && running.failure.empty();
     running.taught_s = measures ? busy_s : 0;
     running.occupies.reset();
     running.data.forget_results();
@@ -162,7 +158,6 @@ void Run::cancelled_task_ended(RunningBlock& running, double busy_s, Locked& on)
         ask_flow([&] { return flow_->look(now_s()); }, on);
 }
 
-/// Needs no memory.
 void Run::move_to_ended(RunningBlock& running, Locked&) {
     ended_.insert(blocks_.extract(running.block.id));
     changed_.notify_all();
@@ -208,7 +203,7 @@ void Run::give_ended_to(const State& load) {
         RunningBlock& its = *ended_.begin()->second;
         if (its.cancelled()) {
             load.kept.keep_earlier(std::move(its.data));
-        } else if (!its.failed.empty()) {
+        } else if (!its.failure.empty()) {
             its.data.node = STARPU_MAIN_RAM;
             its.data.forget_results();
             load.kept.keep_earlier(std::move(its.data));
@@ -238,7 +233,7 @@ void Run::tell_flow(Locked& on) {
 }
 
 void Run::look(double at_us) noexcept {
-    locked([&](Locked& on) {
+    tell([this, at_us](Locked& on) {
         if (wake_at_us_ <= at_us) wake_at_us_ = 0;  // an earlier alarm may have been replaced
         if (!on_ || !flow_) return;
         tell_flow(on);

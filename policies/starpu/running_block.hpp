@@ -8,13 +8,16 @@
 
 #include <atomic>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/engine/block_flow.hpp"
 #include "policies/starpu/block_data.hpp"
+#include "policies/starpu/mutex.hpp"
 #include "policies/starpu/occupied_workers.hpp"
 
 namespace apportion {
@@ -38,17 +41,16 @@ struct RunningBlock {
     Block block;
     BlockData data;
     Counts counts = Counts::yes;
-    unsigned tasks_left = 0;                 ///< with StarPU, or about to be
-    bool to_be_filled = false;               ///< by who handed it out, without the lock meanwhile
-    unsigned departures_left = 0;            ///< evacuations of overlapping kept data that must end before it is filled
-    unsigned returns_left = 0;               ///< written handles on their way home
-    bool timed = false;                      ///< a task of it that did work has been recorded
-    bool changed = false;                    ///< a task has changed data in place
-    bool kept_input = false;                 ///< its data stayed on a device since an earlier run, ...
-    unsigned kept_on = STARPU_MAIN_RAM;      ///< ... this one
-    std::vector<const starpu_task*> failed;  ///< tasks that were not computed
-    std::string failure;                     ///< why
-    bool yields = false;                     ///< its results can be dropped although its tasks run on
+    unsigned tasks_left = 0;             ///< with StarPU, or about to be
+    bool to_be_filled = false;           ///< when it is its turn
+    unsigned departures_left = 0;        ///< evacuations of overlapping kept data that must end before it is filled
+    unsigned returns_left = 0;           ///< written handles on their way home
+    bool timed = false;                  ///< a task of it that did work has been recorded
+    bool changed = false;                ///< a task has changed data in place
+    bool kept_input = false;             ///< its data stayed on a device since an earlier run, ...
+    unsigned kept_on = STARPU_MAIN_RAM;  ///< ... this one
+    std::string failure;                 ///< why one of its tasks that have ended was not computed; empty: all were
+    bool yields = false;                 ///< its results can be dropped although its tasks run on
     std::optional<OccupiedWorkers> occupies;  ///< when it was cancelled, a task ran
     double taught_s = 0;                      ///< what it took, where that is to be learnt later
 
@@ -91,12 +93,28 @@ struct RunningBlock {
         return tasks_left > 0 && !computes() && !cancelled() && kept_on != data.node && data.earlier_results();
     }
 
+    /// The codelet could not compute this task. Without the run's lock, which brings it when the task ends: the thread
+    /// may hold locks of the application.
+    void task_fails(const starpu_task& task, const char* why) {
+        const Lock lock(failures_mutex_);
+        failures_.emplace(&task, why);
+    }
+    /// Empty: it could.
+    std::string take_failure(const starpu_task& task) {
+        const Lock lock(failures_mutex_);
+        const auto its = failures_.extract(&task);
+        return its ? std::move(its.mapped()) : std::string();
+    }
+
     std::string range() const { return fmt::format("units {} to {}", block.first, block.first + block.units - 1); }
+
+  private:
+    Mutex failures_mutex_;
+    std::map<const starpu_task*, std::string> failures_;
 };
 
 /// What is to be known of a task that has ended.
 struct TaskEnd {
-    const starpu_task* task;                     ///< for comparisons only: it may be gone
     bool nowhere = false;                        ///< a part without work
     bool changed = false;                        ///< data in place, unless it failed
     int worker = -1;                             ///< that ran it
@@ -104,6 +122,7 @@ struct TaskEnd {
 
     explicit TaskEnd(const starpu_task& task, const BlockData& data);
     double lane_busy_s = 0;  ///< of all tasks of its worker in the block that have ended
+    std::string failure;     ///< why it was not computed; empty: it was
     double busy_s() const { return start_us ? (*end_us - *start_us) * 1e-6 : 0; }
 };
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,7 @@ namespace apportion {
 
 namespace {
 
+std::mutex sessions_mutex;  // held while StarPU starts and ends
 int sessions = 0;  // calls of apportion_init since one of them started StarPU, less those of apportion_shutdown
 
 #ifdef STARPU_SIMGRID
@@ -143,6 +145,7 @@ extern "C" {
 
 int apportion_init(starpu_conf* conf) {
     return apportion::guarded([&] {
+        const std::lock_guard lock(apportion::sessions_mutex);
         apportion::check_environment_variables();
         const bool runs = starpu_is_initialized();
         if (!runs) {
@@ -160,6 +163,7 @@ int apportion_init(starpu_conf* conf) {
 }
 
 void apportion_shutdown(void) {
+    const std::lock_guard lock(apportion::sessions_mutex);
     if (apportion::sessions > 0 && --apportion::sessions == 0) starpu_shutdown();
 }
 

@@ -9,7 +9,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -35,8 +35,7 @@ void* sleep_until_moment(void* own_alarm) {
 
 bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
     starpu_pthread_t actor;
-    auto* alarm = new (std::nothrow) Alarm{watched, at_us};
-    if (!alarm) return false;
+    auto* const alarm = new Alarm{watched, at_us};
     STARPU_PTHREAD_CREATE(&actor, NULL, sleep_until_moment, alarm);
     starpu_pthread_detach(actor);
     return true;
@@ -56,6 +55,18 @@ struct Watch {
 };
 Watch& watch = *new Watch;  // its thread may outlive static objects
 
+/// In a thread of its own, as it may lead to calls of the application's functions; in this one if there is none.
+void look(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
+    const auto its_look = [=] {
+        if (const auto looks = watched.lock()) looks->look(at_us);
+    };
+    try {
+        std::thread(its_look).detach();
+    } catch (const std::system_error&) {
+        its_look();
+    }
+}
+
 void ring_until_none_is_left() noexcept {
     // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
     constexpr double kPart_us = 2e5;
@@ -70,7 +81,7 @@ void ring_until_none_is_left() noexcept {
         while (!watch.alarms.empty() && watch.alarms.begin()->first <= starpu_timing_now()) {
             const auto alarm = watch.alarms.begin();  // stays there meanwhile: no other thread begins
             lock.unlock();
-            if (const auto watched = alarm->second.lock()) watched->look(alarm->first);
+            look(alarm->second, alarm->first);
             lock.lock();
             watch.alarms.erase(alarm);
         }
@@ -80,20 +91,16 @@ void ring_until_none_is_left() noexcept {
 }  // namespace
 
 bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
+    const std::lock_guard lock(watch.mutex);
+    const auto alarm = watch.alarms.emplace(at_us, watched);
     try {
-        const std::lock_guard lock(watch.mutex);
-        const auto alarm = watch.alarms.emplace(at_us, watched);
-        try {
-            if (watch.alarms.size() == 1) std::thread(ring_until_none_is_left).detach();
-        } catch (...) {
-            watch.alarms.erase(alarm);
-            throw;
-        }
-        watch.changed.notify_one();
-        return true;
-    } catch (const std::exception&) {  // no memory, or no more threads
+        if (watch.alarms.size() == 1) std::thread(ring_until_none_is_left).detach();
+    } catch (const std::system_error&) {
+        watch.alarms.erase(alarm);
         return false;
     }
+    watch.changed.notify_one();
+    return true;
 }
 
 double stood_still_us() noexcept { return watch.stood_still_us; }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "policies/starpu/apportion.h"
@@ -127,6 +128,100 @@ TEST_CASE("two loads run at the same time") {
     REQUIRE(apportion_load_wait(first.get()) == 0);
     REQUIRE(one.wrong() == 0);
     REQUIRE(two.wrong() == 0);
+}
+
+TEST_CASE("two loads run at the same time, and each asks about the other one while it fills a block", "[once]") {
+    struct Asking : Axpy {
+        using Axpy::Axpy;
+        apportion_load* other = nullptr;
+        std::atomic<int>* filling = nullptr;
+        static int fill(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Asking*>(arg);
+            ++*self.filling;
+            // At once, where the other one fills a block meanwhile.
+            for (int k = 0; k < 100 && *self.filling < 2; ++k) starpu_sleep(0.001f);
+            apportion_load_seconds(self.other);
+            apportion_load_report(self.other);
+            const int filled = Axpy::fill(task, block, static_cast<Axpy*>(&self));
+            --*self.filling;
+            return filled;
+        }
+        apportion_load_options options() {
+            auto options = Axpy::options();
+            options.fill = fill;
+            options.arg = this;
+            options.initial_block = x.size() / 4;
+            return options;
+        }
+    };
+    std::atomic<int> filling = 0;
+    Asking one(2000), two(3000);
+    one.filling = two.filling = &filling;
+    Load first = create(one.options()), second = create(two.options());
+    one.other = second.get();
+    two.other = first.get();
+    std::thread other([&] { apportion_load_submit(second.get()); });
+    CHECK(apportion_load_submit(first.get()) == 0);
+    other.join();
+    CHECK(apportion_load_wait(first.get()) == 0);
+    CHECK(apportion_load_wait(second.get()) == 0);
+    CHECK(one.wrong() == 0);
+    CHECK(two.wrong() == 0);
+}
+
+TEST_CASE("a load can be asked which policy it has while it fills a block, and others ask about it", "[once]") {
+    struct Named : Axpy {
+        using Axpy::Axpy;
+        apportion_load* own = nullptr;
+        std::atomic<bool> filling = false, asked = false;
+        static int fill(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Named*>(arg);
+            self.filling = true;
+            for (int k = 0; k < 100 && !self.asked; ++k) starpu_sleep(0.001f);
+            task->name = apportion_load_policy(self.own);
+            return Axpy::fill(task, block, static_cast<Axpy*>(&self));
+        }
+    } work(1000);
+    auto options = work.options();
+    options.fill = Named::fill;
+    options.arg = &work;
+    Load load = create(options);
+    work.own = load.get();
+    std::thread asks([&] {
+        while (!work.filling) starpu_sleep(0.001f);
+        apportion_load_seconds(load.get());
+        work.asked = true;
+    });
+    CHECK(apportion_load_submit(load.get()) == 0);
+    asks.join();
+    CHECK(apportion_load_wait(load.get()) == 0);
+    CHECK(work.asked);
+    CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("who is called back as a load gives its handle back can wait for the load", "[once]") {
+    struct CalledBack {
+        Axpy axpy{1000};
+        Gate gate;
+        Load load = nullptr;
+        std::atomic<int> waited = 1;
+        static void got(void* arg) {
+            auto& self = *static_cast<CalledBack*>(arg);
+            self.waited = apportion_load_wait(self.load.get());
+            starpu_data_release(self.gate.use.handle);
+        }
+    } it;
+    auto options = it.axpy.options();
+    options.uses = &it.gate.use;
+    options.uses_count = 1;
+    options.open = 1;
+    it.load = create(options);
+    REQUIRE(apportion_load_submit(it.load.get()) == 0);
+    starpu_data_acquire_cb(it.gate.use.handle, STARPU_R, CalledBack::got, &it);
+    CHECK(apportion_load_close(it.load.get()) == 0);  // which ends the load, on this thread
+    CHECK(apportion_load_wait(it.load.get()) == 0);
+    while (it.waited > 0) starpu_sleep(0.001f);
+    CHECK(it.waited == 0);
 }
 
 TEST_CASE("loads run at the same time in two scheduling contexts") {

@@ -39,6 +39,27 @@ TEST_CASE("the watch wakes whoever names a moment, also while its thread is abou
     }
 }
 
+TEST_CASE("who looks for long keeps nobody else from looking") {
+    using namespace std::chrono_literals;
+    struct LooksForLong final : apportion::Watched {
+        explicit LooksForLong(std::atomic<bool>& o) : other(o) {}
+        void look(double) noexcept override {
+            const auto hangs = std::chrono::steady_clock::now() + 20s;
+            while (!other && std::chrono::steady_clock::now() < hangs) std::this_thread::sleep_for(1ms);
+            ended = true;
+        }
+        std::atomic<bool>& other;
+        std::atomic<bool> ended = false;
+    };
+    std::atomic<bool> rung = false;
+    const auto first = std::make_shared<LooksForLong>(rung);
+    const auto woken = std::make_shared<Woken>(rung);
+    REQUIRE(apportion::wake_at(first, starpu_timing_now()));
+    REQUIRE(apportion::wake_at(woken, starpu_timing_now() + 1e5));
+    while (!first->ended) std::this_thread::sleep_for(1ms);
+    CHECK(rung);
+}
+
 TEST_CASE("this program is stopped for a while", "[.stopped]") {
     using namespace std::chrono_literals;
     std::atomic<bool> rung = false;
