@@ -47,7 +47,8 @@ struct apportion_mpi_array {
 };
 
 /** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI,
- *  which takes all messages of MPI_COMM_WORLD with the 16 highest tags that MPI has, and none with others.
+ *  which takes all messages of MPI_COMM_WORLD with the 16 highest tags that MPI has, and none with others. StarPU-MPI's
+ *  data tags from 2^40 on are this library's own, on all communicators; a program's are lower.
  *  Unless STARPU_NCPU is set, a core is left to StarPU-MPI's thread where there are several ranks. `conf` may be NULL.
  *  A failure of StarPU alone leaves MPI running until apportion_mpi_shutdown. */
 int apportion_mpi_init(struct starpu_conf* conf);
