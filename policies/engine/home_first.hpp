@@ -17,6 +17,8 @@
 
 namespace apportion {
 
+constexpr int kHome = 0;  ///< the node where the data live
+
 class HomeFirst final : public Policy {
   public:
     /// journey_s: what the messages of a grant without data take, there and back; 0: no time. The policy must outlive
