@@ -86,12 +86,19 @@ int complain() {
 class Letter {
   public:
     Letter() {
+        // Whatever is registered with data tags is no message of the library's.
+        for (int tag = 0; tag < std::ssize(tagged_); ++tag) {
+            starpu_variable_data_register(&tagged_[tag], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(&number_),
+                                          sizeof number_);
+            starpu_mpi_data_register(tagged_[tag], tag, 0);
+        }
         starpu_variable_data_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(&number_),
                                       sizeof number_);
         number_ = 1000 + apportion_mpi_rank();
         if (apportion_mpi_rank() == 1) starpu_mpi_isend_detached(handle_, 0, 0, MPI_COMM_WORLD, nullptr, nullptr);
     }
     bool arrives() {
+        for (const starpu_data_handle_t handle : tagged_) starpu_data_unregister(handle);
         if (apportion_mpi_nodes() == 1) {
             starpu_data_unregister(handle_);
             return starpu_mpi_world_size() == 1;  // StarPU-MPI runs
@@ -108,7 +115,7 @@ class Letter {
 
   private:
     long number_ = 0;
-    starpu_data_handle_t handle_ = nullptr;
+    starpu_data_handle_t handle_ = nullptr, tagged_[100] = {};
 };
 
 /// 0: right.

@@ -22,7 +22,7 @@ for units in 0 1 2 7; do right 0 -np 3 "$axpy" $units; done
 right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
-right 0 -np 3 "$axpy" 400 letter
+for outer in plb-hec gss; do right 0 -np 3 env APPORTION_NODES=$outer "$axpy" 400 letter; done
 right 0 -np 1 "$axpy" 400 letter
 nodes -np 1 env -u STARPU_SILENT -u STARPU_NCPU -u STARPU_MPI_NOBIND "$axpy" 7 >"$folder/out" 2>&1 && ! grep 'MPI' "$folder/out" ||
     fail "one rank, for which StarPU-MPI has no core: $(cat "$folder/out")"
