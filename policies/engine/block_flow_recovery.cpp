@@ -167,9 +167,10 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
     if (recovery_ && now_s >= silent_at_s() && (ended || std::ranges::any_of(lanes_, &Lane::idle)))
         for (int p = 0; p < processors(); ++p) {
             // How slow a processor is that has finished no block is not known: its block is waited for, unless others
-            // may compute it.
+            // may compute it. So is one that a node computes in place: its own load judges that.
             if (!lateness(p)) continue;
-            if (!ended && !recovery_->measured(p) && !flights_.at(lane(p).running().id).yields) continue;
+            const bool unjudged = among_ == Among::nodes || !recovery_->measured(p);
+            if (!ended && unjudged && !flights_.at(lane(p).running().id).yields) continue;
             decisions_.lost.push_back(p);
             take_blocks_of(p);
             fence(p);

@@ -8,10 +8,6 @@
 
 namespace apportion {
 
-namespace {
-constexpr int kHome = 0;  // the node where the data live
-}
-
 Grants::Grants(const LoadDescription& load, HomeFirst& policy, Recovery* recovery)
     : load_(load),
       policy_(policy),

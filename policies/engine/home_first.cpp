@@ -5,10 +5,6 @@
 
 namespace apportion {
 
-namespace {
-constexpr int kHome = 0;  // the node where the data live
-}  // namespace
-
 void HomeFirst::begin(const LoadDescription& load) {
     lost_ = false;
     begun_ = 0;

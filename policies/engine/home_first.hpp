@@ -15,6 +15,8 @@
 
 namespace apportion {
 
+constexpr int kHome = 0;  ///< the node where the data live
+
 class HomeFirst final : public ForwardingPolicy {
   public:
     /// journey_s: what the messages of a grant without data take, there and back; 0: no time. The policy must outlive

@@ -47,7 +47,8 @@ struct apportion_mpi_array {
 };
 
 /** Starts MPI if it is not running (it must give MPI_THREAD_MULTIPLE), StarPU as apportion_init does, and StarPU-MPI,
- *  which takes all messages of MPI_COMM_WORLD with the 16 highest tags that MPI has, and none with others.
+ *  which takes all messages of MPI_COMM_WORLD with the 16 highest tags that MPI has, and none with others. StarPU-MPI's
+ *  data tags from 2^40 on are this library's own, on all communicators; a program's are lower.
  *  Unless STARPU_NCPU is set, a core is left to StarPU-MPI's thread where there are several ranks. `conf` may be NULL.
  *  A failure of StarPU alone leaves MPI running until apportion_mpi_shutdown. */
 int apportion_mpi_init(struct starpu_conf* conf);
@@ -76,9 +77,10 @@ struct apportion_mpi_load* apportion_mpi_load_create(const struct apportion_load
                                                      const struct apportion_mpi_array* arrays, unsigned count);
 
 /** Computes all units; then all results are in rank 0's arrays. On other ranks `arrays` may have any content behind it.
- *  May be called again. A node on which the load fails gets no more units, and others compute those that it had; when
- *  none is left the run has failed, and when a task of node 0 stalls, which may still write to the results. A node
- *  other than 0 that still computes what others have computed again in the run before is left out. */
+ *  May be called again. With options.results_stay rank 0 then waits for tasks that others were faster than: when this
+ *  returns, its arrays may be changed. A node on which the load fails gets no more units, and others compute those that
+ *  it had; when none is left the run has failed, and when a task of node 0 stalls, which may still write to the
+ *  results. A node other than 0 that still computes what others have computed again in the run before is left out. */
 int apportion_mpi_load_run(struct apportion_mpi_load* load);
 
 /** The report of the last run as JSON: on rank 0 that of the outer policy, whose processors are the nodes, with theirs
@@ -144,8 +146,8 @@ int apportion_mpi_iteration_run(struct apportion_mpi_iteration* iteration);
 
 /** Makes `arrays` ready for the next run: all that its units read, with `data` as it is now. Those of mode STARPU_RW
  *  are up to date on each rank as far as it owns their units. Since units may move, they must be all arrays that were
- *  given to _create, constant ones as well, in the same order and in one call. Rank 0 waits for others as long as for
- *  an answer (see docs/several-nodes.md). */
+ *  given to _create, constant ones as well, in the same order and in one call, and live until the next run, which reads
+ *  them. Rank 0 waits for others as long as for an answer (see docs/several-nodes.md). */
 int apportion_mpi_iteration_exchange(struct apportion_mpi_iteration* iteration,
                                      const struct apportion_mpi_distributed* arrays, unsigned count);
 

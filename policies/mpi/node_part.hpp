@@ -33,11 +33,12 @@ class NodePart {
     void close();
     /// Waits until the load has ended. Also after an error.
     void finish();
-    /// And then, after an error, until no task of it runs any more.
+    /// And then until no task of it runs any more.
     void wait_for_tasks();
 
     const std::string& report() const { return report_; }
     std::string policy() const { return load_->policy(); }
+    bool results_stay() const { return options_.results_stay != 0; }
 
   private:
     std::optional<Deadline> deadline_of_tasks() const;

@@ -92,12 +92,22 @@ void apportion_mpi_load::run_as_home() {
             carry_out(grants_->look(now_s()));
         }
     }
+    seconds_ = now_s();
+    part_->close();
+    part_->finish();
+    // What it tells last counts: a task of one that has ended with an error may still write.
+    while (sentence_.empty() && grants_->error().empty()) {
+        const auto event = post_.wait(0);
+        if (!event) break;
+        carry_out(take_in(*event));
+    }
     if (sentence_.empty()) sentence_ = grants_->error();
     if (!sentence_.empty()) sentence_ = Message::fitted(fmt::format("load '{}': {}", name_, sentence_));
     collects_ = sentence_.empty() && grants_->all_answer();
-    seconds_ = now_s();
     end_run();
     if (!collects_) seconds_ = now_s();  // input that no result needs travelled on, out of the program's memory
+    // Cores that were late may still store what others have computed, and the program may change the data from now on.
+    if (sentence_.empty() && part_->results_stay()) part_->wait_for_tasks();
 }
 
 /// When nodes that have to answer, which takes no time, have done so for the last time so long ago that one hangs.
@@ -205,7 +215,6 @@ void apportion_mpi_load::end_run() {
     message.units = collects_ ? 1 : 0;
     message.set_text(sentence_);
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
-    part_->close();
     while (!listening_.empty() || post_.on_the_way() > 0) {
         const auto event = post_.wait(silent_at_us());
         if (!event) {

@@ -17,9 +17,8 @@ namespace apportion {
 
 namespace {
 
-// Tags: messages from 0 on, again and again; data above, by grant, array and part of the range.
-constexpr std::int64_t kMessages = 16;
-constexpr std::int64_t kData = std::int64_t{1} << 40;
+// Tags: of messages, again and again; data above, by grant, array and part of the range.
+constexpr std::int64_t kMessages = 16, kData = Post::kFirstTag + kMessages;
 constexpr std::int64_t kArraysPerGrant = 64, kPartsPerArray = 1 << 20, kGrants = std::int64_t{1} << 32;
 static_assert(kData + kGrants * kArraysPerGrant * kPartsPerArray < Post::kTags);
 
@@ -172,8 +171,9 @@ void Post::send(int to, const Message& message) {
     bytes_moved_ += sizeof(Message);
     moved_at_us_ = starpu_timing_now() - stood_still_us();
     const starpu_data_handle_t handle = parcel->handle;
-    check(starpu_mpi_isend_detached(handle, to, sent_[to]++ % kMessages, comm_, delivered, parcel.release()),
-          "starpu_mpi_isend_detached");
+    check(
+        starpu_mpi_isend_detached(handle, to, kFirstTag + sent_[to]++ % kMessages, comm_, delivered, parcel.release()),
+        "starpu_mpi_isend_detached");
 }
 
 void Post::listen(int from) {
@@ -185,7 +185,8 @@ void Post::listen(int from) {
     starpu_variable_data_register(&parcel->handle, STARPU_MAIN_RAM,
                                   reinterpret_cast<std::uintptr_t>(parcel->message.get()), sizeof(Message));
     const starpu_data_handle_t handle = parcel->handle;
-    check(starpu_mpi_irecv_detached(handle, from, heard_[from]++ % kMessages, comm_, delivered, parcel.release()),
+    check(starpu_mpi_irecv_detached(handle, from, kFirstTag + heard_[from]++ % kMessages, comm_, delivered,
+                                    parcel.release()),
           "starpu_mpi_irecv_detached");
 }
 

@@ -89,11 +89,13 @@ class Post {
   public:
     using Arrays = std::vector<apportion_mpi_array>;
 
-    /// On this communicator nothing else is sent with tags below kTags.
+    /// Nothing else has data tags from kFirstTag on, but for others of the library from kTags on: StarPU-MPI receives
+    /// what is early into a handle that the program has registered with that tag, whatever the communicator.
     explicit Post(MPI_Comm comm);
     ~Post();
     Post(const Post&) = delete;
     Post& operator=(const Post&) = delete;
+    static constexpr std::int64_t kFirstTag = std::int64_t{1} << 40;
     static constexpr std::int64_t kTags = std::int64_t{1} << 60;
 
     void send(int to, const Message& message);

@@ -8,6 +8,7 @@
 #include <starpu_mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -34,18 +35,21 @@ struct Work {
 };
 
 Work work;
-std::atomic<int> tasks = 0;
+std::atomic<int> tasks = 0, running = 0;
 std::atomic<bool> stalled = false;
 
 void compute(void* buffers[], void*) {
     const bool here = apportion_mpi_rank() == work.rank;
     const int number = tasks++;
+    ++running;
     if (here && work.what == "fails" && number > 3) {
         apportion_block_failed("the test wants it");
+        --running;
         return;
     }
     if (here && work.what == "hangs") raise(SIGSTOP);
-    if (here && work.what == "stalls" && number > 1 && !stalled.exchange(true)) usleep(6'000'000);
+    if (here && (work.what == "stalls" || work.what == "stays") && number > 1 && !stalled.exchange(true))
+        usleep(6'000'000);
     if (here && work.what == "task hangs" && number > 1 && !stalled.exchange(true)) pause();
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
     const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
@@ -58,6 +62,7 @@ void compute(void* buffers[], void*) {
     usleep(static_cast<useconds_t>(us_per_unit * static_cast<double>(units)));
     for (std::size_t j = 0; j < ny; ++j)
         for (std::size_t i = 0; i < nx; ++i) y[i + j * ldy] = 2 * x[i + j * ldx] + 1;
+    --running;
 }
 
 int fill(starpu_task* task, apportion_block* block, void*) {
@@ -86,12 +91,19 @@ int complain() {
 class Letter {
   public:
     Letter() {
+        // Whatever is registered with data tags is no message of the library's.
+        for (int tag = 0; tag < std::ssize(tagged_); ++tag) {
+            starpu_variable_data_register(&tagged_[tag], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(&number_),
+                                          sizeof number_);
+            starpu_mpi_data_register(tagged_[tag], tag, 0);
+        }
         starpu_variable_data_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(&number_),
                                       sizeof number_);
         number_ = 1000 + apportion_mpi_rank();
         if (apportion_mpi_rank() == 1) starpu_mpi_isend_detached(handle_, 0, 0, MPI_COMM_WORLD, nullptr, nullptr);
     }
     bool arrives() {
+        for (const starpu_data_handle_t handle : tagged_) starpu_data_unregister(handle);
         if (apportion_mpi_nodes() == 1) {
             starpu_data_unregister(handle_);
             return starpu_mpi_world_size() == 1;  // StarPU-MPI runs
@@ -108,7 +120,7 @@ class Letter {
 
   private:
     long number_ = 0;
-    starpu_data_handle_t handle_ = nullptr;
+    starpu_data_handle_t handle_ = nullptr, tagged_[100] = {};
 };
 
 /// 0: right.
@@ -123,6 +135,12 @@ int run(apportion_mpi_load* load) {
                 std::fprintf(stderr, "axpy_over_nodes: element %zu is wrong: %g\n", i, work.y[i]);
                 return 1;
             }
+        if (work.what == "stays") {  // the program has its results again
+            std::fill(work.y.begin(), work.y.end(), -1);
+            while (running > 0) usleep(1000);
+            if (std::ranges::count(work.y, -1) != std::ssize(work.y))
+                return std::fprintf(stderr, "axpy_over_nodes: a task stores after the run\n"), 1;
+        }
         const auto report = nlohmann::json::parse(apportion_mpi_load_report(load));
         std::size_t units = 0;
         for (const auto& node : report.at("processors")) units += node.at("units").get<std::size_t>();
@@ -172,6 +190,7 @@ int main(int argc, char** argv) {
     codelet.modes[1] = STARPU_W;
     codelet.name = "axpy";
     apportion::LoadOptions options("axpy", work.units, codelet, fill);
+    options.results_stay = work.what == "stays";
     const std::size_t unit = work.rows ? sizeof(double) : kColumns * sizeof(double);
     const std::size_t pieces = work.rows ? kColumns : 1,
                       stride = work.rows ? (work.units - (work.what == "dense rows")) * sizeof(double) : 0;

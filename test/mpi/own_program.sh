@@ -22,7 +22,7 @@ for units in 0 1 2 7; do right 0 -np 3 "$axpy" $units; done
 right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 2000 slow 1
-right 0 -np 3 "$axpy" 400 letter
+for outer in plb-hec gss; do right 0 -np 3 env APPORTION_NODES=$outer "$axpy" 400 letter; done
 right 0 -np 1 "$axpy" 400 letter
 nodes -np 1 env -u STARPU_SILENT -u STARPU_NCPU -u STARPU_MPI_NOBIND "$axpy" 7 >"$folder/out" 2>&1 && ! grep 'MPI' "$folder/out" ||
     fail "one rank, for which StarPU-MPI has no core: $(cat "$folder/out")"
@@ -35,6 +35,7 @@ right 1 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy 
 refused "rank 1 .*a task of load 'axpy' that was given up has not ended after another 1.5 s" -np 2 \
     env STARPU_NCPU=2 APPORTION_STALL_FACTOR=1 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'task hangs' 1
 refused 'node 0 .*not finished' -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 0
+right 0 -np 1 env STARPU_NCPU=2 STARPU_SCHED=greedy "$axpy" 2000 stays 0
 for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=$inner "$axpy" 2000 unfilled 1; done
 
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1

@@ -4,8 +4,10 @@
 #include "policies/engine/grants.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "test/catch.hpp"
 #include "test/policies/engine/fake_nodes.hpp"
@@ -124,13 +126,42 @@ TEST_CASE("a node whose input travels for long is late as one that computes for 
     }
 }
 
-TEST_CASE("late grants of node 0 are waited for: it computes in place") {
-    std::vector<FakeNode> nodes{{1000}, {1000}};
-    nodes[0].stalls_from_s = 1;
-    const NodesRun run = run_nodes(nodes, 1000, "greedy", 2);
-    REQUIRE(run.done);
-    CHECK(each_unit_once(run));
-    CHECK(run.lost.empty());
+TEST_CASE("grants of node 0 that are late, or stall, are waited for: it computes in place") {
+    for (const char* policy : {"greedy", "gss", "plb-hec"}) {
+        INFO(policy);
+        std::vector<FakeNode> nodes{{1000}, {1000}};
+        nodes[0].stalls_from_s = 1;
+        const NodesRun run = run_nodes(nodes, 20000, policy, 2);
+        REQUIRE(run.done);
+        CHECK(run.makespan_s > 15);  // longer than it takes to stall
+        CHECK(each_unit_once(run));
+        CHECK(run.lost.empty());
+    }
+}
+
+TEST_CASE("whichever nodes are slow, stall or fail, nothing is written where node 0 computes, and each unit once") {
+    std::mt19937 random(1);
+    const auto between = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
+    const auto once_in = [&](int times) { return std::uniform_int_distribution(1, times)(random) == 1; };
+    std::vector<const char*> policies;
+    for (const PolicyEntry& entry : registered_policies())
+        if (!entry.reads_profile() && !entry.identical_processors) policies.push_back(entry.name);
+    for (int load = 0; load < 1000; ++load) {
+        const char* const policy = policies[static_cast<std::size_t>(load) % policies.size()];
+        INFO("load " << load << ", " << policy);
+        std::vector<FakeNode> nodes(static_cast<std::size_t>(between(1, 7)));
+        for (FakeNode& node : nodes) {
+            node.units_per_s = std::pow(10, between(1, 4));
+            if (once_in(4)) node.stalls_from_s = between(0, 3);
+            if (once_in(6)) node.fails_at_s = between(0, 3);
+            if (once_in(4)) node.way_s = between(0, 1);
+        }
+        const bool any_is_left = std::ranges::count(nodes, 1e9, &FakeNode::fails_at_s) > 0;
+        const NodesRun run = run_nodes(nodes, static_cast<Units>(between(0, 3000)), policy, between(1, 3), 1e-3);
+        CHECK_FALSE(run.written_twice_at_once);
+        CHECK((run.done || !any_is_left));
+        if (run.done) CHECK(each_unit_once(run));
+    }
 }
 
 TEST_CASE(
