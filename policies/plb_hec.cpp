@@ -297,8 +297,10 @@ void PlbHecImproved::plan(double now_s, const Progress& progress) {
     decision_ = nullptr;
 }
 
-/// After blocks of one size: what the processor would do until the common finish if it had no fixed costs.
+/// After blocks of one size: what the processor would do until the common finish if it had no fixed costs. Nobody waits
+/// for one that computes alone: a small block is no safer, and costs what is fixed once more.
 double PlbHecImproved::second_block(int processor, double share, double now_s) const {
+    if (plan_.alone(processor)) return share / plan_.time(processor).blocks(share).count;
     const FittedCurve& curve = *models_.curve(processor);
     const double measured = curve.largest_measured();
     double block = std::min(share, std::max(share / kTwice, kTwice * measured));  // another size tells fixed costs

@@ -280,6 +280,25 @@ TEST_CASE("plb-hec does without who is lost, and plans with it again when it is 
     CHECK(policy->next_block(0, 0.002, progress) > 0);
 }
 
+TEST_CASE("who computes alone pays fixed costs once more after its first block, and again only to hide transfers") {
+    for (const bool device : {false, true}) {
+        INFO((device ? "device" : "core"));
+        FakePlatform platform = plain_platform({1e6}, 2);
+        if (device) {
+            platform.links.push_back({1e6});
+            platform.bytes_in_per_unit = 1;
+            platform.workers[0].link = 0;
+        }
+        const auto policy = improved();
+        const FakeRun result = run(platform, *policy, platform.load(8000));
+        CHECK(result.done);
+        CHECK(result.blocks.size() == 2);
+        platform.workers[0].seconds = [](double units) { return 1e-6 * (1 + units); };  // as long as the transfers
+        const FakeRun overlapped = run(platform, *improved(), platform.load(8000));
+        CHECK(overlapped.makespan_s < (device ? 0.012 : 0.0081));
+    }
+}
+
 TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
     FakePlatform platform = plain_platform({100, 5000}, 0.01);
     platform.links.push_back({1e6});
