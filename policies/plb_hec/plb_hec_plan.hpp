@@ -43,6 +43,8 @@ class PlbHecPlan {
     void lose(int processor) { lost_[index(processor)] = true, outdate(); }
     void take_back(int processor) { lost_[index(processor)] = false, outdate(); }
     bool lost(int processor) const { return lost_[index(processor)]; }
+    /// Whether all others are.
+    bool alone(int processor) const { return std::ranges::count(lost_, false) == (lost(processor) ? 0 : 1); }
     /// End of the processor's last block; 0: it has had none.
     double last_end_s(int processor) const { return last_end_s_[index(processor)]; }
 
