@@ -128,11 +128,13 @@ class PlbHecImproved final : public Policy {
         if (!models_.curve(processor)) {
             if (!idle) return 0;
             if (!at(processor).own_memory && kind_is_tried(processor, progress)) return 0;
+            const Units units = first_block(processor, now_s, progress);
+            if (units == 0) return 0;
             plan_.outdate();
             all_known_ = false;
             tried_[index(processor)] = true;
             if (!decision_) decision_ = "processor tried";
-            return plan_.first_units(processor);
+            return units;
         }
         if (unlike_.found()) {
             if (unlike_.measured(processor)) return unlike_.next_block(processor, now_s, progress);
@@ -230,6 +232,7 @@ class PlbHecImproved final : public Policy {
         return plan_.share(processor) <= kAlignment * static_cast<double>(computes);
     }
 
+    Units first_block(int processor, double now_s, const Progress& progress);
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
     double second_block(int processor, double share, double now_s) const;
@@ -248,6 +251,25 @@ class PlbHecImproved final : public Policy {
     std::vector<Promised> promised_;  ///< per processor, in this run
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
+
+/// A first block is no more than the link brings before others end everything; 0: none now. While nobody knows when
+/// that is, a device waits for what cores tell if it is asked again before the link would have brought its block.
+Units PlbHecImproved::first_block(int processor, double now_s, const Progress& progress) {
+    const Units first = plan_.first_units(processor);
+    if (!at(processor).own_memory || load_.initial_block_chosen || index(processor) >= load_.links.size()) return first;
+    const auto [latency_s, seconds_per_unit] = load_.links[index(processor)];
+    if (!(seconds_per_unit > 0)) return first;
+    bool known = false, cores = false;
+    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {
+        known = known || (models_.sizes_differ(p) && !plan_.lost(p));
+        cores = cores || (!at(p).own_memory && !plan_.lost(p));
+    }
+    const double link_s = latency_s + seconds_per_unit * static_cast<double>(first);
+    if (!known) return cores && link_s > std::max(kAskedAgain_s, now_s) ? 0 : first;
+    plan_.make(now_s, progress);
+    const double granules = std::floor((plan_.finish_s() - now_s - latency_s) / (seconds_per_unit * granule()));
+    return static_cast<Units>(std::clamp(granules * granule(), 0.0, static_cast<double>(first)));
+}
 
 /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are fast
 /// at sizes that fit their tiles, vectors and radices. What that cuts off others compute, and a smaller power serves

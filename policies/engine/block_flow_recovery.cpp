@@ -12,7 +12,6 @@
 namespace apportion {
 
 namespace {
-constexpr double kPolicyThinksAgain_s = 1;  // it may keep units for who is late
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
 
@@ -183,7 +182,7 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
 double BlockFlow::next_look_s(double now_s) const {
     if (!recovery_ || std::ranges::none_of(lanes_, &Lane::idle)) return kNever_s;
     const double smallest_s = smallest_piece_s();
-    double next_s = remaining() > 0 ? now_s + kPolicyThinksAgain_s : kNever_s;
+    double next_s = remaining() > 0 ? now_s + kAskedAgain_s : kNever_s;
     const auto look_at = [&](double at_s) {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "policies/shared/nothing_in_flight.hpp"
 #include "test/catch.hpp"
@@ -296,6 +297,27 @@ TEST_CASE("who computes alone pays fixed costs once more after its first block, 
         platform.workers[0].seconds = [](double units) { return 1e-6 * (1 + units); };  // as long as the transfers
         const FakeRun overlapped = run(platform, *improved(), platform.load(8000));
         CHECK(overlapped.makespan_s < (device ? 0.012 : 0.0081));
+    }
+}
+
+TEST_CASE("a device's first block is no more than its link brings before others end all that there is") {
+    // The cores need 4 s. The 20 units that come by default take 4000 s, 8 s and 1.6 s on the link.
+    for (const auto& [bytes_per_s, least, most] :
+         {std::tuple<double, Units, Units>{0.01, 0, 0}, {5, 5, 15}, {25, 20, 20}}) {
+        INFO(bytes_per_s << " bytes a second");
+        FakePlatform platform = cards_and_cores(1e-3, 3e-3);
+        platform.workers.erase(platform.workers.begin());
+        platform.links = {{bytes_per_s}};
+        platform.links_known = true;
+        platform.stall_factor = 50;
+        const FakeRun result = run(platform, *improved(), platform.load(4000, 1, 20));
+        CHECK(result.done);
+        CHECK(result.makespan_s < 6);
+        Units first = 0;
+        for (const FakeBlock& block : result.blocks)
+            if (block.processor == 0 && first == 0) first = block.units;
+        CHECK(first >= least);
+        CHECK(first <= most);
     }
 }
 
