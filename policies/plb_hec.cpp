@@ -264,7 +264,6 @@ Units PlbHecImproved::first_block(int processor, double now_s, const Progress& p
     }
     const double link_s = latency_s + seconds_per_unit * static_cast<double>(first);
     if (!known) return cores && link_s > std::max(kAskedAgain_s, now_s) ? 0 : first;
-    plan_.outdate();
     plan_.make(now_s, progress);
     const double granules = std::floor((plan_.finish_s() - now_s - latency_s) / (seconds_per_unit * granule()));
     return static_cast<Units>(std::clamp(granules * granule(), 0.0, static_cast<double>(first)));
