@@ -109,8 +109,8 @@ struct apportion_done {
 };
 
 /** Called when units of an open load are done, from any thread, but not within apportion_load_add and
- *  apportion_load_close, also for several blocks at once. Must not wait for the load nor destroy it; it may hand over more
- *  units. `done` is valid during the call. A C++ exception ends the load. */
+ *  apportion_load_close, also for several blocks at once. Must not wait for the load nor destroy it; it may hand over
+ * more units. `done` is valid during the call. A C++ exception ends the load. */
 typedef void (*apportion_done_func_t)(const struct apportion_done* done, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. A handle and a
