@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -22,22 +21,6 @@
 
 using namespace apportion::test;
 using Json = nlohmann::json;
-
-static std::atomic<bool> workers_have_no_memory = false;
-
-static void* memory_or_null(std::size_t bytes) {
-    return workers_have_no_memory && starpu_worker_get_id() >= 0 ? nullptr : std::malloc(bytes);
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    void* const memory = memory_or_null(bytes);
-    if (!memory) throw std::bad_alloc();
-    return memory;
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    return memory_or_null(bytes);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -148,14 +131,12 @@ TEST_CASE("a hung block that reads kept results ends the load, and the next subm
     check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
 }
 
-TEST_CASE("results that come home when the run has ended, and nobody has memory, are waited for no longer than that") {
+TEST_CASE("results that come home when the run has ended are waited for no longer than that") {
     Work work;
     const Load load = end_with_results_held_back(work);
-    workers_have_no_memory = true;
     work.release();
     work.wait_for_the_stalled();
     starpu_sleep(0.2F);  // for what comes then
-    workers_have_no_memory = false;
     REQUIRE(apportion_load_release(load.get()) == 0);
     CHECK(run(work, load.get()) == 0);
     REQUIRE(apportion_load_release(load.get()) == 0);
