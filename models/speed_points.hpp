@@ -15,7 +15,7 @@ struct BlockTime {
     double seconds = 0;
 };
 
-/// Sizes closer than that count as one where fixed costs are told from others.
+/// Sizes closer than that count as one where fixed costs are told from the rest.
 inline constexpr double kClearlyLarger = 1.25;
 
 /// A point of a speed function.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A policy around another one, which it passes all on to; what it does otherwise, or besides, it overrides.
+// A policy around another one, to which it passes everything on; what it does otherwise, or besides, it overrides.
 #pragma once
 
 #include "policies/policy.hpp"

@@ -251,7 +251,8 @@ class PlbHecImproved final : public Policy {
 };
 
 /// A first block is no more than the link brings before others end everything; 0: none now. While nobody knows when
-/// that is, a device waits for what cores tell if it is asked again before the link would have brought its block.
+/// that is, a device whose link needs longer for its block than the run has lasted, and than it takes until it is asked
+/// again, waits for what cores tell.
 Units PlbHecImproved::first_block(int processor, double now_s, const Progress& progress) {
     const Units first = plan_.first_units(processor);
     if (!at(processor).own_memory || load_.initial_block_chosen || index(processor) >= load_.links.size()) return first;

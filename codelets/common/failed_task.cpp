@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/common/failed_task.hpp"
 
-#include <cerrno>
-#include <chrono>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "policies/starpu/apportion.h"
@@ -18,10 +15,7 @@ std::string failure;
 }  // namespace
 
 void fail_block(const char* why) noexcept {
-    int status = 0;
-    // Else the block would count as computed. Others may free memory.
-    while ((status = apportion_block_failed(why)) == -ENOMEM) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (status == 0) return;
+    if (apportion_block_failed(why) == 0) return;
     const std::lock_guard lock(mutex);
     try {
         if (failure.empty()) failure = why;

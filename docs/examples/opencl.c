@@ -34,6 +34,7 @@ static void axpb_on_opencl(void* buffers[], void* arg) {
     (void)arg;
     cl_int error =
         starpu_opencl_load_kernel(&kernel, &queue, &program, "axpb", starpu_worker_get_devid(starpu_worker_get_id()));
+    const int loaded = error == CL_SUCCESS;
     if (error == CL_SUCCESS) error = clSetKernelArg(kernel, 0, sizeof in, &in);
     if (error == CL_SUCCESS) error = clSetKernelArg(kernel, 1, sizeof in_offset, &in_offset);
     if (error == CL_SUCCESS) error = clSetKernelArg(kernel, 2, sizeof out, &out);
@@ -41,6 +42,7 @@ static void axpb_on_opencl(void* buffers[], void* arg) {
     if (error == CL_SUCCESS) error = clSetKernelArg(kernel, 4, sizeof elements, &elements);
     if (error == CL_SUCCESS) error = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &threads, &group, 0, NULL, NULL);
     if (error == CL_SUCCESS) error = clFinish(queue); /* without STARPU_OPENCL_ASYNC the block must be computed now */
+    if (loaded) starpu_opencl_release_kernel(kernel);
     if (error != CL_SUCCESS) apportion_block_failed(starpu_opencl_error_string(error)); /* others compute the block */
 }
 
@@ -79,7 +81,7 @@ int main(void) {
     else
         printf("policy %s, %d values wrong\n", apportion_load_policy(load), wrong);
     apportion_load_destroy(load);          /* waits for devices whose blocks others have computed ... */
-    starpu_opencl_unload_opencl(&program); /* ... so that the program goes behind it */
+    starpu_opencl_unload_opencl(&program); /* ... so the program goes after it */
     apportion_shutdown();
     return failed || wrong;
 }

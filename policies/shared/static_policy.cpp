@@ -189,7 +189,7 @@ double StaticPolicy::busy_s(std::size_t processor, double now_s, const Progress&
 
 Units StaticPolicy::next_block(int processor, double now_s, const Progress& progress) {
     Lane& lane = lanes_[static_cast<std::size_t>(processor)];
-    if (lane.lost) return 0;
+    if (lane.lost || lane.late) return 0;
     for (std::size_t p = 0; p < lanes_.size(); ++p) account(p, progress);
     if (lane.blocks.empty() && progress.in_flight(processor).empty()) look_for_late(now_s, progress);
     if (!changed_ && planned() != up_to_multiple(progress.remaining(), load_.granularity)) changed_ = "units came back";

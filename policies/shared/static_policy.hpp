@@ -78,7 +78,7 @@ class StaticPolicy : public Policy {
     RecordedSizes sizes_;
     std::vector<ShareTimes> times_;
     std::vector<Lane> lanes_;
-    const char* changed_ = nullptr;    ///< what has since the last plan
+    const char* changed_ = nullptr;    ///< why to plan anew; null: no reason
     std::optional<WholePlan> before_;  ///< of the last load, for one that runs again
     std::optional<WholePlan> there_;   ///< the same where data that stay need not travel, until it is taken
     bool settled_ = false;             ///< ... which it is

@@ -59,7 +59,7 @@ struct BlockData {
     std::size_t lanes = 1;            ///< workers whose tasks divide the units, each with handles of its own
     unsigned node = STARPU_MAIN_RAM;  ///< the memory that its tasks use, or the last ones did
     bool own_memory = false;          ///< ... is a device's own
-    std::list<BlockHandle> handles;   ///< a list: to hand one on needs no memory, which might be what there is none of
+    std::list<BlockHandle> handles;   ///< a list: they keep their addresses
     double bytes_gone = 0;            ///< of kept data: of the handles that were not kept
     bool in_place = false;  ///< a task changes data at home, or on a device, that it or another task of the block reads
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write

@@ -15,7 +15,7 @@ namespace apportion {
 /// Workers are occupied as long as one of these names them.
 class OccupiedWorkers {
   public:
-    /// `late_at_us`: from then on, by running_us(), they are not thought to be free soon. Needs no memory.
+    /// `late_at_us`: from then on, by running_us(), they are not thought to be free soon.
     OccupiedWorkers(const std::vector<int>& ids, double late_at_us);
     /// Those that asked look again.
     ~OccupiedWorkers();

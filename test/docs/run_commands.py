@@ -7,7 +7,7 @@ run_commands.py PAGE.md SOURCE_FOLDER BUILD_FOLDER STARPU_PC_FOLDER
 Commands are the lines that begin with "$ " in fenced blocks of the kind `console`; lines after a trailing backslash
 belong to the command, the others are its output. Blocks of the kind `console not-run` are left out (they install,
 take minutes, or need a simulated build), those of the kind `console needs-cuda` where there is no nvcc or StarPU has
-no CUDA, those of the kind `console needs-opencl` where StarPU has no OpenCL. In those of the kind `console exact`, whose
+no CUDA, those of the kind `console needs-opencl` where the machine or StarPU has no OpenCL. In those of the kind `console exact`, whose
 figures no clock makes, numbers are as shown. All commands of a page run in one shell, in a copy of the source folder as it is after tools/build, with
 compilers that take warnings for errors. Output is compared line by line: any number and unit of time stands for any
 other, "..." for any text or, on a line of its own, any lines, and a command without output may print anything.
@@ -83,7 +83,8 @@ def kinds_of_blocks(folders):
                 defined = file.read()
             if shutil.which("nvcc") and re.search(r"^#define STARPU_USE_CUDA 1", defined, re.M):
                 kinds.append("console needs-cuda")
-            if re.search(r"^#define STARPU_USE_OPENCL 1", defined, re.M):
+            opencl = subprocess.run(["pkg-config", "--exists", "OpenCL"]).returncode == 0
+            if opencl and re.search(r"^#define STARPU_USE_OPENCL 1", defined, re.M):
                 kinds.append("console needs-opencl")
     return kinds
 

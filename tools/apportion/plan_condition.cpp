@@ -193,7 +193,7 @@ std::string condition_table(const ConditionReport& report) {
            "\n" + gains.text() +
            output_line(fmt::format("{} numbers of units from {} to {}, shares in multiples of {}", report.numbers,
                                    report.first, report.last, report.granularity)) +
-           output_line("left out: numbers of which a planner's shares are no measured sizes");
+           output_line("left out: numbers of which a planner's share is no measured size, or exceeds the largest");
 }
 
 std::string condition_json(const ConditionReport& report) {
