@@ -6,7 +6,8 @@
 // order to execute a task, it gets what the machine will really need.
 //
 // APPORTION_PLATFORM_SEED replaces the platform's seed of the noise. Of a cluster, each rank has the devices of its
-// node. Defined in the simulated flavours only: others call `install` in `if constexpr (kSimulated)`, and do not link it. Use the model for one kernel and size at a time.
+// node. Defined in the simulated flavours only: others call `install` in `if constexpr (kSimulated)`, and do not link
+// it. Use the model for one kernel and size at a time.
 #pragma once
 
 #include <starpu.h>
