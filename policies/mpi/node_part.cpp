@@ -42,7 +42,7 @@ NodePart::~NodePart() {
 /// A task that was given up, and may never end, has to do so before its load can.
 std::optional<Deadline> NodePart::deadline_of_tasks() const {
     const double factor = stall_factor_option();
-    if (status_ == 0 || factor <= 0) return std::nullopt;
+    if (factor <= 0) return std::nullopt;
     const double limit_s = Recovery(factor, 1).silence_s();
     return std::optional<Deadline>(
         std::in_place,

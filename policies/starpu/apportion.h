@@ -98,7 +98,8 @@ typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_
  *  out, the load is not created. Not called on simulated machines. */
 typedef int (*apportion_warm_up_func_t)(void* arg);
 
-/** Units of an open load that are computed, their results in main memory, and that no CPU worker computes in vain. */
+/** Units of an open load that are computed, their results in main memory, and that no CPU worker computes in vain, but
+ *  perhaps one that was late with them: like a device it may still read their input (apportion_load_wait). */
 struct apportion_done {
     uint64_t first;
     uint64_t units;
@@ -108,9 +109,9 @@ struct apportion_done {
     double busy_seconds; /**< kernel time */
 };
 
-/** Called when units of an open load are done, from any thread, but not within apportion_load_add and
- *  apportion_load_close, also for several blocks at once. Must not wait for the load nor destroy it; it may hand over
- * more units. `done` is valid during the call. A C++ exception ends the load. */
+/** Called when units of an open load are done, from any thread, but not within apportion_load_submit,
+ *  apportion_load_add and apportion_load_close, also for several blocks at once. Must not wait for the load nor destroy
+ *  it; it may hand over more units. `done` is valid during the call. A C++ exception ends the load. */
 typedef void (*apportion_done_func_t)(const struct apportion_done* done, void* arg);
 
 /** A handle that the load's blocks overlap with: acquired in main memory for the duration of the load. A handle and a

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <exception>
+#include <thread>
 #include <utility>
 
 #include "policies/config.hpp"
@@ -50,12 +50,16 @@ bool Run::on() const {
 
 bool Run::released() const {
     const Lock lock(mutex_);
-    return released_;
+    return may_return();
 }
 
+/// Who is called back by the release of a handle need not wait for that of the others, which its own thread makes.
+bool Run::may_return() const { return released_ && (given_back_ || releaser_ == std::this_thread::get_id()); }
+
 void Run::wait() {
+    serve(Caller::program);  // its own thread may be about to
     Lock lock(mutex_);
-    changed_.wait(lock, [&] { return released_; });
+    changed_.wait(lock, [&] { return may_return(); });
 }
 
 bool Run::data_on_the_way() const {
@@ -81,147 +85,13 @@ void Run::begin() {
         for (const apportion_use& use : uses_)
             starpu_data_acquire_on_node_cb(use.handle, STARPU_MAIN_RAM, use.mode, use_acquired, this);
     }
-    use_acquired(this);
-}
-
-// --- Threads ---
-
-void Run::tell(Change change, Caller caller) noexcept {
-    const auto self = shared_from_this();  // another thread may carry it out, and then the load may be gone
-    post(std::move(change));
-    serve(caller);
-}
-
-void Run::tell_and_wait(const Change& change) noexcept {
-    const auto self = shared_from_this();
-    bool heard = false;
-    tell([&](Locked& on) {
-        heard = true;
-        changed_.notify_all();
-        change(on);
-    });
-    Lock lock(mutex_);
-    changed_.wait(lock, [&] { return heard; });
-}
-
-void Run::post(Change change) {
-    const Lock lock(posts_mutex_);
-    posts_.push_back(std::move(change));
-}
-
-/// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
-/// on: what is told within a call waits until that returns.
-void Run::serve(Caller caller) noexcept {
-    const auto self = shared_from_this();
-    std::vector<Change> told;
-    Locked on;
-    const auto is_something_left = [&](bool serves) {
-        const Lock lock(posts_mutex_);
-        if (served_ != serves) return false;  // another thread does that
-        told = std::exchange(posts_, {});
-        return served_ = !told.empty() || !to_fill_.empty();
-    };
-    while (is_something_left(false)) {
-        do {
-            {
-                const Lock lock(mutex_);
-                for (const Change& change : told) apply(change, on);
-            }
-            fill_next(on);
-            make_calls(on);
-        } while (is_something_left(true));
-        if (!on.done.empty() && caller == Caller::program) {
-            post([done = on.done](Locked& next) { next.done.insert(next.done.end(), done.begin(), done.end()); });
-            if (wake_at(weak_from_this(), starpu_timing_now())) return;  // in its thread
-            caller = Caller::runtime;
-            continue;
-        }
-        if (!on.done.empty()) tell_done(std::exchange(on.done, {}));
-        if (std::exchange(on.over, false)) release_uses();
-    }
-}
-
-bool Run::tried(const std::function<void()>& change, Locked& on) noexcept {
-    try {
-        change();
-        return true;
-    } catch (const std::exception& error) {
-        fail(-EIO, error.what(), on);
-    } catch (...) {
-        fail(-EIO, "an exception that is none of the standard library's", on);
-    }
-    if (on_) threw_ = true;
-    return false;
-}
-
-/// Where the end after an exception throws as well, that ends the program.
-void Run::apply(const Change& change, Locked& on) noexcept {
-    const auto changed = [&] {
-        change(on);
-        if (flow_ && on_) set_alarm(on);
-    };
-    tried(changed, on);
-    retire(on);
-    if (!tried([&] { check_complete(on); }, on)) check_complete(on);
-}
-
-/// Handles that nothing needs any more go before the run ends where they are many: each takes StarPU some 40 kB.
-void Run::retire(Locked& on) {
-    constexpr std::size_t kMost = 256;
-    if (!on_ || state_.kept.retired() <= kMost) return;
-    std::list<BlockHandle> more = state_.kept.take_retired();
-    on.retired.splice(on.retired.end(), more);
-}
-
-void Run::submit(const std::vector<starpu_task*>& tasks) {
-    for (starpu_task* task : tasks)
-        if (const int refused = starpu_task_submit(task); refused != 0) {
-            auto* running = static_cast<RunningBlock*>(task->callback_arg);
-            task->destroy = 0;
-            starpu_task_destroy(task);
-            post([=, this](Locked& on) { task_refused(*running, refused, on); });
-        }
-    if (!state_.policy && to_fill_.empty()) starpu_do_schedule();  // some of StarPU's schedulers wait for this
-}
-
-void Run::make_calls(Locked& on) {
-    for (std::unique_ptr<Return>& what : std::exchange(on.returns, {})) {
-        const starpu_data_handle_t handle = what->handle;
-        what->handed_over.store(true, std::memory_order_release);
-        starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
-                                                              what.release(), 0);
-    }
-    for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
-    for (const BlockHandle& h : std::exchange(on.retired, {})) starpu_data_unregister_submit(h.handle);
-    const double at_us = std::exchange(on.wake_at_us, 0);
-    if (at_us > 0 && !wake_at(weak_from_this(), at_us)) {
-        const Lock lock(mutex_);
-        watch_failed_ = true;
-        wake_at_us_ = 0;  // the next change asks for another one
-    }
-}
-
-/// What the application throws ends the run.
-void Run::tell_done(const std::vector<apportion_done>& done) {
-    std::exception_ptr thrown;
-    for (const apportion_done& units : done) try {
-            setup_.options.done(&units, setup_.options.arg);
-        } catch (...) {
-            thrown = std::current_exception();
-        }
-    post([this, thrown, told = done.size()](Locked&) {
-        telling_ -= told;
-        if (thrown) std::rethrow_exception(thrown);
-    });
+    tell([this](Locked& on) { acquired(on); }, Caller::program);
 }
 
 // --- Beginning ---
 
-void Run::use_acquired(void* arg) {
-    auto* run = static_cast<Run*>(arg);
-    run->tell([run](Locked& on) {
-        if (--run->uses_left_ == 0) run->start(on);
-    });
+void Run::acquired(Locked& on) {
+    if (--uses_left_ == 0) start(on);
 }
 
 /// What tasks before it took is not its own time.
@@ -380,16 +250,6 @@ void Run::end(Locked& on) {
     state_.earlier.clear();
     on_ = false;
     on.over = true;
-}
-
-/// Whoever waits for one may call back at once, wait for this run, and begin another one.
-void Run::release_uses() {
-    {
-        const Lock lock(mutex_);
-        released_ = true;
-        changed_.notify_all();
-    }
-    for (const apportion_use& use : uses_) starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
 }
 
 }  // namespace apportion

@@ -39,6 +39,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -162,6 +163,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void tell_and_wait(const Change& change) noexcept;
     void post(Change change);
     void serve(Caller caller) noexcept;
+    bool is_something_left();
     /// Runs `change()`; false: it threw, which ends the run with an error.
     bool tried(const std::function<void()>& change, Locked& on) noexcept;
     void apply(const Change& change, Locked& on) noexcept;
@@ -170,6 +172,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void submit(const std::vector<starpu_task*>& tasks);
     void tell_done(const std::vector<apportion_done>& done);
     void release_uses();
+    bool may_return() const;  // under the lock
 
     double now_s() const;
     static double decision_clock_s();
@@ -266,6 +269,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
 
     // Called by StarPU:
     static void use_acquired(void* run);
+    void acquired(Locked& on);
     static void task_popped(void* running);
     static void task_finished(void* running);
     static void handle_home(void* what);
@@ -281,8 +285,10 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::list<std::int64_t> to_fill_;  ///< blocks, one after the other, so that the first begins before the last
     mutable Mutex mutex_;
     Condition changed_;
-    bool on_ = true;                      ///< not over
-    bool released_ = false;               ///< it is over, and other tasks get the handles in `uses`
+    bool on_ = true;         ///< not over
+    bool released_ = false;  ///< it is over, and this thread gives the handles in `uses` back, ...
+    std::thread::id releaser_;
+    bool given_back_ = false;             ///< ... or has
     bool receiving_ = description_.open;  ///< units may still come
     UnitSet received_;                    ///< ... and these have, and are not done,
     std::vector<UnitRange> early_;        ///< some of them before the run could begin,

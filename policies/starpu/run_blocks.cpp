@@ -164,7 +164,8 @@ void Run::task_finished(void* arg) {
     }
     const auto ended = [=](Locked& on) { run->task_ended(*running, end, on); };
     // What does not count is forgotten before the device's memory is used for something else.
-    if (!end.nowhere && running->data.own_memory && (running->cancelled() || running->again()))
+    if (running->cancelled()) running->data.forget_results();
+    if (!end.nowhere && running->data.own_memory && running->again() && !running->cancelled())
         run->tell_and_wait(ended);
     else
         run->tell(ended);

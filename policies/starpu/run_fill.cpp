@@ -44,7 +44,7 @@ void Run::fill_next(Locked& on) {
     if (to_fill_.empty()) return;
     RunningBlock* const running = find(to_fill_.front(), on);
     to_fill_.pop_front();
-    if (!running) return;  // it has been given up meanwhile
+    if (!running) return submit({});  // it has been given up meanwhile
     std::vector<starpu_task*> tasks;
     std::optional<ApiError> refused;
     try {

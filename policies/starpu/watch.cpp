@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/starpu/watch.hpp"
 
+#include <sched.h>
 #include <starpu.h>
 
 #include <algorithm>
@@ -55,6 +56,13 @@ struct Watch {
 };
 Watch& watch = *new Watch;  // its thread may outlive static objects
 
+/// Where the program may run. Its threads may be bound to a core each, StarPU's are, and so would be those they begin.
+struct Cores {
+    cpu_set_t set{};
+    bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+};
+const Cores cores{};
+
 /// In a thread of its own, as it may lead to calls of the application's functions; in this one if there is none.
 void look(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
     const auto its_look = [=] {
@@ -70,6 +78,7 @@ void look(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
 void ring_until_none_is_left() noexcept {
     // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
     constexpr double kPart_us = 2e5;
+    if (cores.known) sched_setaffinity(0, sizeof cores.set, &cores.set);  // of this thread
     std::unique_lock lock(watch.mutex);
     while (!watch.alarms.empty()) {
         const double now_us = starpu_timing_now();
