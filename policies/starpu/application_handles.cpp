@@ -74,11 +74,19 @@ const char* why_not_in_task(starpu_data_handle_t handle, Needs needs) {
     return nullptr;
 }
 
+namespace {
+/// StarPU counts tasks for a moment after their callbacks have told that a load is over.
+bool no_task_is_left() {
+    for (int looks = 0; looks < 100 && starpu_task_nsubmitted() != 0; ++looks) starpu_sleep(1e-4F);
+    return starpu_task_nsubmitted() == 0;
+}
+}  // namespace
+
 const char* why_not_acquired(const apportion_use& use) {
     if (starpu_data_get_nb_children(use.handle) != 0) return kPartitioned;
     // Pieces that StarPU is still to cut, of data in memory, get their values then.
-    if ((use.mode & STARPU_R) != 0 && starpu_data_get_home_node(use.handle) < 0 && starpu_task_nsubmitted() == 0 &&
-        !has_value(use.handle))
+    if ((use.mode & STARPU_R) != 0 && starpu_data_get_home_node(use.handle) < 0 && !has_value(use.handle) &&
+        no_task_is_left())
         return "has no value, because it was registered without memory and nobody has written it; write it before, or "
                "list it in mode STARPU_W";
     return nullptr;

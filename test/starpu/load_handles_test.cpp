@@ -97,6 +97,7 @@ TEST_CASE("a load waits for the value of a handle that it uses, if anybody may g
         codelet.modes[0] = STARPU_W;
         return codelet;
     }();
+    starpu_task_wait_for_all();
     Work work(STARPU_R);
     starpu_vector_data_register(&work.other, -1, 0, 10, 8);
     apportion_use use{work.other, STARPU_RW};
