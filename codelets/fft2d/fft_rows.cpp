@@ -28,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kScratch_bytes = 256 * 1024;  ///< of a batch: fits a second-level cache
-constexpr std::size_t kStreamed_bytes = 4 << 20;    ///< a larger matrix is written past the caches
 constexpr std::size_t kLine_bytes = 64;
 constexpr std::size_t kMostRows = 32;
 constexpr std::size_t kPage_bytes = 4096;

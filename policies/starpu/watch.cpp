@@ -61,7 +61,7 @@ struct Cores {
     cpu_set_t set{};
     bool known = sched_getaffinity(0, sizeof set, &set) == 0;
 };
-const Cores cores{};
+const Cores kCores{};
 
 /// In a thread of its own, as it may lead to calls of the application's functions; in this one if there is none.
 void look(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
@@ -78,7 +78,7 @@ void look(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
 void ring_until_none_is_left() noexcept {
     // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
     constexpr double kPart_us = 2e5;
-    if (cores.known) sched_setaffinity(0, sizeof cores.set, &cores.set);  // of this thread
+    if (kCores.known) sched_setaffinity(0, sizeof kCores.set, &kCores.set);  // of this thread
     std::unique_lock lock(watch.mutex);
     while (!watch.alarms.empty()) {
         const double now_us = starpu_timing_now();

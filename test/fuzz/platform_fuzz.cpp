@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "codelets/simulated/lower_bound.hpp"
 #include "codelets/simulated/platform_file.hpp"
