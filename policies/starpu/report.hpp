@@ -18,9 +18,10 @@ struct BlockRecord {
     double start_s = 0;
     double end_s = 0;
     double busy_s = 0;
-    double home_s = 0;        ///< results are in main memory (end_s when they were there anyway)
-    bool given_back = false;  ///< does not count: its units are those of other blocks
-    bool data_there = false;  ///< some at least, since an earlier run
+    double home_s = 0;              ///< results are in main memory (end_s when they were there anyway)
+    bool given_back = false;        ///< does not count: its units are those of other blocks
+    bool data_there = false;        ///< some at least, since an earlier run
+    bool given_up_waiting = false;  ///< given back while it waited behind a task that computed for nobody
 };
 
 /// A block that took so long that others were given its units, too.

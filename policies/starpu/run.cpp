@@ -228,11 +228,11 @@ void Run::end(Locked& on) {
     record_.makespan_s = now_s();
     if (flow_) {
         record_.policy_stalls = flow_->stalls();
-        const auto counts_of = [](int p) {
-            return [p](const BlockRecord& b) { return b.processor == p && !b.given_back; };
+        const auto its_turn = [](int p) {
+            return [p](const BlockRecord& b) { return b.processor == p && !b.given_up_waiting; };
         };
         for (int p = 0; p < static_cast<int>(setup_.workers.size()) && !record_.blocks.empty(); ++p)
-            if (flow_->occupied(p) && std::ranges::none_of(record_.blocks, counts_of(p)) &&
+            if (flow_->occupied(p) && std::ranges::none_of(record_.blocks, its_turn(p)) &&
                 std::ranges::count(record_.lost, p, &LostProcessor::processor) == 0)
                 record_.lost.push_back(
                     {p, 0, "it still computed units that were given up, of this load or another one"});

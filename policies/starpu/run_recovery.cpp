@@ -110,6 +110,7 @@ void Run::take_waiting_blocks_of(int processor, Locked& on) {
     const auto blocks = flow_->in_flight(processor);
     for (const BlockInFlight& block : std::vector(blocks.begin(), blocks.end()))
         if (RunningBlock* running = find(block.id, on); running && keep_back(*running, on)) {
+            record_of(block.id, on).given_up_waiting = true;
             flow_->give_back(block.id);
             let_go(*running, on);
         }
