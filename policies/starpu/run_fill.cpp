@@ -63,16 +63,19 @@ void Run::fill_next(Locked& on) {
     }
     {
         const Lock lock(mutex_);
-        apply(
-            [&](Locked&) {
-                running->to_be_filled = false;
+        running->to_be_filled = false;
+        if (!refused && error_ == 0) {
+            running->tasks_left = static_cast<unsigned>(tasks.size());
+            running->yields = flow_ && !running->data.why_not_dropped(setup_.options.results_stay != 0);
+            if (running->yields) flow_->may_be_taken_over(running->block.id);
+            if (flow_) set_alarm(on);
+        } else {
+            const auto refuse = [&](Locked&) {
                 if (refused) fail(-refused->error_number(), refused->what(), on);
-                if (error_ != 0) return discard(*running, on);
-                running->tasks_left = static_cast<unsigned>(tasks.size());
-                running->yields = flow_ && !running->data.why_not_dropped(setup_.options.results_stay != 0);
-                if (running->yields) flow_->may_be_taken_over(running->block.id);
-            },
-            on);
+                discard(*running, on);
+            };
+            apply(refuse, on);
+        }
     }
     submit(tasks);
 }

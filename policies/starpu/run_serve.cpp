@@ -58,13 +58,15 @@ void Run::serve(Caller caller) noexcept {
     const auto begins = [&] {
         const Lock lock(posts_mutex_);
         if (served_) return false;  // another thread does that
-        told = std::exchange(posts_, {});
+        told.clear();
+        told.swap(posts_);
         return served_ = !told.empty() || !to_fill_.empty();
     };
     const auto goes_on = [&](bool may) {
         const Lock lock(posts_mutex_);
         served_ = may && (!posts_.empty() || !to_fill_.empty());
-        told = served_ ? std::exchange(posts_, {}) : std::vector<Change>{};
+        told.clear();
+        if (served_) told.swap(posts_);
         return served_;
     };
     while (begins()) {
