@@ -278,6 +278,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     const LoadDescription description_;
     State state_;
 
+    /// Of serving without a break: one for each block that its workers have at a time. The load may be gone by then.
+    const std::size_t rounds_ = 2 * setup_.workers.size();
     Mutex posts_mutex_;
     std::vector<Change> posts_;
     bool served_ = false;  ///< a thread carries them out

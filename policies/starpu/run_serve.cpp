@@ -70,7 +70,7 @@ void Run::serve(Caller caller) noexcept {
         return served_;
     };
     while (begins()) {
-        std::size_t rounds = 2 * setup_.workers.size();  // one for each block that they have at a time
+        std::size_t rounds = rounds_;
         do {
             if (!told.empty()) {
                 const Lock lock(mutex_);
