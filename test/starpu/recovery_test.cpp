@@ -5,9 +5,7 @@
 // runs at least before it stalls, several times; when it is given up is no matter of the policy. Devices:
 // device_recovery_test.cpp.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -63,42 +61,6 @@ bool contains(const std::string& text, const std::string& words) { return text.f
 const bool kTraced = setenv("APPORTION_TRACE", "1", 1) == 0;
 
 }  // namespace
-
-TEST_CASE("a codelet may hold a lock that the fill function waits for when it says that its block failed", "[once]") {
-    struct Locking : Work {
-        std::mutex devices;
-        std::atomic<bool> filling = false;
-        std::atomic<int> failed = 0;
-        static void on_cpu(void* buffers[], void* arg) {
-            auto& self = *static_cast<Locking*>(static_cast<Part*>(arg)->work);
-            if (starpu_worker_get_id() != 1) return Work::on_cpu(buffers, arg);
-            const std::lock_guard lock(self.devices);
-            self.filling = false;
-            for (int k = 0; k < 100 && !self.filling; ++k) starpu_sleep(0.001f);
-            apportion_block_failed("no device is left");
-            ++self.failed;
-        }
-        static int fill(starpu_task* task, apportion_block* block, void* arg) {
-            auto& self = *static_cast<Locking*>(arg);
-            self.filling = true;
-            const std::lock_guard lock(self.devices);
-            return Work::fill(task, block, static_cast<Work*>(&self));
-        }
-    } work;
-    starpu_codelet codelet = Work::codelet(false);
-    codelet.cpu_funcs[0] = Locking::on_cpu;
-    auto options = work.options();
-    options.codelet = &codelet;
-    options.fill = Locking::fill;
-    options.arg = &work;
-    options.initial_block = 50;
-    const Load load = create(options);
-    for (int k = 0; k < 10 && work.failed < 3; ++k) {
-        REQUIRE(run(work, load.get()) == 0);
-        CHECK(work.wrong() == 0);
-    }
-    CHECK(work.failed > 0);
-}
 
 TEST_CASE("units of a worker whose codelet fails are computed by others, exactly once") {
     REQUIRE(kTraced);
