@@ -235,6 +235,20 @@ TEST_CASE("what is planned for a processor that is late is for others, until its
     }
 }
 
+TEST_CASE("a late processor is planned with by nobody, also when all others are lost meanwhile") {
+    FakePlatform platform = plain_platform({1000, 1000});
+    platform.links = {{1e12}};
+    for (FakeWorker& worker : platform.workers) worker.memory_units = 250;
+    platform.workers[1].link = 0;
+    platform.workers[1].spikes = {{4, 100}};
+    platform.workers[0].lost_at_s = 4.5;  // it computes what was planned for the device then
+    platform.stall_factor = 50;
+    const Outcome outcome = run_under("hpopta", platform, platform.load(8000));
+    CHECK(outcome.report.solver_fallbacks == 0);
+    for (const PlannedDistribution& plan : outcome.report.distributions)
+        CHECK(std::ranges::any_of(plan.shares_units, [](double units) { return units > 0; }));
+}
+
 TEST_CASE("without a profile a static policy refuses the load with the sentence that says what to do") {
     const FakePlatform platform = plain_platform({100, 200});
     LoadDescription load = platform.load(1000);
