@@ -2,12 +2,13 @@
 #include "policies/starpu/report.hpp"
 
 #include <algorithm>
-
-#include "policies/starpu/json_text.hpp"
+#include <nlohmann/json.hpp>
 
 namespace apportion {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Totals {
     Units units = 0;
@@ -43,15 +44,15 @@ double idle_percent(double busy_s, double makespan_s) {
     return makespan_s > 0 ? std::max(0.0, 100.0 * (1.0 - busy_s / makespan_s)) : 0.0;
 }
 
-JsonText text_or_null(const std::string& text) { return text.empty() ? JsonText(nullptr) : JsonText(text); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-JsonText model_json(const PolicyReport::Model& model) {
+Json model_json(const PolicyReport::Model& model) {
     if (model.samples <= 0) return nullptr;
     return {{"formula", model.formula}, {"r2", model.r2}, {"samples", model.samples}, {"transfer", model.transfer}};
 }
 
-JsonText processors_json(const RunRecord& run, const std::vector<Totals>& totals, const PolicyReport& policy) {
-    std::vector<JsonText> list;
+Json processors_json(const RunRecord& run, const std::vector<Totals>& totals, const PolicyReport& policy) {
+    Json list = Json::array();
     for (std::size_t p = 0; p < run.processors.size(); ++p) {
         const ProcessorRecord& processor = run.processors[p];
         const Totals& t = totals[p];
@@ -66,14 +67,14 @@ JsonText processors_json(const RunRecord& run, const std::vector<Totals>& totals
                         {"transfer_wait_seconds", t.waiting_s},
                         {"return_seconds", t.returning_s},
                         {"idle_percent", idle_percent(t.busy_s, run.makespan_s)},
-                        {"memory_units", memory == kNoLimit ? JsonText(nullptr) : JsonText(memory)},
+                        {"memory_units", memory == kNoLimit ? Json(nullptr) : Json(memory)},
                         {"model", p < policy.models.size() ? model_json(policy.models[p]) : nullptr}});
     }
     return list;
 }
 
-JsonText distributions_json(const RunRecord& run, const PolicyReport& policy) {
-    std::vector<JsonText> list;
+Json distributions_json(const RunRecord& run, const PolicyReport& policy) {
+    Json list = Json::array();
     for (const PlannedDistribution& d : policy.distributions)
         list.push_back({{"at_seconds", d.at_s},
                         {"reason", d.reason},
@@ -83,15 +84,15 @@ JsonText distributions_json(const RunRecord& run, const PolicyReport& policy) {
     return list;
 }
 
-JsonText choice_json(const PolicyReport& policy) {
+Json choice_json(const PolicyReport& policy) {
     if (policy.chosen.empty()) return nullptr;
-    std::vector<JsonMember> predicted;
-    for (const PolicyReport::Prediction& p : policy.predictions) predicted.push_back({p.policy, p.seconds});
+    Json predicted = Json::object();
+    for (const PolicyReport::Prediction& p : policy.predictions) predicted[p.policy] = p.seconds;
     return {{"policy", policy.chosen}, {"predicted_seconds", predicted}};
 }
 
-JsonText trace_json(const RunRecord& run) {
-    std::vector<JsonText> list;
+Json trace_json(const RunRecord& run) {
+    Json list = Json::array();
     for (const BlockRecord& b : run.blocks) {
         if (b.processor < 0) continue;  // nobody ran it
         list.push_back({{"processor", b.processor},
@@ -106,8 +107,8 @@ JsonText trace_json(const RunRecord& run) {
     return list;
 }
 
-JsonText lost_json(const RunRecord& run) {
-    std::vector<JsonText> list;
+Json lost_json(const RunRecord& run) {
+    Json list = Json::array();
     for (const LostProcessor& lost : run.lost) {
         Units given_back = 0;
         for (const BlockRecord& b : run.blocks)
@@ -121,8 +122,8 @@ JsonText lost_json(const RunRecord& run) {
     return list;
 }
 
-JsonText late_json(const RunRecord& run) {
-    std::vector<JsonText> list;
+Json late_json(const RunRecord& run) {
+    Json list = Json::array();
     for (const LateBlock& late : run.late) {
         const BlockRecord& block = run.blocks[late.block];
         list.push_back({{"processor", block.processor},
@@ -148,40 +149,39 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
         busy_s += t.busy_s;
         speed += t.best_speed;
     }
-    std::vector<JsonMember> report{
-        {"load", run.load},
-        {"policy", run.policy},
-        {"profile", JsonText{{"name", run.profile}, {"file", text_or_null(policy.profile)}}},
-        {"learnt", JsonText{{"file", text_or_null(run.learnt.file)},
-                            {"processes", run.learnt.processes},
-                            {"problem", text_or_null(run.learnt.problem)}}},
-        {"units", run.units},
-        {"granularity", run.granularity},
-        {"run", run.run},
-        {"blocks", blocks},
-        {"makespan_seconds", run.makespan_s},
-        {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
-        // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
-        {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
-        {"processors", processors_json(run, totals, policy)},
-        {"distributions", distributions_json(run, policy)},
-        {"solver", JsonText{{"solves", policy.solves},
-                            {"fallbacks", policy.solver_fallbacks},
-                            {"bisections", policy.bisections},
-                            {"largest_difference", policy.solver_difference},
-                            {"seconds", policy.solver_seconds}}},
-        {"rebalances", policy.rebalances},
-        {"discarded_samples", policy.discarded_samples},
-        {"probing_seconds", policy.probing_seconds},
-        {"planning_seconds", run.planning_s},
-        {"lost_processors", lost_json(run)},
-        {"late_blocks", late_json(run)},
-        {"policy_stalls", run.policy_stalls},
-        {"choice", choice_json(policy)},
-        {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
-        {"error", text_or_null(run.error)}};
-    if (trace) report.push_back({"trace", trace_json(run)});
-    return JsonText(report).text();
+    Json report{{"load", run.load},
+                {"policy", run.policy},
+                {"profile", Json{{"name", run.profile}, {"file", text_or_null(policy.profile)}}},
+                {"learnt", Json{{"file", text_or_null(run.learnt.file)},
+                                {"processes", run.learnt.processes},
+                                {"problem", text_or_null(run.learnt.problem)}}},
+                {"units", run.units},
+                {"granularity", run.granularity},
+                {"run", run.run},
+                {"blocks", blocks},
+                {"makespan_seconds", run.makespan_s},
+                {"idle_percent", idle_percent(busy_s / static_cast<double>(totals.size()), run.makespan_s)},
+                // n / sum of the best speeds this run saw: the simulated platforms know the true bound.
+                {"lower_bound_seconds", speed > 0 ? static_cast<double>(run.units) / speed : 0.0},
+                {"processors", processors_json(run, totals, policy)},
+                {"distributions", distributions_json(run, policy)},
+                {"solver", Json{{"solves", policy.solves},
+                                {"fallbacks", policy.solver_fallbacks},
+                                {"bisections", policy.bisections},
+                                {"largest_difference", policy.solver_difference},
+                                {"seconds", policy.solver_seconds}}},
+                {"rebalances", policy.rebalances},
+                {"discarded_samples", policy.discarded_samples},
+                {"probing_seconds", policy.probing_seconds},
+                {"planning_seconds", run.planning_s},
+                {"lost_processors", lost_json(run)},
+                {"late_blocks", late_json(run)},
+                {"policy_stalls", run.policy_stalls},
+                {"choice", choice_json(policy)},
+                {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
+                {"error", text_or_null(run.error)}};
+    if (trace) report["trace"] = trace_json(run);
+    return report.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace apportion
