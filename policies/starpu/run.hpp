@@ -25,7 +25,8 @@
 // finds that no other does: it carries out what was told, under the lock, which is for those that only look, and then,
 // without it, has blocks filled and makes the calls into StarPU, which may call back at once. So nothing changes while
 // the application fills a block, and nobody waits for that. Functions that need the lock take a Locked. The
-// application's `done` may take long, and is called when the thread serves no more.
+// application's `done` may take long, and is called when the thread serves no more. Threads of the program and of
+// devices have other work: what is left after some rounds a thread of the watch goes on with.
 #pragma once
 
 #include <starpu.h>
@@ -147,7 +148,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         bool over = false;  ///< the run is, since this
     };
     using Change = std::function<void(Locked&)>;
-    /// A thread that hands units over may hold locks that the application's `done` takes: others call that.
+    /// A thread of the program in a call of the load may hold locks that the application's `done` takes: others call
+    /// that.
     enum class Caller { runtime, program };
     /// One task of a block: the units of one of its processor's workers, or a part of the work on them.
     struct TaskOf {
@@ -171,7 +173,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void make_calls(Locked& on);
     void submit(const std::vector<starpu_task*>& tasks);
     void tell_done(const std::vector<apportion_done>& done);
-    void release_uses();
+    void release_uses(Caller caller);
     bool may_return() const;  // under the lock
 
     double now_s() const;

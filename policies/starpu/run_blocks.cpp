@@ -164,8 +164,9 @@ void Run::task_finished(void* arg) {
     }
     const auto ended = [=](Locked& on) { run->task_ended(*running, end, on); };
     // What does not count is forgotten before the device's memory is used for something else.
-    if (running->cancelled()) running->data.forget_results();
-    if (!end.nowhere && running->data.own_memory && running->again() && !running->cancelled())
+    const bool cancelled = running->cancelled();
+    if (cancelled) running->data.forget_results();
+    if (!end.nowhere && running->data.own_memory && running->again() && !cancelled)
         run->tell_and_wait(ended);
     else
         run->tell(ended);

@@ -88,7 +88,7 @@ void Run::serve(Caller caller) noexcept {
             hands_over = true;
         }
         if (!on.done.empty()) tell_done(std::exchange(on.done, {}));
-        if (std::exchange(on.over, false)) release_uses();
+        if (std::exchange(on.over, false)) release_uses(caller);
         if (!hands_over || !is_something_left()) continue;
         if (wake_at(weak_from_this(), starpu_timing_now())) return;  // another thread goes on
         caller = Caller::runtime;
@@ -186,7 +186,7 @@ void Run::use_acquired(void* arg) {
 }
 
 /// Whoever waits for one may call back at once, wait for this run, and begin another one.
-void Run::release_uses() {
+void Run::release_uses(Caller caller) {
     {
         const Lock lock(mutex_);
         released_ = true;
@@ -203,7 +203,7 @@ void Run::release_uses() {
         changed_.notify_all();
     }
     if (!outermost) return;
-    for (; !next.empty(); next.pop_front()) next.front()->serve(Caller::runtime);
+    for (; !next.empty(); next.pop_front()) next.front()->serve(caller);
     to_serve = nullptr;
 }
 
