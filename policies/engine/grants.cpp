@@ -43,8 +43,11 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
     }
     if (flow_.remaining() > 0 && !flow_.anybody_left() && error_.empty()) {
         error_ = fmt::format("no node is left to compute the remaining {} units", flow_.remaining());
-        for (const LostNode& node : lost_)
-            error_ += fmt::format("; {}: {}", load_.processors[static_cast<std::size_t>(node.node)].name, node.reason);
+        for (int node = 0; node < static_cast<int>(load_.processors.size()); ++node) {
+            const auto lost = std::ranges::find(lost_, node, &LostNode::node);
+            error_ += fmt::format("; {}: {}", load_.processors[static_cast<std::size_t>(node)].name,
+                                  lost != lost_.end() ? lost->reason : "others computed its units before it did");
+        }
     }
     return orders;
 }
