@@ -195,7 +195,7 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
     {
         Load load = create_impatient(work.options());
         REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
-        work.stalls = Sabotage{.worker = 1};
+        work.stalls = Sabotage{.worker = Sabotage::kFirst};
         work.stall_s = kOverdue_s;
         REQUIRE(run(work, load.get()) == 0);
         CHECK(work.stalled == 0);
@@ -248,21 +248,21 @@ TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]"
     {
         Load load = create_impatient(work.options());
         REQUIRE(run(work, load.get()) == 0);
-        work.stalls = Sabotage{.worker = 1};
+        work.stalls = Sabotage{.worker = Sabotage::kFirst};
         CHECK(run(work, load.get()) == -ETIMEDOUT);
         work.release();
     }
     // The first task of the block came to its end; the others did nothing.
     const auto never = std::count_if(work.computed.begin(), work.computed.end(), [](auto& c) { return c == 0; });
     CHECK(never > 0);
-    CHECK(work.blocks[1] == 0);
+    CHECK(work.blocks[work.first] == 0);
 }
 
 TEST_CASE("a stalled worker that changes data in place ends the load with a sentence, or is waited for", "[silent]") {
     Work work;
     Load load = create_impatient(work.options(true));
     REQUIRE(run(work, load.get()) == 0);
-    work.stalls = Sabotage{.worker = 1};
+    work.stalls = Sabotage{.worker = Sabotage::kFirst};
     work.stall_s = kOverdue_s;
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.wrong() == 0);
@@ -282,7 +282,7 @@ TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]"
     Load load = create(work.options());
     unsetenv("APPORTION_STALL_FACTOR");
     REQUIRE(run(work, load.get()) == 0);
-    work.stalls = Sabotage{.worker = 1};
+    work.stalls = Sabotage{.worker = Sabotage::kFirst};
     work.stall_s = kOverdue_s + 1.5;  // the shortest that any other factor takes for a stall, and more
     REQUIRE(run(work, load.get()) == 0);
     CHECK(work.stalled == 0);
@@ -352,7 +352,7 @@ TEST_CASE("when a late block cannot be filled again, the load ends with that err
         REQUIRE(run(work, load.get()) == 0);
         work.filled.clear();
         work.once = true;
-        work.stalls = Sabotage{.worker = 1};
+        work.stalls = Sabotage{.worker = Sabotage::kFirst};
         CHECK(run(work, load.get()) == -ENOMEM);
         CHECK(contains(apportion_error(), "refused units"));
         CHECK(work.stalled == 1);

@@ -17,9 +17,9 @@ constexpr double kSecondsPerUnit = 2e-5;
 constexpr double kLook_s = 0.02;  ///< between two looks whether something has happened
 
 struct Sabotage {
-    int worker = -1;  ///< -1: none; kAll: every one
+    int worker = -1;  ///< -1: none; kAll: every one; kFirst: whoever begins first, as a known one may get nothing
     int block = 0;    ///< which of its blocks of a submission, from 0 on
-    static constexpr int kAll = -2;
+    static constexpr int kAll = -2, kFirst = -3;
 
     bool hits(int w, int b) const { return (worker == kAll || worker == w) && b == block; }
 };
@@ -32,7 +32,8 @@ struct Work {
     std::atomic<int> blocks[STARPU_NMAXWORKERS] = {};
     // What a test changes while a stalled task of an earlier run still reads it is atomic.
     std::atomic<Sabotage> fails = Sabotage{}, stalls = Sabotage{};
-    int failing_part = 0;  ///< kAll: every one
+    std::atomic<int> first = -1;  ///< to stall in this run, of kFirst
+    int failing_part = 0;         ///< kAll: every one
     bool fails_in_epilogue = false;
     static constexpr double kUntilReleased = 60;  ///< seconds at most, so that a test that fails ends
     double stall_s = kUntilReleased;
@@ -78,7 +79,11 @@ struct Work {
             if (!work.fails_in_epilogue) work.refused += apportion_block_failed("the device is on fire") != 0;
             return;
         }
-        const bool stalls = work.stalls.load().hits(worker, block) && part.part == 0;
+        const Sabotage sabotage = work.stalls;
+        int nobody = -1;
+        const bool stalls = part.part == 0 && (sabotage.worker == Sabotage::kFirst
+                                                   ? work.first.compare_exchange_strong(nobody, worker)
+                                                   : sabotage.hits(worker, block));
         if (stalls) {
             ++work.stalled;
             for (double slept_s = 0; slept_s < work.stall_s && !work.released && !work.seen_again(); slept_s += kLook_s)
@@ -168,6 +173,7 @@ struct Work {
 
     void forget_results() {
         computes_again = false;
+        first = -1;
         for (double& value : computes_z ? z : y) store(value, 0);
         for (auto& count : computed) count = 0;
         for (auto& count : blocks) count = 0;
