@@ -88,7 +88,7 @@ for policy in hpopta cpm; do
     rm -f "$folder/report"
     APPORTION_NODES=$policy APPORTION_REPORT=$folder/report nodes -np 1 env APPORTION_PROFILES="$folder/0.csv" "$ring" 40 \
         : -np 1 env APPORTION_PROFILES="$folder/1.csv" "$ring" 40 >"$folder/out" 2>&1 || fail "planned shares: $(cat "$folder/out")"
-    head -n 1 "$folder/report" | grep -q '"reason":"first shares","shares":\[32,8\]' || fail "$policy: $(grep -o '"distributions":[^]]*' "$folder/report")"
+    head -n 1 "$folder/report" | grep -q '"reason":"first shares","shares":\[32\.0,8\.0\]' || fail "$policy: $(grep -o '"distributions":[^]]*' "$folder/report")"
 done
 
 refused 'units = 50 on one and 51 on the other' -np 3 "$ring" 50 differs 2
