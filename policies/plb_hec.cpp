@@ -264,7 +264,7 @@ Units PlbHecImproved::first_block(int processor, double now_s, const Progress& p
         cores = cores || (!at(p).own_memory && !plan_.lost(p));
     }
     const double link_s = latency_s + seconds_per_unit * static_cast<double>(first);
-    if (!known) return cores && link_s > std::max(kAskedAgain_s, now_s) ? 0 : first;
+    if (!known) return cores && link_s > std::max(asked_again_after_s(now_s), now_s) ? 0 : first;
     plan_.make(now_s, progress);
     const double granules = std::floor((plan_.finish_s() - now_s - latency_s) / (seconds_per_unit * granule()));
     return static_cast<Units>(std::clamp(granules * granule(), 0.0, static_cast<double>(first)));

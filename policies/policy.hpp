@@ -196,8 +196,8 @@ struct PolicyReport {
     std::string chosen;
 };
 
-/// Until a processor that got nothing is asked again; later a hundredth of what the run has lasted.
-inline constexpr double kAskedAgain_s = 1;
+/// Until a processor that got nothing is asked again.
+inline double asked_again_after_s(double now_s) { return std::max(1.0, now_s / 100); }
 
 class Policy {
   public:
@@ -209,7 +209,7 @@ class Policy {
     /// Units of the next block for `processor` at time `now_s`: a multiple of the granularity, cut to what remains and
     /// to the room in its memory by the caller. 0: nothing now; the processor is asked again when one of its blocks
     /// finishes, and, while it has none in flight, when any block of the load finishes, or, where blocks are not waited
-    /// for whatever they take, after kAskedAgain_s or more. Called only while units remain.
+    /// for whatever they take, after asked_again_after_s(). Called only while units remain.
     virtual Units next_block(int processor, double now_s, const Progress& progress) = 0;
 
     /// More units of an open load are there to be handed out: Progress::remaining() has grown by so many. Without

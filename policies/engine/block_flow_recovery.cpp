@@ -183,7 +183,7 @@ std::vector<Block> BlockFlow::look(double now_s, bool ended) {
 double BlockFlow::next_look_s(double now_s) const {
     if (!recovery_ || std::ranges::none_of(lanes_, &Lane::idle)) return kNever_s;
     const double smallest_s = smallest_piece_s();
-    double next_s = remaining() > 0 ? now_s + std::max(kAskedAgain_s, now_s / 100) : kNever_s;
+    double next_s = remaining() > 0 ? now_s + asked_again_after_s(now_s) : kNever_s;
     const auto look_at = [&](double at_s) {
         if (at_s > now_s) next_s = std::min(next_s, at_s);
     };

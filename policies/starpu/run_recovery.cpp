@@ -283,7 +283,7 @@ void Run::end_if_data_hang(Locked& on) {
 void Run::set_alarm(Locked& on) {
     if (!state_.recovery) return;
     // A task begins without a word, and data hang without one.
-    const double now_s = this->now_s(), at_least_s = now_s + std::max(1.0, now_s / 100);
+    const double now_s = this->now_s(), at_least_s = now_s + asked_again_after_s(now_s);
     const double at_us = begin_us_ + std::min(flow_->next_look_s(now_s), at_least_s) * 1e6;
     if (wake_at_us_ > 0 && wake_at_us_ <= at_us) return;
     on.wake_at_us = wake_at_us_ = at_us;

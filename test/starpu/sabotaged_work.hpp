@@ -81,9 +81,9 @@ struct Work {
         }
         const Sabotage sabotage = work.stalls;
         int nobody = -1;
-        const bool stalls = part.part == 0 && (sabotage.worker == Sabotage::kFirst
-                                                   ? work.first.compare_exchange_strong(nobody, worker)
-                                                   : sabotage.hits(worker, block));
+        const bool stalls =
+            part.part == 0 && (sabotage.worker == Sabotage::kFirst ? work.first.compare_exchange_strong(nobody, worker)
+                                                                   : sabotage.hits(worker, block));
         if (stalls) {
             ++work.stalled;
             for (double slept_s = 0; slept_s < work.stall_s && !work.released && !work.seen_again(); slept_s += kLook_s)
