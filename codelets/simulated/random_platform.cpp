@@ -252,7 +252,7 @@ std::string kernel_needs() {
     const Platform machine = load_platform(kReferenceMachine);
     std::string text;
     for (const Reference& reference : kReferences) {
-        const KernelNeeds& needs = needs_of(machine, reference.kernel);
+        const KernelNeeds needs = needs_of(machine, reference.kernel);
         text += fmt::format("\n[kernel.{}]\n", reference.kernel);
         add(text, "work", needs.work);
         add(text, "bytes_in", needs.bytes_in);
