@@ -28,7 +28,7 @@ void apportion_load::refuse_waiting_worker(const char* function) const {
     refuse_while_filling(function);
     const apportion::Lock lock(mutex_);
     const int processor = setup_.processor_of(starpu_worker_get_id());
-    if (processor >= 0 && !finished_ && !run_->released())
+    if (processor >= 0 && !finished_ && run_->on())
         throw apportion::ApiError(
             EDEADLK, fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
                                  "in a thread of the program's own",

@@ -48,11 +48,6 @@ bool Run::on() const {
     return on_;
 }
 
-bool Run::released() const {
-    const Lock lock(mutex_);
-    return may_return();
-}
-
 /// Who is called back by the release of a handle need not wait for that of the others, which its own thread makes.
 bool Run::may_return() const { return released_ && (given_back_ || releaser_ == std::this_thread::get_id()); }
 
@@ -218,7 +213,7 @@ void Run::check_complete(Locked& on) {
     if (returns_left_ > 0) return;
     for (const auto& [id, running] : blocks_) {
         record_of(id, on).given_back = true;
-        if (!is_waited_for(*running) && !running->cancelled()) cancel(*running, on);
+        if (running->tasks_left > 0 && !running->cancelled()) cancel(*running, on);  // a piece in vain
     }
     end(on);
 }

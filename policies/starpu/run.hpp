@@ -23,10 +23,11 @@
 //
 // Threads: whoever has something to tell the run posts it, and one thread at a time serves the run, the first that
 // finds that no other does: it carries out what was told, under the lock, which is for those that only look, and then,
-// without it, has blocks filled and makes the calls into StarPU, which may call back at once. So nothing changes while
-// the application fills a block, and nobody waits for that. Functions that need the lock take a Locked. The
-// application's `done` may take long, and is called when the thread serves no more. Threads of the program and of
-// devices have other work: what is left after some rounds a thread of the watch goes on with.
+// without it, has a block filled. So nothing changes while the application fills a block, and nobody waits for that.
+// Then it serves no more while it makes the calls into StarPU, which may call back at once, and looks again. The
+// application's `done` may take long, and is called when nothing else is to be done. Threads of the program and of
+// devices have other work: what is left after some rounds a thread of the watch goes on with. Functions that need the
+// lock take a Locked.
 #pragma once
 
 #include <starpu.h>
@@ -79,8 +80,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void wait();
     /// Whether it is not over: another run of the load must not begin.
     bool on() const;
-    /// Whether wait() would return at once.
-    bool released() const;
 
     /// Of an open load: units that are there now (`there`: some of them were, and are not done), ...
     enum class Answer { taken, there, closed };
@@ -137,13 +136,17 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         std::atomic<bool> handed_over = false;
     };
 
-    /// The run's lock, held by the thread that serves it, and calls to be made without it, ...
+    /// The run's lock, held by the thread that serves it, and what that does without the lock, ...
     struct Locked {
-        std::vector<std::unique_ptr<Return>> returns;
+        std::list<std::int64_t> to_fill;   ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::int64_t> copies;  ///< of results that blocks have written apart
         std::list<BlockHandle> retired;
+        // ... while others may serve, ...
+        std::vector<starpu_task*> tasks;  ///< to be submitted
+        bool last_tasks = false;          ///< StarPU's scheduler gets no more for now
+        std::vector<std::unique_ptr<Return>> returns;
         double wake_at_us = 0;  ///< when the run is to look; 0: never
-        // ... and these when it serves no more:
+        // ... and when nothing else is to be done:
         std::vector<apportion_done> done;
         bool over = false;  ///< the run is, since this
     };
@@ -165,13 +168,15 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void tell_and_wait(const Change& change) noexcept;
     void post(Change change);
     void serve(Caller caller) noexcept;
+    bool begins_to_serve(std::vector<Change>& told, Locked& on);
+    static Change to_be_filled(Locked& on);
+    void serves_no_more();
     bool is_something_left();
     /// Runs `change()`; false: it threw, which ends the run with an error.
     bool tried(const std::function<void()>& change, Locked& on) noexcept;
     void apply(const Change& change, Locked& on) noexcept;
     void retire(Locked& on);
     void make_calls(Locked& on);
-    void submit(const std::vector<starpu_task*>& tasks);
     void tell_done(const std::vector<apportion_done>& done);
     void release_uses(Caller caller);
     bool may_return() const;  // under the lock
@@ -286,7 +291,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::vector<Change> posts_;
     bool served_ = false;  ///< a thread carries them out
     // Of the thread that serves, the others under its lock:
-    std::list<std::int64_t> to_fill_;  ///< blocks, one after the other, so that the first begins before the last
     mutable Mutex mutex_;
     Condition changed_;
     bool on_ = true;         ///< not over

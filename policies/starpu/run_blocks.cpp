@@ -40,8 +40,8 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
     }
 }
 
-void Run::fill_later(RunningBlock& running, Locked&) {
-    to_fill_.push_back(running.block.id);
+void Run::fill_later(RunningBlock& running, Locked& on) {
+    on.to_fill.push_back(running.block.id);
     running.to_be_filled = true;
 }
 
@@ -124,7 +124,7 @@ bool is_queued(const starpu_task& task, int worker) {
 void Run::task_of_worker_ended(starpu_task& task) {
     const int worker = starpu_worker_get_id();
     if (worker < 0) return;
-    if (is_block_task(task)) {
+    if (is_block_task(task) && task.callback_arg) {
         auto* running = static_cast<RunningBlock*>(task.callback_arg);
         if (running->block.processor < 0) return;
         const starpu_task* const before = std::exchange(running->run->lane_of(*running, worker).last_ended, &task);
@@ -162,6 +162,7 @@ void Run::task_finished(void* arg) {
         lane.begun_us = RunningBlock::kNone_us;  // while its end waits to be heard it is not late
         end.failure = running->take_failure(*task);
     }
+    task->callback_arg = nullptr;  // what is called from here on runs no block
     const auto ended = [=](Locked& on) { run->task_ended(*running, end, on); };
     // What does not count is forgotten before the device's memory is used for something else.
     const bool cancelled = running->cancelled();

@@ -41,10 +41,11 @@ bool Run::filling(const LoadSetup& setup) {
 
 /// The next block whose turn it is: without the lock, as the application may wait for others who want it.
 void Run::fill_next(Locked& on) {
-    if (to_fill_.empty()) return;
-    RunningBlock* const running = find(to_fill_.front(), on);
-    to_fill_.pop_front();
-    if (!running) return submit({});  // it has been given up meanwhile
+    if (on.to_fill.empty()) return;
+    RunningBlock* const running = find(on.to_fill.front(), on);
+    on.to_fill.pop_front();
+    on.last_tasks = !state_.policy && on.to_fill.empty();
+    if (!running) return;  // it has been given up meanwhile
     std::vector<starpu_task*> tasks;
     std::optional<ApiError> refused;
     try {
@@ -77,7 +78,7 @@ void Run::fill_next(Locked& on) {
             apply(refuse, on);
         }
     }
-    submit(tasks);
+    on.tasks = std::move(tasks);
 }
 
 void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {

@@ -16,7 +16,7 @@ namespace apportion {
 
 void Run::current_block_failed(const char* why) {
     starpu_task* task = starpu_task_get_current();
-    if (!task || !is_block_task(*task))
+    if (!task || !is_block_task(*task) || !task->callback_arg)  // in `fill` or `done`, after the end of a task
         throw ApiError(EPERM,
                        "apportion_block_failed: the calling thread runs no block of a load; call it in the codelet's "
                        "function or in the task's epilogue callback");

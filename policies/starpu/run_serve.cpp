@@ -18,6 +18,36 @@ namespace {
 /// Those that got handles while this thread gives some back: it serves them when it has given back all of its run.
 thread_local std::list<std::shared_ptr<Run>>* to_serve = nullptr;
 
+/// This thread's calls into StarPU for a run. A part without work ends while it is submitted, and what then comes next
+/// would be submitted within that call, and so on: what is told within a call waits until that returns.
+class Calling {
+  public:
+    explicit Calling(const Run& run) : run_(run), outer_(innermost()) { STARPU_PTHREAD_SETSPECIFIC(key(), this); }
+    ~Calling() { STARPU_PTHREAD_SETSPECIFIC(key(), outer_); }
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+
+    static bool of(const Run& run) {
+        const Calling* its = innermost();
+        while (its && &its->run_ != &run) its = its->outer_;
+        return its != nullptr;
+    }
+
+  private:
+    static starpu_pthread_key_t key() {  // simulated threads share what is thread_local
+        static const starpu_pthread_key_t its = [] {
+            starpu_pthread_key_t created;
+            STARPU_PTHREAD_KEY_CREATE(&created, nullptr);
+            return created;
+        }();
+        return its;
+    }
+    static const Calling* innermost() { return static_cast<const Calling*>(STARPU_PTHREAD_GETSPECIFIC(key())); }
+
+    const Run& run_;
+    const Calling* const outer_;
+};
+
 /// It makes its device's transfers, and should not be kept from that.
 bool is_device_thread() {
     const int worker = starpu_worker_get_id();
@@ -29,7 +59,7 @@ bool is_device_thread() {
 void Run::tell(Change change, Caller caller) noexcept {
     const auto self = shared_from_this();  // another thread may carry it out, and then the load may be gone
     post(std::move(change));
-    serve(caller);
+    if (!Calling::of(*this)) serve(caller);
 }
 
 void Run::tell_and_wait(const Change& change) noexcept {
@@ -49,55 +79,69 @@ void Run::post(Change change) {
     posts_.push_back(std::move(change));
 }
 
-/// A part without work ends while it is submitted, and what then comes next would be submitted within that call, and so
-/// on: what is told within a call waits until that returns.
+/// What needs the others to stand still comes first in each round; then another thread may serve while this one makes
+/// its calls into StarPU, which take as long again.
 void Run::serve(Caller caller) noexcept {
     const auto self = shared_from_this();
+    const bool has_other_work = !kSimulated && (caller == Caller::program || is_device_thread());
     std::vector<Change> told;
     Locked on;
-    const auto begins = [&] {
-        const Lock lock(posts_mutex_);
-        if (served_) return false;  // another thread does that
-        told.clear();
-        told.swap(posts_);
-        return served_ = !told.empty() || !to_fill_.empty();
-    };
-    const auto goes_on = [&](bool may) {
-        const Lock lock(posts_mutex_);
-        served_ = may && (!posts_.empty() || !to_fill_.empty());
-        told.clear();
-        if (served_) told.swap(posts_);
-        return served_;
-    };
-    while (begins()) {
-        std::size_t rounds = rounds_;
-        do {
+    for (;;) {
+        for (std::size_t rounds = rounds_; rounds > 0 && begins_to_serve(told, on); --rounds) {
             if (!told.empty()) {
                 const Lock lock(mutex_);
                 for (const Change& change : told) apply(change, on);
-                --rounds;
             }
             fill_next(on);
+            for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
+            for (const BlockHandle& h : std::exchange(on.retired, {})) starpu_data_unregister_submit(h.handle);
+            serves_no_more();
             make_calls(on);
-        } while (goes_on(rounds > 0));
-        bool hands_over = !kSimulated && (caller == Caller::program || is_device_thread());
+        }
+        bool hands_over = has_other_work;
+        if (!on.to_fill.empty()) post(to_be_filled(on));
         if (caller == Caller::program && !on.done.empty()) {
             post([done = std::exchange(on.done, {})](Locked& next) {
                 next.done.insert(next.done.end(), done.begin(), done.end());
             });
             hands_over = true;
         }
-        if (!on.done.empty()) tell_done(std::exchange(on.done, {}));
+        if (!on.done.empty()) {
+            if (is_something_left()) wake_at(weak_from_this(), starpu_timing_now());
+            tell_done(std::exchange(on.done, {}));
+        }
         if (std::exchange(on.over, false)) release_uses(caller);
-        if (!hands_over || !is_something_left()) continue;
-        if (wake_at(weak_from_this(), starpu_timing_now())) return;  // another thread goes on
-        caller = Caller::runtime;
+        if (!is_something_left()) return;
+        if (hands_over && wake_at(weak_from_this(), starpu_timing_now())) return;  // another thread goes on
+        if (hands_over) caller = Caller::runtime;
     }
+}
+
+/// By the thread that serves next.
+Run::Change Run::to_be_filled(Locked& on) {
+    return [blocks = std::exchange(on.to_fill, {})](Locked& next) {
+        next.to_fill.insert(next.to_fill.end(), blocks.begin(), blocks.end());
+    };
+}
+
+/// False: nothing is to be done, or another thread does it.
+bool Run::begins_to_serve(std::vector<Change>& told, Locked& on) {
+    const Lock lock(posts_mutex_);
+    told.clear();
+    if (served_ && !on.to_fill.empty()) posts_.push_back(to_be_filled(on));
+    if (served_) return false;
+    told.swap(posts_);
+    return served_ = !told.empty() || !on.to_fill.empty();
+}
+
+void Run::serves_no_more() {
+    const Lock lock(posts_mutex_);
+    served_ = false;
 }
 
 bool Run::is_something_left() {
     const Lock lock(posts_mutex_);
-    return !served_ && (!posts_.empty() || !to_fill_.empty());
+    return !served_ && !posts_.empty();
 }
 
 bool Run::tried(const std::function<void()>& change, Locked& on) noexcept {
@@ -132,26 +176,22 @@ void Run::retire(Locked& on) {
     on.retired.splice(on.retired.end(), more);
 }
 
-void Run::submit(const std::vector<starpu_task*>& tasks) {
-    for (starpu_task* task : tasks)
+void Run::make_calls(Locked& on) {
+    const Calling here(*this);
+    for (starpu_task* task : std::exchange(on.tasks, {}))
         if (const int refused = starpu_task_submit(task); refused != 0) {
             auto* running = static_cast<RunningBlock*>(task->callback_arg);
             task->destroy = 0;
             starpu_task_destroy(task);
-            post([=, this](Locked& on) { task_refused(*running, refused, on); });
+            post([=, this](Locked& next) { task_refused(*running, refused, next); });
         }
-    if (!state_.policy && to_fill_.empty()) starpu_do_schedule();  // some of StarPU's schedulers wait for this
-}
-
-void Run::make_calls(Locked& on) {
+    if (std::exchange(on.last_tasks, false)) starpu_do_schedule();  // some of StarPU's schedulers wait for this
     for (std::unique_ptr<Return>& what : std::exchange(on.returns, {})) {
         const starpu_data_handle_t handle = what->handle;
         what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
     }
-    for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
-    for (const BlockHandle& h : std::exchange(on.retired, {})) starpu_data_unregister_submit(h.handle);
     const double at_us = std::exchange(on.wake_at_us, 0);
     if (at_us > 0 && !wake_at(weak_from_this(), at_us)) {
         const Lock lock(mutex_);
@@ -177,12 +217,11 @@ void Run::tell_done(const std::vector<apportion_done>& done) {
 // --- Handles in `uses` ---
 
 void Run::use_acquired(void* arg) {
-    auto* run = static_cast<Run*>(arg);
-    run->post([run](Locked& on) { run->acquired(on); });
-    if (to_serve)
-        to_serve->push_back(run->shared_from_this());
-    else
-        run->serve(Caller::runtime);
+    const auto run = static_cast<Run*>(arg)->shared_from_this();  // which may be over as soon as it is told
+    run->post([its = run.get()](Locked& on) { its->acquired(on); });
+    if (!to_serve) return run->serve(starpu_worker_get_id() < 0 ? Caller::program : Caller::runtime);
+    to_serve->push_back(run);
+    wake_at(run, starpu_timing_now());  // this thread may be called back meanwhile, and wait for it
 }
 
 /// Whoever waits for one may call back at once, wait for this run, and begin another one.

@@ -224,6 +224,37 @@ TEST_CASE("who is called back as a load gives its handle back can wait for the l
     CHECK(it.waited == 0);
 }
 
+TEST_CASE("who is called back as a load gives its handles back can wait for a load that waits for one of them",
+          "[once]") {
+    struct CalledBack {
+        Axpy first{1000}, second{1000};
+        Gate one, other;
+        Load waits = nullptr;
+        std::atomic<int> waited = 1;
+        static void got(void* arg) {
+            auto& self = *static_cast<CalledBack*>(arg);
+            self.waited = apportion_load_wait(self.waits.get());
+            starpu_data_release(self.other.use.handle);
+        }
+    } it;
+    auto first = it.first.options(), second = it.second.options();
+    const apportion_use both[] = {it.one.use, it.other.use};
+    first.uses = both;
+    first.uses_count = 2;
+    first.open = 1;
+    second.uses = both;
+    second.uses_count = 1;
+    Load ends = create(first);
+    Load between = create(second);
+    it.waits = create(second);
+    for (apportion_load* load : {ends.get(), between.get(), it.waits.get()}) REQUIRE(apportion_load_submit(load) == 0);
+    starpu_data_acquire_cb(it.other.use.handle, STARPU_R, CalledBack::got, &it);
+    CHECK(apportion_load_close(ends.get()) == 0);  // which ends that load, on this thread
+    while (it.waited > 0) starpu_sleep(0.001f);
+    CHECK(it.waited == 0);
+    for (apportion_load* load : {ends.get(), between.get(), it.waits.get()}) CHECK(apportion_load_wait(load) == 0);
+}
+
 TEST_CASE("loads run at the same time in two scheduling contexts") {
     int workers[STARPU_NMAXWORKERS];
     const unsigned count = starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, workers, STARPU_NMAXWORKERS);

@@ -172,6 +172,24 @@ TEST_CASE("when every worker has failed, the load ends with a sentence that name
 TEST_CASE("only a codelet can say that its block failed", "[once]") {
     CHECK(apportion_block_failed("nonsense") == -EPERM);
     CHECK(contains(apportion_error(), "runs no block"));
+
+    struct Fails : Work {  // where it fills: often on a worker whose task has just ended
+        std::atomic<int> refusals = 0;
+        std::atomic<int> fills = 0;
+        static int fill(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Fails*>(arg);
+            ++self.fills;
+            self.refusals += apportion_block_failed("nonsense") == -EPERM;
+            return Work::fill(task, block, static_cast<Work*>(&self));
+        }
+    } work;
+    auto options = work.options();
+    options.fill = Fails::fill;
+    options.arg = &work;
+    Load load = create(options);
+    REQUIRE(run(work, load.get()) == 0);
+    CHECK(work.refusals == work.fills);
+    CHECK(work.wrong() == 0);
 }
 
 namespace {
