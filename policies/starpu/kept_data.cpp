@@ -95,6 +95,13 @@ void KeptData::keep_earlier(BlockData&& data) {
     keep(std::move(data));
 }
 
+std::list<BlockHandle> KeptData::take_retired(std::size_t most) {
+    std::list<BlockHandle> taken;
+    const auto end = std::next(retired_.begin(), static_cast<std::ptrdiff_t>(std::min(most, retired_.size())));
+    taken.splice(taken.end(), retired_, retired_.begin(), end);
+    return taken;
+}
+
 void KeptData::retire(BlockData& data) {
     while (!data.handles.empty()) retire(data, data.handles.begin());
 }

@@ -54,6 +54,8 @@ class KeptData {
 
     /// Handles to be unregistered.
     std::list<BlockHandle> take_retired() { return std::exchange(retired_, {}); }
+    /// ... the oldest of them, at most so many.
+    std::list<BlockHandle> take_retired(std::size_t most);
     std::size_t retired() const { return retired_.size(); }
 
   private:

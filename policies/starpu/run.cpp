@@ -191,7 +191,9 @@ void Run::check_complete(Locked& on) {
             sentence += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
         fail(-ENODEV, sentence, on);
     }
-    if (uses_left_ > 0 || adding_ > 0 || telling_ > 0 || copies_left_ > 0 || (receiving_ && error_ == 0)) return;
+    if (uses_left_ > 0 || adding_ > 0 || telling_ > 0 || copies_left_ > 0 || retiring_ > 0 ||
+        (receiving_ && error_ == 0))
+        return;
     if (error_ != 0) drop_what_waits(on);
     // While units are left, the end of any task may be when the policy hands them out.
     const bool all_wanted = error_ == 0 && flow_ && !flow_->done();

@@ -134,17 +134,18 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         /// Set when StarPU gets it, and read first when it comes back: StarPU hands it from thread to thread under a
         /// spin lock, which the thread sanitizer does not see.
         std::atomic<bool> handed_over = false;
+        double home_us = 0;  ///< when it was there
     };
 
     /// The run's lock, held by the thread that serves it, and what that does without the lock, ...
     struct Locked {
         std::list<std::int64_t> to_fill;   ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::int64_t> copies;  ///< of results that blocks have written apart
-        std::list<BlockHandle> retired;
         // ... while others may serve, ...
         std::vector<starpu_task*> tasks;  ///< to be submitted
         bool last_tasks = false;          ///< StarPU's scheduler gets no more for now
         std::vector<std::unique_ptr<Return>> returns;
+        std::list<BlockHandle> retired;
         double wake_at_us = 0;  ///< when the run is to look; 0: never
         // ... and when nothing else is to be done:
         std::vector<apportion_done> done;
@@ -169,8 +170,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void post(Change change);
     void serve(Caller caller) noexcept;
     bool begins_to_serve(std::vector<Change>& told, Locked& on);
-    static Change to_be_filled(Locked& on);
-    void serves_no_more();
+    void serves_no_more(Locked& on);
     bool is_something_left();
     /// Runs `change()`; false: it threw, which ends the run with an error.
     bool tried(const std::function<void()>& change, Locked& on) noexcept;
@@ -215,7 +215,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void copy_home(RunningBlock& running, Locked& on);
     void copy_home(std::int64_t block);
     void returned(const Return& what, Locked& on);
-    void block_returned(std::int64_t block, bool copied, Locked& on);
+    void block_returned(std::int64_t block, bool copied, double at_s, Locked& on);
     void settle(RunningBlock& running, Locked& on);
     bool changed_on_device(const RunningBlock& running, Locked& on) const;
     void block_done(RunningBlock& running, Locked& on);
@@ -289,7 +289,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     const std::size_t rounds_ = 2 * setup_.workers.size();
     Mutex posts_mutex_;
     std::vector<Change> posts_;
-    bool served_ = false;  ///< a thread carries them out
+    std::list<std::int64_t> to_fill_;  ///< what the last one to serve has left
+    bool served_ = false;              ///< a thread carries them out
     // Of the thread that serves, the others under its lock:
     mutable Mutex mutex_;
     Condition changed_;
@@ -313,6 +314,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::size_t adding_ = 0;                                 ///< calls of add() that have been answered and not heard
     std::size_t telling_ = 0;                                ///< calls of options.done that are being made
     std::size_t returns_left_ = 0;                           ///< of the application's handles
+    std::size_t retiring_ = 0;                               ///< handles that are being unregistered
     std::size_t copies_left_ = 0;                            ///< of blocks whose results are copied home
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
     std::unique_ptr<BlockFlow> flow_;

@@ -272,6 +272,7 @@ void Run::send_home(RunningBlock& running, Locked& on) {
 void Run::handle_home(void* arg) {
     auto* what = static_cast<Return*>(arg);
     (void)what->handed_over.load(std::memory_order_acquire);
+    what->home_us = starpu_timing_now();  // it may be heard much later
     starpu_data_release_on_node(what->handle, STARPU_MAIN_RAM);
     what->run->tell([what](Locked& on) {
         const std::unique_ptr<Return> its(what);
@@ -290,7 +291,7 @@ void Run::copy_home(std::int64_t block) {
     blocks_.at(block)->data.take_results_home();
     post([this, block](Locked& on) {
         --copies_left_;
-        block_returned(block, true, on);
+        block_returned(block, true, now_s(), on);
     });
 }
 
@@ -302,11 +303,11 @@ void Run::returned(const Return& what, Locked& on) {
             if (RunningBlock* waits = find(id, on); waits && --waits->departures_left == 0) fill_later(*waits, on);
         changed_.notify_all();
     } else {
-        block_returned(what.number, false, on);
+        block_returned(what.number, false, (what.home_us - begin_us_) * 1e-6, on);
     }
 }
 
-void Run::block_returned(std::int64_t block, bool copied, Locked& on) {
+void Run::block_returned(std::int64_t block, bool copied, double at_s, Locked& on) {
     RunningBlock* const running = find(block, on);
     if (!running || --running->returns_left > 0) return;
     if (!on_) return move_to_ended(*running, on);  // it was left behind
@@ -315,7 +316,7 @@ void Run::block_returned(std::int64_t block, bool copied, Locked& on) {
         return give_back(*running, on);
     }
     BlockRecord& record = record_of(block, on);
-    record.home_s = now_s();
+    record.home_s = at_s;
     if (flow_ && running->data.own_memory) flow_->returned(record.processor, record.units, record.end_s, record.home_s);
     if (!copied && running->data.has_results_apart())
         copy_home(*running, on);

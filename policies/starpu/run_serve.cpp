@@ -94,12 +94,10 @@ void Run::serve(Caller caller) noexcept {
             }
             fill_next(on);
             for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
-            for (const BlockHandle& h : std::exchange(on.retired, {})) starpu_data_unregister_submit(h.handle);
-            serves_no_more();
+            serves_no_more(on);
             make_calls(on);
         }
         bool hands_over = has_other_work;
-        if (!on.to_fill.empty()) post(to_be_filled(on));
         if (caller == Caller::program && !on.done.empty()) {
             post([done = std::exchange(on.done, {})](Locked& next) {
                 next.done.insert(next.done.end(), done.begin(), done.end());
@@ -117,31 +115,25 @@ void Run::serve(Caller caller) noexcept {
     }
 }
 
-/// By the thread that serves next.
-Run::Change Run::to_be_filled(Locked& on) {
-    return [blocks = std::exchange(on.to_fill, {})](Locked& next) {
-        next.to_fill.insert(next.to_fill.end(), blocks.begin(), blocks.end());
-    };
-}
-
 /// False: nothing is to be done, or another thread does it.
 bool Run::begins_to_serve(std::vector<Change>& told, Locked& on) {
     const Lock lock(posts_mutex_);
     told.clear();
-    if (served_ && !on.to_fill.empty()) posts_.push_back(to_be_filled(on));
     if (served_) return false;
     told.swap(posts_);
+    on.to_fill.swap(to_fill_);
     return served_ = !told.empty() || !on.to_fill.empty();
 }
 
-void Run::serves_no_more() {
+void Run::serves_no_more(Locked& on) {
     const Lock lock(posts_mutex_);
+    to_fill_.swap(on.to_fill);
     served_ = false;
 }
 
 bool Run::is_something_left() {
     const Lock lock(posts_mutex_);
-    return !served_ && !posts_.empty();
+    return !served_ && !(posts_.empty() && to_fill_.empty());
 }
 
 bool Run::tried(const std::function<void()>& change, Locked& on) noexcept {
@@ -168,11 +160,13 @@ void Run::apply(const Change& change, Locked& on) noexcept {
     if (!tried([&] { check_complete(on); }, on)) check_complete(on);
 }
 
-/// Handles that nothing needs any more go before the run ends where they are many: each takes StarPU some 40 kB.
+/// Handles that nothing needs any more go before the run ends where they are many: each takes StarPU some 40 kB. A few
+/// at a time, as that takes as long as submitting as many tasks.
 void Run::retire(Locked& on) {
-    constexpr std::size_t kMost = 256;
+    constexpr std::size_t kMost = 256, kAtATime = 16;
     if (!on_ || state_.kept.retired() <= kMost) return;
-    std::list<BlockHandle> more = state_.kept.take_retired();
+    std::list<BlockHandle> more = state_.kept.take_retired(kAtATime);
+    retiring_ += more.size();
     on.retired.splice(on.retired.end(), more);
 }
 
@@ -191,6 +185,11 @@ void Run::make_calls(Locked& on) {
         what->handed_over.store(true, std::memory_order_release);
         starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
                                                               what.release(), 0);
+    }
+    if (!on.retired.empty()) {
+        for (const BlockHandle& h : on.retired) starpu_data_unregister_submit(h.handle);
+        post([this, its = on.retired.size()](Locked&) { retiring_ -= its; });
+        on.retired.clear();
     }
     const double at_us = std::exchange(on.wake_at_us, 0);
     if (at_us > 0 && !wake_at(weak_from_this(), at_us)) {
