@@ -20,6 +20,7 @@ constexpr int kFirstSizes = 4;                // of alike devices: the first, tw
 constexpr double kAssumedFixed = 0.8;         // of a device's first block, while one size is known
 constexpr double kPredictionError = 0.05;     // of the duration of a block within the measured range, at least
 constexpr double kExtrapolationError = 0.05;  // more for every doubling beyond it
+constexpr double kPrecision = 1e-3;           // of a granule, of shares before they are rounded
 constexpr double kNeverPerUnit_s = 1e9;       // of an idle processor of which nothing is known: it gets no share
 
 }  // namespace
@@ -121,6 +122,7 @@ void PlbHecPlan::pose(double now_s, const Progress& progress) {
     problem_.processors.clear();
     problem_.units = static_cast<double>(progress.remaining());
     problem_.expected_finish_s = plan_.finish_s;
+    problem_.tolerance = std::clamp(kPrecision * granule() / problem_.units, 1e-9, kPrecision);
     for (int p = 0; p < count; ++p) times_.push_back(time_of(p, now_s, progress.in_flight(p)));
     guess_unknown(now_s, progress);
     problem_.processors.resize(load_.processors.size());
@@ -140,6 +142,7 @@ void PlbHecPlan::pose_processor(int processor, double now_s, const Progress& pro
     time.follow(!in_flight.empty());
     EqualFinishProcessor& entry = problem_.processors[index(processor)];
     entry = {.time = &time, .busy_until_s = std::max(busy_until_s, now_s)};
+    if (index(processor) < plan_.shares_units.size()) entry.expected_units = share(processor);
     if (lost_[index(processor)]) entry.maximum_units = 0;
 }
 

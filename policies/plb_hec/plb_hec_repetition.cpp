@@ -73,6 +73,7 @@ double PlbHecRepetition::expected_s(int processor, Units units) const {
 }
 
 void PlbHecRepetition::finished(const FinishedBlock& block) {
+    if (!active()) return replay_.finished(block);
     Lateness& its = lateness_[static_cast<std::size_t>(block.processor)];
     its.late_s = std::max(0.0, its.late_s + block.busy_s - expected_s(block.processor, block.units));
     replay_.finished(block);

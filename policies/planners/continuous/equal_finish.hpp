@@ -28,12 +28,14 @@ struct EqualFinishProcessor {
     const ShareTime* time = nullptr;  ///< not owned
     double busy_until_s = 0;
     double maximum_units = std::numeric_limits<double>::infinity();
+    double expected_units = 0;  ///< where the share is sought first, for speed alone; 0: nothing is expected
 };
 
 struct EqualFinishProblem {
     double units = 0;
     std::vector<EqualFinishProcessor> processors;
     double expected_finish_s = 0;  ///< where T is sought first, for speed alone; 0: nothing is expected
+    double tolerance = 1e-9;       ///< of the shares, as a part of the units, and of T
 };
 
 struct EqualFinishPlan {

@@ -38,6 +38,18 @@ class PowerTime final : public ShareTime {
     double fixed_, slope_, bend_, power_;
 };
 
+/// slope x, and for each 100 units `jump` more
+class JumpingTime final : public ShareTime {
+  public:
+    JumpingTime(double slope, double jump) : slope_(slope), jump_(jump) {}
+    double seconds(double x) const override { return slope_ * x + jump_ * std::floor(x / 100); }
+    double derivative(double) const override { return slope_; }
+    double second_derivative(double) const override { return 0; }
+
+  private:
+    double slope_, jump_;
+};
+
 double sum_of(const EqualFinishPlan& plan) {
     return std::accumulate(plan.shares_units.begin(), plan.shares_units.end(), 0.0);
 }
@@ -134,6 +146,51 @@ TEST_CASE("what finish is expected makes no difference to the plan") {
                 CHECK(std::abs(other.shares_units[g] - plan.shares_units[g]) <= 1e-6 * random.problem.units);
         }
     }
+}
+
+TEST_CASE("what shares are expected makes no difference to the plan, and the right ones make it cheaper") {
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        RandomProblem random = random_problem(seed, 2 + seed % 8);
+        const EqualFinishPlan plan = equal_finish(random.problem);
+        random.problem.expected_finish_s = plan.finish_s;
+        PowerTime::evaluations = 0;
+        CHECK(equal_finish(random.problem).feasible);
+        const int unexpected = PowerTime::evaluations;
+        for (const double part : {1e-9, 0.3, 1.0, 1.01, 1e6}) {
+            for (std::size_t g = 0; g < plan.shares_units.size(); ++g)
+                random.problem.processors[g].expected_units = part * plan.shares_units[g];
+            PowerTime::evaluations = 0;
+            const EqualFinishPlan other = equal_finish(random.problem);
+            if (part == 1.0) CHECK(PowerTime::evaluations < unexpected);
+            CHECK(other.finish_s == Approx(plan.finish_s).epsilon(1e-7));
+            CHECK(sum_of(other) == Approx(random.problem.units).epsilon(1e-9));
+            for (std::size_t g = 0; g < plan.shares_units.size(); ++g)
+                CHECK(std::abs(other.shares_units[g] - plan.shares_units[g]) <= 1e-6 * random.problem.units);
+        }
+    }
+}
+
+TEST_CASE("shares of times that jump end by the finish, and the next jump does not") {
+    const JumpingTime fast(1e-3, 0.5), slow(1e-2, 2), fixed(1e-2, 50);
+    for (const double units : {50.0, 990.0, 5000.0})
+        for (const double expected : {0.0, 1.0, 99.0, 100.0, 101.0, 5000.0}) {
+            EqualFinishProblem problem{units, {{&fast, 0.25}, {&slow}, {&fixed, 1}}};
+            for (EqualFinishProcessor& p : problem.processors) p.expected_units = expected;
+            for (const double tolerance : {1e-9, 1e-5}) {
+                problem.tolerance = tolerance;
+                const EqualFinishPlan plan = equal_finish(problem);
+                CHECK(sum_of(plan) == Approx(units).epsilon(1e-9));
+                for (std::size_t g = 0; g < 3; ++g) {
+                    const EqualFinishProcessor& p = problem.processors[g];
+                    const double slack = 4 * tolerance * units;  // units
+                    const double share = plan.shares_units[g];
+                    if (share > slack)
+                        CHECK(p.busy_until_s + p.time->seconds(share - slack) <= plan.finish_s * (1 + 4 * tolerance));
+                    if (share < units - slack && g != 0)
+                        CHECK(p.busy_until_s + p.time->seconds(share + slack + 100) > plan.finish_s);
+                }
+            }
+        }
 }
 
 TEST_CASE("no distribution on a grid finishes earlier") {
