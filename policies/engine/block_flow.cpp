@@ -155,7 +155,9 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
 }
 
 void BlockFlow::returned(int processor, Units units, double end_s, double home_s) {
-    const double begun_s = std::max(end_s, std::exchange(lane(processor).last_home_s, home_s));
+    double& last_home_s = lane(processor).last_home_s;  // of two at once, the later one may be heard first
+    const double begun_s = std::max(end_s, last_home_s);
+    last_home_s = std::max(last_home_s, home_s);
     policy_.block_returned({processor, units, std::max(0.0, home_s - end_s), std::max(0.0, home_s - begun_s), home_s});
 }
 

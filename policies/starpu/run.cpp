@@ -245,6 +245,7 @@ void Run::end(Locked& on) {
                                    record_.note, record_.note.empty() ? "" : "; ");
     watch_failed_ = false;
     state_.earlier.clear();
+    on.to_fill.clear();
     on_ = false;
     on.over = true;
 }

@@ -142,7 +142,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
         std::list<std::int64_t> to_fill;   ///< blocks, one after the other, so that the first begins before the last
         std::vector<std::int64_t> copies;  ///< of results that blocks have written apart
         // ... while others may serve, ...
-        std::vector<starpu_task*> tasks;  ///< to be submitted
+        std::vector<starpu_task*> tasks;  ///< to be submitted, ...
+        std::int64_t filled = -1;         ///< of this block
         bool last_tasks = false;          ///< StarPU's scheduler gets no more for now
         std::vector<std::unique_ptr<Return>> returns;
         std::list<BlockHandle> retired;
@@ -171,7 +172,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void serve(Caller caller) noexcept;
     bool begins_to_serve(std::vector<Change>& told, Locked& on);
     void serves_no_more(Locked& on);
-    bool is_something_left();
+    bool is_submitted(const RunningBlock& running);
+    bool is_something_left(Locked& on);
     /// Runs `change()`; false: it threw, which ends the run with an error.
     bool tried(const std::function<void()>& change, Locked& on) noexcept;
     void apply(const Change& change, Locked& on) noexcept;
@@ -289,8 +291,9 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     const std::size_t rounds_ = 2 * setup_.workers.size();
     Mutex posts_mutex_;
     std::vector<Change> posts_;
-    std::list<std::int64_t> to_fill_;  ///< what the last one to serve has left
-    bool served_ = false;              ///< a thread carries them out
+    std::list<std::int64_t> to_fill_;       ///< what the last one to serve has left
+    std::vector<std::int64_t> submitting_;  ///< blocks whose tasks a thread is handing to StarPU
+    bool served_ = false;                   ///< a thread carries them out
     // Of the thread that serves, the others under its lock:
     mutable Mutex mutex_;
     Condition changed_;

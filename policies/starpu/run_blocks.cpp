@@ -166,7 +166,8 @@ void Run::task_finished(void* arg) {
     const auto ended = [=](Locked& on) { run->task_ended(*running, end, on); };
     // What does not count is forgotten before the device's memory is used for something else.
     const bool cancelled = running->cancelled();
-    if (cancelled) running->data.forget_results();
+    const bool only_one = running->lanes.size() * run->setup_.options.parts == 1;
+    if (cancelled && (only_one || run->is_submitted(*running))) running->data.forget_results();
     if (!end.nowhere && running->data.own_memory && running->again() && !cancelled)
         run->tell_and_wait(ended);
     else
@@ -309,14 +310,15 @@ void Run::returned(const Return& what, Locked& on) {
 
 void Run::block_returned(std::int64_t block, bool copied, double at_s, Locked& on) {
     RunningBlock* const running = find(block, on);
-    if (!running || --running->returns_left > 0) return;
+    if (!running) return;
+    if (on_) record_of(block, on).home_s = std::max(record_of(block, on).home_s, at_s);
+    if (--running->returns_left > 0) return;
     if (!on_) return move_to_ended(*running, on);  // it was left behind
     if (!running->failure.empty()) {
         running->data.node = STARPU_MAIN_RAM;
         return give_back(*running, on);
     }
-    BlockRecord& record = record_of(block, on);
-    record.home_s = at_s;
+    const BlockRecord& record = record_of(block, on);
     if (flow_ && running->data.own_memory) flow_->returned(record.processor, record.units, record.end_s, record.home_s);
     if (!copied && running->data.has_results_apart())
         copy_home(*running, on);

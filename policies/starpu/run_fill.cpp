@@ -78,7 +78,9 @@ void Run::fill_next(Locked& on) {
             apply(refuse, on);
         }
     }
+    if (tasks.empty()) return;
     on.tasks = std::move(tasks);
+    on.filled = running->block.id;
 }
 
 void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {

@@ -134,7 +134,7 @@ void Run::cancel(RunningBlock& running, Locked& on) {
     const bool runs = running.begun.exchange(RunningBlock::kCancelled) > 0;
     if (runs || kSimulated)
         running.occupies.emplace(setup_.worker_of(running.block.processor).ids, late_at_us(running, on));
-    running.data.forget_results();
+    if (is_submitted(running)) running.data.forget_results();  // if not, when its tasks have ended
 }
 
 /// By running_us().

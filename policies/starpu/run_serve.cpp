@@ -3,6 +3,7 @@
 // Which thread carries out what is told to a run, and makes its calls; run.hpp tells it in short.
 #include <starpu.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <list>
@@ -105,11 +106,11 @@ void Run::serve(Caller caller) noexcept {
             hands_over = true;
         }
         if (!on.done.empty()) {
-            if (is_something_left()) wake_at(weak_from_this(), starpu_timing_now());
+            if (is_something_left(on)) wake_at(weak_from_this(), starpu_timing_now());
             tell_done(std::exchange(on.done, {}));
         }
         if (std::exchange(on.over, false)) release_uses(caller);
-        if (!is_something_left()) return;
+        if (!is_something_left(on)) return;
         if (hands_over && wake_at(weak_from_this(), starpu_timing_now())) return;  // another thread goes on
         if (hands_over) caller = Caller::runtime;
     }
@@ -118,6 +119,7 @@ void Run::serve(Caller caller) noexcept {
 /// False: nothing is to be done, or another thread does it.
 bool Run::begins_to_serve(std::vector<Change>& told, Locked& on) {
     const Lock lock(posts_mutex_);
+    if (on.filled >= 0) std::erase(submitting_, std::exchange(on.filled, -1));
     told.clear();
     if (served_) return false;
     told.swap(posts_);
@@ -127,12 +129,19 @@ bool Run::begins_to_serve(std::vector<Change>& told, Locked& on) {
 
 void Run::serves_no_more(Locked& on) {
     const Lock lock(posts_mutex_);
+    if (on.filled >= 0) submitting_.push_back(on.filled);
     to_fill_.swap(on.to_fill);
     served_ = false;
 }
 
-bool Run::is_something_left() {
+bool Run::is_submitted(const RunningBlock& running) {
     const Lock lock(posts_mutex_);
+    return std::ranges::find(submitting_, running.block.id) == submitting_.end();
+}
+
+bool Run::is_something_left(Locked& on) {
+    const Lock lock(posts_mutex_);
+    if (on.filled >= 0) std::erase(submitting_, std::exchange(on.filled, -1));
     return !served_ && !(posts_.empty() && to_fill_.empty());
 }
 
@@ -164,13 +173,19 @@ void Run::apply(const Change& change, Locked& on) noexcept {
 /// at a time, as that takes as long as submitting as many tasks.
 void Run::retire(Locked& on) {
     constexpr std::size_t kMost = 256, kAtATime = 16;
-    if (!on_ || state_.kept.retired() <= kMost) return;
+    if (!on_ || state_.kept.retired() <= kMost || on.retired.size() >= kAtATime) return;
     std::list<BlockHandle> more = state_.kept.take_retired(kAtATime);
     retiring_ += more.size();
     on.retired.splice(on.retired.end(), more);
 }
 
 void Run::make_calls(Locked& on) {
+    const double at_us = std::exchange(on.wake_at_us, 0);
+    if (at_us > 0 && !wake_at(weak_from_this(), at_us)) {
+        const Lock lock(mutex_);
+        watch_failed_ = true;
+        wake_at_us_ = 0;  // the next change asks for another one
+    }
     const Calling here(*this);
     for (starpu_task* task : std::exchange(on.tasks, {}))
         if (const int refused = starpu_task_submit(task); refused != 0) {
@@ -190,12 +205,6 @@ void Run::make_calls(Locked& on) {
         for (const BlockHandle& h : on.retired) starpu_data_unregister_submit(h.handle);
         post([this, its = on.retired.size()](Locked&) { retiring_ -= its; });
         on.retired.clear();
-    }
-    const double at_us = std::exchange(on.wake_at_us, 0);
-    if (at_us > 0 && !wake_at(weak_from_this(), at_us)) {
-        const Lock lock(mutex_);
-        watch_failed_ = true;
-        wake_at_us_ = 0;  // the next change asks for another one
     }
 }
 
