@@ -293,7 +293,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::vector<Change> posts_;
     std::list<std::int64_t> to_fill_;       ///< what the last one to serve has left
     std::vector<std::int64_t> submitting_;  ///< blocks whose tasks a thread is handing to StarPU
-    bool served_ = false;                   ///< a thread carries them out
+    std::atomic<bool> served_ = false;      ///< a thread carries them out
     // Of the thread that serves, the others under its lock:
     mutable Mutex mutex_;
     Condition changed_;

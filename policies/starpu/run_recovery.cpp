@@ -226,8 +226,9 @@ void Run::tell_flow(Locked& on) {
     if (description_.open) give_ended_to(state_);  // it may last for ever
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
+    const std::weak_ptr<Watched> asking = weak_from_this();
     for (int p = 0; p < static_cast<int>(setup_.workers.size()); ++p) {
-        const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, weak_from_this());
+        const auto state = OccupiedWorkers::of(setup_.worker_of(p).ids, asking);
         flow_->set_occupied(p, state != OccupiedWorkers::State::free, state == OccupiedWorkers::State::soon_free);
         if (state == OccupiedWorkers::State::occupied && flow_->do_without(p)) take_waiting_blocks_of(p, on);
     }

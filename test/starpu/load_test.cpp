@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
+#include "policies/starpu/default_floating_point.hpp"
 #include "test/catch.hpp"
 #include "test/starpu/axpy.hpp"
 
@@ -153,6 +154,27 @@ TEST_CASE("a load runs on workers where floating-point exceptions are signals") 
     CHECK(signals == static_cast<int>(starpu_cpu_worker_get_count()));  // the application's own are as they were
     on_each_worker([](void*) { fedisableexcept(FE_ALL_EXCEPT); });
     REQUIRE(axpy.wrong(6) == 0);
+}
+
+TEST_CASE("what is decided leaves no trace in the program's floating-point environment", "[once]") {
+    const volatile double zero = 0;
+    for (const int rounding : {FE_TONEAREST, FE_UPWARD}) {
+        fesetround(rounding);
+        feclearexcept(FE_ALL_EXCEPT);
+        double infinity = 0;
+        int within = -1;
+        {
+            const apportion::DefaultFloatingPoint here;
+            within = fegetround();
+            infinity = 1 / zero;
+        }
+        const int raised = fetestexcept(FE_ALL_EXCEPT), after = fegetround();
+        fesetround(FE_TONEAREST);
+        CHECK(infinity > 1);
+        CHECK(within == FE_TONEAREST);
+        CHECK(raised == 0);
+        CHECK(after == rounding);
+    }
 }
 #endif
 
