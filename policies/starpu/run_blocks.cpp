@@ -164,7 +164,8 @@ void Run::task_finished(void* arg) {
     }
     task->callback_arg = nullptr;  // what is called from here on runs no block
     const auto ended = [=](Locked& on) { run->task_ended(*running, end, on); };
-    // What does not count is forgotten before the device's memory is used for something else.
+    // What does not count is forgotten before the device's memory is used for something else; not while tasks of the
+    // block are still to be submitted, which StarPU would find without a value.
     const bool cancelled = running->cancelled();
     const bool only_one = running->lanes.size() * run->setup_.options.parts == 1;
     if (cancelled && (only_one || run->is_submitted(*running))) running->data.forget_results();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // heard_late, on a simulated machine with devices, APPORTION_TRACE=1: the application takes 5 s to fill a task, and
-// results of other blocks come home meanwhile. The report says when they did, not when the load was told.
+// results that are on their way come home meanwhile. The report says when they did, not when the load heard of it.
 #include <sys/mman.h>
 
 #include <algorithm>
