@@ -13,6 +13,7 @@
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/load_options.hpp"
 #include "policies/starpu/mutex.hpp"
+#include "policies/starpu/plugin.hpp"
 #include "policies/starpu/warm_up.hpp"
 
 namespace apportion {
@@ -74,6 +75,7 @@ LoadSetup set_up(const apportion_load_options* options) {
     setup.skipped = skipping(*o.codelet);
     setup.sched_ctx = o.sched_ctx >= 0 ? static_cast<unsigned>(o.sched_ctx) : starpu_sched_ctx_get_context();
     if (setup.sched_ctx >= STARPU_NMAX_SCHED_CTXS) setup.sched_ctx = 0;  // the thread has none: the initial context
+    check_scheduler_is_own(setup.sched_ctx);
     setup.workers =
         workers_for(*o.codelet, setup.sched_ctx, static_cast<Units>(o.granularity), {o.bytes_per_unit, o.bytes_shared});
     if (o.warm_up) warm_up(setup);

@@ -7,11 +7,16 @@
 // StarPU closes the library after each look-up and keeps pointers into it: it is linked with -Wl,-z,nodelete.
 #include "policies/starpu/plugin.hpp"
 
+#include <dlfcn.h>
+#include <fmt/format.h>
 #include <starpu.h>
 
+#include <cerrno>
 #include <iostream>
+#include <string>
 #include <vector>
 
+#include "models/io/shown.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/apportion.h"
@@ -54,6 +59,25 @@ starpu_sched_policy* find_scheduler(std::string_view name) {
     for (starpu_sched_policy& scheduler : schedulers())
         if (name == scheduler.policy_name) return &scheduler;
     return nullptr;
+}
+
+std::string own_path() {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void*>(&own_path), &info) == 0 || !info.dli_fname)
+        throw ApiError(EIO, "the path of libapportion.so cannot be found out; set STARPU_SCHED_LIB to it");
+    return info.dli_fname;
+}
+
+void check_scheduler_is_own(unsigned sched_ctx) {
+    const starpu_sched_policy* const running = starpu_sched_get_sched_policy_in_ctx(sched_ctx);
+    if (!running || !running->policy_name || !find_scheduler(running->policy_name) || running->init_sched == begins)
+        return;
+    Dl_info info;
+    const bool found = dladdr(reinterpret_cast<void*>(running->init_sched), &info) != 0 && info.dli_fname;
+    throw ApiError(EINVAL, fmt::format("StarPU runs the scheduler {} of {}, not of the copy of Apportion in this "
+                                       "program, {}; set STARPU_SCHED_LIB to the latter",
+                                       running->policy_name, found ? shown(info.dli_fname) : "another library",
+                                       shown(own_path())));
 }
 
 }  // namespace apportion

@@ -52,14 +52,6 @@ std::string all_scheduler_names() {
     return names + "modular-...";
 }
 
-// The file this library was loaded from.
-[[maybe_unused]] std::string own_path() {
-    Dl_info info;
-    if (dladdr(reinterpret_cast<void*>(&own_path), &info) == 0 || !info.dli_fname)
-        throw ApiError(EIO, "the path of libapportion.so cannot be found out; set STARPU_SCHED_LIB to it");
-    return info.dli_fname;
-}
-
 // Whether the library that STARPU_SCHED_LIB names has that scheduler; a library that does not load is an error.
 bool library_knows(const std::string& library, const std::string& name) {
     void* handle = dlopen(library.c_str(), RTLD_NOW);
@@ -136,6 +128,7 @@ void check_running_scheduler() {
                        fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
                                    "path of libapportion.so, or call apportion_init instead of starpu_init",
                                    wanted, name));
+    check_scheduler_is_own(0);
 }
 
 }  // namespace

@@ -28,6 +28,10 @@ refuses "a program that names no scheduler" 1 "the program's sched_policy_name '
     env -u STARPU_SCHED STARPU_SILENT=1 "$names_scheduler" "$(printf 'gr\033[31meedy')"
 refuses "a program that the environment overrules" 1 "STARPU_SCHED=gredy is not a known scheduler" \
     env STARPU_SCHED=gredy STARPU_SILENT=1 "$names_scheduler" greedy
+# Two copies of the library in one process know nothing of each other.
+cp "$plugin" "$folder/libcopy.so"
+refuses "another copy of the library" 1 "StarPU runs the scheduler greedy of $folder/libcopy.so, not of the copy of Apportion in this program, " \
+    env STARPU_SCHED=greedy STARPU_SCHED_LIB="$folder/libcopy.so" STARPU_SILENT=1 "$names_scheduler" greedy
 # StarPU's C sees no exception of the plug-in.
 status=0
 output=$(env LD_PRELOAD="$without_dmdas" STARPU_SILENT=1 STARPU_SCHED=plb-hec STARPU_SCHED_LIB="$plugin" "$unmodified" plb-hec 2>&1) ||
