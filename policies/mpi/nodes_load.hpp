@@ -37,7 +37,8 @@ struct apportion_mpi_load {
     void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
     void make_policy(const apportion::PolicyEntry& entry);
     void find_journey(const apportion_load_options& options);
-    double now_s() const { return (starpu_timing_now() - begin_us_) * 1e-6; }
+    double seconds_at(double us) const { return (us - begin_us_) * 1e-6; }
+    double now_s() const { return seconds_at(starpu_timing_now()); }
 
     // Rank 0.
     void run_as_home();
@@ -46,7 +47,7 @@ struct apportion_mpi_load {
     void carry_out(const apportion::Grants::Orders& orders);
     apportion::Grants::Orders take_in(const apportion::Event& event);
     apportion::Grants::Orders home_fails(const apportion::Event& event);
-    apportion::Grants::Orders take_in(int node, const apportion::Message& message);
+    apportion::Grants::Orders take_in(int node, const apportion::Message& message, double at_s);
     apportion::Grants::Orders units_done(const apportion::Event& event);
     void end_run();
     nlohmann::ordered_json outer_report(bool with_nodes) const;

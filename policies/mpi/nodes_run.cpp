@@ -152,9 +152,9 @@ void apportion_mpi_load::carry_out(const Grants::Orders& orders) {
 Grants::Orders apportion_mpi_load::take_in(const Event& event) {
     switch (event.kind) {
         case Event::Kind::message:
-            return take_in(event.node, event.message);
+            return take_in(event.node, event.message, seconds_at(event.at_us));
         case Event::Kind::received:
-            grants_->home(event.grant, now_s());
+            grants_->home(event.grant, seconds_at(event.at_us));
             break;
         case Event::Kind::done:
             return units_done(event);
@@ -177,7 +177,7 @@ Grants::Orders apportion_mpi_load::home_fails(const Event& event) {
     return grants_->lost(0, event.text, now_s());
 }
 
-Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
+Grants::Orders apportion_mpi_load::take_in(int node, const Message& message, double at_s) {
     if (message.kind == Message::Kind::ended) {
         listening_.erase(node);
         return {};
@@ -188,12 +188,12 @@ Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
             post_.send_data(node, message.grant, arrays_, STARPU_R, {message.first, message.units});
             return {};
         case Message::Kind::arrived:
-            grants_->arrived(message.grant, now_s());
+            grants_->arrived(message.grant, at_s);
             return {};
         case Message::Kind::computed:
-            return grants_->computed(message.grant, message.seconds, now_s(), message.half_s);
+            return grants_->computed(message.grant, message.seconds, at_s, message.half_s);
         case Message::Kind::failed:
-            return grants_->lost(node, message.text, now_s());
+            return grants_->lost(node, message.text, at_s);
         default:
             return {};
     }
@@ -202,7 +202,7 @@ Grants::Orders apportion_mpi_load::take_in(int node, const Message& message) {
 Grants::Orders apportion_mpi_load::units_done(const Event& event) {
     Grants::Orders orders;
     for (const auto& [grant, seconds, half_s] : done_here(event)) {
-        const Grants::Orders more = grants_->computed(grant, seconds, now_s(), half_s);
+        const Grants::Orders more = grants_->computed(grant, seconds, seconds_at(event.at_us), half_s);
         orders.insert(orders.end(), more.begin(), more.end());
     }
     return orders;

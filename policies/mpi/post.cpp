@@ -84,40 +84,26 @@ std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units) {
 /// What has arrived and is not looked at. Wakes the thread that waits for it, at moments that it named as well.
 class Post::Box final : public Watched {
   public:
-    void put(std::unique_ptr<Parcel> parcel) {
+    void put(Arrival arrival) {
         const Lock lock(mutex_);
-        parcels_.push_back(std::move(parcel));
+        arrival.at_us = starpu_timing_now();
+        arrivals_.push_back(std::move(arrival));
         something_.notify_one();
     }
-    void put(Event event) {
-        const Lock lock(mutex_);
-        events_.push_back(std::move(event));
-        something_.notify_one();
-    }
-    struct Content {
-        std::unique_ptr<Parcel> parcel;
-        std::optional<Event> event;
-    };
     /// Of `self`. Empty: the moment has come.
-    static Content take(const std::shared_ptr<Box>& self, double until_us) {
+    static Arrival take(const std::shared_ptr<Box>& self, double until_us) {
         Lock lock(self->mutex_);
-        Content content;
-        while (self->parcels_.empty() && self->events_.empty()) {
-            if (starpu_timing_now() >= until_us) return content;
+        while (self->arrivals_.empty()) {
+            if (starpu_timing_now() >= until_us) return {};
             if (until_us < self->alarm_us_) {
                 self->alarm_us_ = until_us;
                 if (!wake_at(self, until_us)) throw ApiError(EAGAIN, "no thread can be had for the watch");
             }
             self->something_.wait(lock);
         }
-        if (!self->events_.empty()) {
-            content.event = std::move(self->events_.front());
-            self->events_.pop_front();
-        } else {
-            content.parcel = std::move(self->parcels_.front());
-            self->parcels_.pop_front();
-        }
-        return content;
+        Arrival arrival = std::move(self->arrivals_.front());
+        self->arrivals_.pop_front();
+        return arrival;
     }
 
     void look(double) noexcept override {
@@ -129,8 +115,7 @@ class Post::Box final : public Watched {
   private:
     Mutex mutex_;
     Condition something_;
-    std::deque<std::unique_ptr<Parcel>> parcels_;
-    std::deque<Event> events_;
+    std::deque<Arrival> arrivals_;
     double alarm_us_ = std::numeric_limits<double>::infinity();  ///< the next one
 };
 
@@ -140,12 +125,12 @@ Post::~Post() = default;
 void Post::delivered(void* arg) {
     std::unique_ptr<Parcel> parcel(static_cast<Parcel*>(arg));
     Box& box = *parcel->post->box_;
-    box.put(std::move(parcel));
+    box.put({.parcel = std::move(parcel)});
 }
 
 double Post::moved_at_us() const { return moved_at_us_ + stood_still_us(); }
 
-void Post::add(Event event) { box_->put(std::move(event)); }
+void Post::add(Event event) { box_->put({.event = std::move(event)}); }
 
 starpu_data_handle_t Post::registered(const apportion_mpi_array& array, UnitRange units) {
     starpu_data_handle_t handle = nullptr;
@@ -253,30 +238,33 @@ void Post::send_next(int to) {
     }
 }
 
-std::optional<Event> Post::unpack(std::unique_ptr<Parcel> parcel) {
-    starpu_data_unregister(parcel->handle);
-    moved_at_us_ = starpu_timing_now() - stood_still_us();
-    if (parcel->from >= 0) {
-        Event event;
-        event.node = parcel->from;
-        event.message = *parcel->message;
-        return event;
+std::optional<Event> Post::unpack(Arrival arrival) {
+    std::optional<Event> event = std::move(arrival.event);
+    if (const auto& parcel = arrival.parcel) {
+        starpu_data_unregister(parcel->handle);
+        moved_at_us_ = starpu_timing_now() - stood_still_us();
+        if (parcel->from >= 0) {
+            event.emplace();
+            event->node = parcel->from;
+            event->message = *parcel->message;
+        } else {
+            --on_the_way_;
+            if (parcel->to >= 0) {
+                outboxes_[parcel->to].bytes_sent -= parcel->bytes;
+                send_next(parcel->to);
+            }
+            if (parcel->batch && --parcel->batch->left == 0) event = std::move(parcel->batch->event);
+        }
     }
-    --on_the_way_;
-    if (parcel->to >= 0) {
-        outboxes_[parcel->to].bytes_sent -= parcel->bytes;
-        send_next(parcel->to);
-    }
-    if (!parcel->batch || --parcel->batch->left > 0) return std::nullopt;
-    return parcel->batch->event;
+    if (event) event->at_us = arrival.at_us;
+    return event;
 }
 
 std::optional<Event> Post::wait(double until_us) {
     while (true) {
-        Box::Content content = Box::take(box_, until_us);
-        if (content.event) return std::move(content.event);
-        if (!content.parcel) return std::nullopt;
-        if (auto event = unpack(std::move(content.parcel))) return event;
+        Arrival arrival = Box::take(box_, until_us);
+        if (!arrival.event && !arrival.parcel) return std::nullopt;
+        if (auto event = unpack(std::move(arrival))) return event;
     }
 }
 
@@ -308,11 +296,8 @@ std::optional<double> Post::answer_s(int rank, int ranks, double limit_s) {
 }
 
 std::optional<Event> Post::wait_while_moving() {
-    while (on_the_way_ > 0) {
-        Box::Content content = Box::take(box_, std::numeric_limits<double>::infinity());
-        if (content.event) return std::move(content.event);
-        if (auto event = unpack(std::move(content.parcel))) return event;
-    }
+    while (on_the_way_ > 0)
+        if (auto event = unpack(Box::take(box_, std::numeric_limits<double>::infinity()))) return event;
     return std::nullopt;
 }
 

@@ -75,6 +75,7 @@ struct Event {
         ended,  ///< the node's own load, with `status` and `text`
     };
     Kind kind = Kind::message;
+    double at_us = 0;  ///< when it happened, however late it is looked at
     int node = 0;
     Message message{};
     std::int64_t grant = 0;
@@ -147,13 +148,17 @@ class Post {
         std::deque<std::unique_ptr<Parcel>> waiting;
         std::size_t bytes_sent = 0;  ///< that have not arrived
     };
-    class Box;
+    struct Arrival {
+        std::unique_ptr<Parcel> parcel;  ///< one of the two
+        std::optional<Event> event;
+        double at_us = 0;
+    };
+    class Box;  ///< of arrivals
     static void delivered(void* parcel);
     starpu_data_handle_t registered(const apportion_mpi_array& array, UnitRange units);
     bool move_data(bool out, int node, std::int64_t grant, const Arrays& arrays, int mode, UnitRange units);
     void send_next(int to);
-    std::optional<Event> unpack(std::unique_ptr<Parcel> parcel);
-
+    std::optional<Event> unpack(Arrival arrival);
     const MPI_Comm comm_;
     std::map<int, std::int64_t> sent_, heard_;  ///< messages to and from each node
     std::map<int, Outbox> outboxes_;
