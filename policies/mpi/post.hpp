@@ -149,8 +149,8 @@ class Post {
         std::size_t bytes_sent = 0;  ///< that have not arrived
     };
     struct Arrival {
-        std::unique_ptr<Parcel> parcel;  ///< one of the two
-        std::optional<Event> event;
+        std::unique_ptr<Parcel> parcel{};  ///< one of the two
+        std::optional<Event> event{};
         double at_us = 0;
     };
     class Box;  ///< of arrivals
