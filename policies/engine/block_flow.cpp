@@ -123,8 +123,8 @@ std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id)
     return {std::move(flight), block};
 }
 
-std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
-                                       double half_busy_s, bool data_there) {
+void BlockFlow::note_finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
+                              double half_busy_s, bool data_there) {
     auto [flight, block] = take_out(id);
     Lane& its = lane(flight.processor);
     // A node's grants may end in another order than they were given: the time since the other's end is not all of its
@@ -147,8 +147,14 @@ std::vector<Block> BlockFlow::finished(std::int64_t id, double start_s, double e
     } else if (flight.piece_of != kInVain) {
         piece_computed(flight.piece_of, block.units, now_s);
     }
+    freed_.push_back(flight.processor);
+}
+
+std::vector<Block> BlockFlow::ask_freed(double now_s) {
     std::vector<Block> out;
-    ask(flight.processor, its.depth, now_s, out);
+    const std::vector<int> freed = std::exchange(freed_, {});
+    for (const int p : freed) ask(p, 1, now_s, out);
+    for (const int p : freed) ask(p, lane(p).depth, now_s, out);
     if (remaining() > 0) ask_idle(now_s, out);
     compute_again(now_s, out);
     return out;

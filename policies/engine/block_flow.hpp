@@ -66,10 +66,17 @@ class BlockFlow final : public Progress {
     /// Nobody knows for how long: the policy plans without it. False: not so, as there is nobody else.
     bool do_without(int processor);
 
-    /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here) and returns
-    /// the blocks to start now.
+    /// Reports a finished block (units, first, processor, given_s and previous_end_s are filled in here).
+    void note_finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
+                       double half_busy_s = 0, bool data_there = false);
+    /// The blocks to start now, when all is reported that has finished: so one plan answers for all of these.
+    std::vector<Block> ask_freed(double now_s);
+    /// Of one block: both.
     std::vector<Block> finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
-                                double half_busy_s = 0, bool data_there = false);
+                                double half_busy_s = 0, bool data_there = false) {
+        note_finished(id, start_s, end_s, busy_s, now_s, half_busy_s, data_there);
+        return ask_freed(now_s);
+    }
 
     /// The results of a finished block, whose kernel ended at `end_s`, are home.
     void returned(int processor, Units units, double end_s, double home_s);
@@ -185,6 +192,7 @@ class BlockFlow final : public Progress {
     FreeUnits free_;
     Decisions decisions_;
     std::vector<Lane> lanes_;
+    std::vector<int> freed_;                            ///< processors whose blocks have finished since they were asked
     std::unordered_map<std::int64_t, Flight> flights_;  ///< blocks in flight
     std::int64_t next_id_ = 0;
     int stalls_ = 0;

@@ -176,7 +176,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool is_something_left(Locked& on);
     /// Runs `change()`; false: it threw, which ends the run with an error.
     bool tried(const std::function<void()>& change, Locked& on) noexcept;
-    void apply(const Change& change, Locked& on) noexcept;
+    void apply(const std::vector<Change>& told, Locked& on) noexcept;
     void retire(Locked& on);
     void make_calls(Locked& on);
     void tell_done(const std::vector<apportion_done>& done);
@@ -211,7 +211,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void task_ended(RunningBlock& running, const TaskEnd& end, Locked& on);
     void record_task(RunningBlock& running, const TaskEnd& end, Locked& on);
     void block_computed(RunningBlock& running, Locked& on);
-    void next_blocks(RunningBlock& running, Locked& on);
+    void tell_finished(std::int64_t id, const BlockRecord& record, Locked& on);
     void bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
     void copy_home(RunningBlock& running, Locked& on);
@@ -307,6 +307,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::vector<std::int64_t> computed_;  ///< those of these blocks are computed, and others may still read them
     int error_ = 0;
     bool threw_ = false;
+    bool freed_ = false;      ///< blocks have finished whose processors were not asked since
     bool data_hang_ = false;  ///< what is on its way to main memory is waited for no longer
     double begin_us_;         ///< when it was submitted, or had the handles in `uses`
     const bool charge_planning_;

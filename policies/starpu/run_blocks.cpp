@@ -209,7 +209,7 @@ void Run::block_computed(RunningBlock& running, Locked& on) {
     record.home_s = record.end_s;
     if (running.counts == RunningBlock::Counts::yes) send_home(running, on);
     const std::int64_t id = running.block.id;
-    if (flow_ && error_ == 0) next_blocks(running, on);
+    if (flow_ && error_ == 0) tried([&] { tell_finished(id, record, on); }, on);
     // The decision on a piece may have come with it.
     if (RunningBlock* still = find(id, on)) settle(*still, on);
 }
@@ -236,16 +236,14 @@ bool Run::changed_on_device(const RunningBlock& running, Locked&) const {
            });
 }
 
-/// Tells the flow, and starts what it hands out.
-void Run::next_blocks(RunningBlock& running, Locked& on) {
-    const auto tell = [&, id = running.block.id] {
-        const BlockRecord record = record_of(id, on);
-        const auto finished = [&] {
-            return flow_->finished(id, record.start_s, record.end_s, record.busy_s, now_s(), 0, record.data_there);
-        };
-        ask_flow(finished, on);
+/// Who has nothing to do now is asked when all that has happened is told.
+void Run::tell_finished(std::int64_t id, const BlockRecord& record, Locked& on) {
+    const auto note = [&] {
+        flow_->note_finished(id, record.start_s, record.end_s, record.busy_s, now_s(), 0, record.data_there);
+        return true;
     };
-    tried(tell, on);  // the block itself is computed, and goes its way
+    freed_ = decided(note, on);
+    go_on({}, on);
 }
 
 // --- The way home ---

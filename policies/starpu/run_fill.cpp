@@ -75,7 +75,7 @@ void Run::fill_next(Locked& on) {
                 if (refused) fail(-refused->error_number(), refused->what(), on);
                 discard(*running, on);
             };
-            apply(refuse, on);
+            apply({refuse}, on);
         }
     }
     if (tasks.empty()) return;

@@ -107,7 +107,7 @@ void Run::serve(Caller caller) noexcept {
         for (std::size_t rounds = rounds_; rounds > 0 && begins_to_serve(told, on); --rounds) {
             if (!told.empty()) {
                 const Lock lock(mutex_);
-                for (const Change& change : told) apply(change, on);
+                apply(told, on);
             }
             fill_next(on);
             for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
@@ -175,12 +175,13 @@ bool Run::tried(const std::function<void()>& change, Locked& on) noexcept {
 }
 
 /// Where the end after an exception throws as well, that ends the program.
-void Run::apply(const Change& change, Locked& on) noexcept {
-    const auto changed = [&] {
-        change(on);
+void Run::apply(const std::vector<Change>& told, Locked& on) noexcept {
+    for (const Change& change : told) tried([&] { change(on); }, on);
+    const auto go_on = [&] {
+        if (std::exchange(freed_, false) && on_ && error_ == 0) ask_flow([&] { return flow_->ask_freed(now_s()); }, on);
         if (flow_ && on_) set_alarm(on);
     };
-    tried(changed, on);
+    tried(go_on, on);
     retire(on);
     if (!tried([&] { check_complete(on); }, on)) check_complete(on);
 }
