@@ -147,12 +147,14 @@ class PlbHecImproved final : public Policy {
             plan_.outdate();
             plan(now_s, progress);
         }
+        if (plan_.share(processor) > 0) plan_.take_rests(processor, latest_end_s(now_s));
         const double share = plan_.share(processor);
-        if (share <= 0 || (!idle && cut_off(processor, progress))) return 0;
-        const Units units = plan_.is_untried(processor)
-                                ? plan_.first_units(processor)
-                                : aligned(processor, block_of(processor, share, now_s, progress), now_s, progress);
+        if (share <= 0) return 0;
+        const bool untried = plan_.is_untried(processor);
+        const double block = untried ? 0 : block_of(processor, share, now_s, progress);
+        const Units units = untried ? plan_.first_units(processor) : aligned(processor, block, now_s, progress);
         plan_.gave(processor, units, now_s);
+        if (!untried && share - block < granule()) plan_.leave_rest(processor);
         promised_[index(processor)].blocks[units] = plan_.time(processor).kernel_seconds(static_cast<double>(units));
         return units;
     }
@@ -223,12 +225,8 @@ class PlbHecImproved final : public Policy {
         return block;
     }
 
-    /// Whether of the share nothing is left but what alignment cut off from the blocks that the processor computes.
-    bool cut_off(int processor, const Progress& progress) const {
-        Units computes = 0;
-        for (const BlockInFlight& block : progress.in_flight(processor)) computes += block.units;
-        return plan_.share(processor) <= kAlignment * static_cast<double>(computes);
-    }
+    /// Until then a block ends with the others, as far as that matters.
+    double latest_end_s(double now_s) const { return plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s); }
 
     Units first_block(int processor, double now_s, const Progress& progress);
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
@@ -279,7 +277,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     const Units remaining = progress.remaining();
     const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
     const bool last = plan_.share(processor) - block < granule();
-    const double by_s = plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s);
+    const double by_s = latest_end_s(now_s);
     double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * kAlignment))));
     Units units = 0;
     for (;; step /= 2) {
@@ -293,7 +291,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     if (rest < step * granule()) return remaining;
     if (plan_.share(processor) > (1 + kAlignment) * static_cast<double>(units)) return units;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
-        if (p != processor && !cut_off(p, progress)) return units;
+        if (p != processor && plan_.share(p) > 0) return units;
     return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units
                                                                                                      : remaining;
 }

@@ -154,7 +154,7 @@ void PlbHecPlan::make(double now_s, const Progress& progress) {
     round_shares();
     made_ = true;
     outdated_.clear();
-    unshared_ = 0;
+    unshared_ = rests_ = 0;
     checked_at_s_ = now_s;
     left_ = progress.remaining();
 }
@@ -246,6 +246,21 @@ void PlbHecPlan::gave(int processor, Units units, double now_s) {
     busy_until_s = time.end_of({.units = units, .given_s = now_s}, std::max(busy_until_s, now_s), now_s);
     planned_end_s_[index(processor)].push_back(busy_until_s);
     time.follow(true);
+}
+
+void PlbHecPlan::leave_rest(int processor) {
+    double& given = given_[index(processor)];
+    rests_ += plan_.shares_units[index(processor)] - given;
+    given = plan_.shares_units[index(processor)];
+    planned_share_end_s_[index(processor)] = share_end_s(processor);
+}
+
+void PlbHecPlan::take_rests(int processor, double by_s) {
+    const double more = std::max(rests_, -share(processor));
+    if (more == 0 || (more > 0 && end_s(processor, share(processor) + more) > by_s)) return;
+    plan_.shares_units[index(processor)] += more;
+    rests_ -= more;
+    planned_share_end_s_[index(processor)] = share_end_s(processor);
 }
 
 void PlbHecPlan::pose_for_all() {

@@ -54,8 +54,12 @@ class PlbHecPlan {
     /// hundredth of the units is in nobody's share then, or so many in two that all would end earlier by that error.
     void make(double now_s, const Progress& progress);
     void gave(int processor, Units units, double now_s);
+    /// What it was not given of its share, or was given beyond it (below 0), is for others.
+    void leave_rest(int processor);
+    /// What others left is in this processor's share, if it ends that by then.
+    void take_rests(int processor, double by_s);
     /// Whether there are units that are in nobody's share.
-    bool some_unshared() const { return unshared_ > 0; }
+    bool some_unshared() const { return unshared_ + rests_ > 0; }
     /// Without a plan, before the load begins: time() of each processor for runs in which the data that stay are where
     /// they are needed.
     void pose_for_all();
@@ -133,6 +137,7 @@ class PlbHecPlan {
     Units left_ = 0;                                 ///< units of it that nobody was given
     std::set<int> outdated_;                         ///< of these processors something else is known,
     double unshared_ = 0;                            ///< as it was of others whose shares shrank by so many units
+    double rests_ = 0;                               ///< units that processors left of their shares
     std::vector<double> planned_share_end_s_;        ///< per processor
     std::vector<std::deque<double>> planned_end_s_;  ///< of the blocks in flight, per processor
 };
