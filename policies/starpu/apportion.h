@@ -148,8 +148,8 @@ struct apportion_load_options {
     const char* profile_command; /**< command that records this profile, shown when it is missing; NULL: not known */
     apportion_warm_up_func_t warm_up; /**< NULL: the first blocks set their workers up */
     /** Not 0 promises that the codelet's CPU function stores every result only once, in its final form (BLAS does
-     *  not: it adds up partial sums in place), and that the memory of the blocks is neither freed nor changed
-     *  before apportion_load_release, the next submission or the load's destruction. In return other workers may
+     *  not: it adds up partial sums in place), that the memory of the blocks is not changed before the next submission,
+     *  and that it is not freed before apportion_load_release or the load's destruction. In return other workers may
      *  compute a block that a CPU worker is late with, or would need ten times as long for as they do. */
     int results_stay;
     /** Not 0: an open load, whose units arrive while it runs. A submission begins without units; apportion_load_add
