@@ -195,7 +195,8 @@ void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     fence(processor);
 }
 
-void BlockFlow::give_back(std::int64_t id) {
+bool BlockFlow::give_back(std::int64_t id) {
+    if (!find(id)) return false;
     auto [flight, block] = take_out(id);
     drop_pieces(flight);
     if (flight.piece_of == kNone) {
@@ -206,6 +207,7 @@ void BlockFlow::give_back(std::int64_t id) {
         std::erase(late.pieces, id);
         drop_pieces(late);
     }
+    return true;
 }
 
 void BlockFlow::fence(int processor) {

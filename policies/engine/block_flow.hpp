@@ -81,8 +81,8 @@ class BlockFlow final : public Progress {
     /// The results of a finished block, whose kernel ended at `end_s`, are home.
     void returned(int processor, Units units, double end_s, double home_s);
 
-    /// Gives the units of a block in flight back, because it was not computed; no processor is asked.
-    void give_back(std::int64_t id);
+    /// Gives the units of a block back, because it was not computed, if it is in flight; no processor is asked.
+    bool give_back(std::int64_t id);
 
     /// The processor gets no more blocks; its blocks in flight stay until they finish or are given back.
     void fence(int processor);

@@ -241,7 +241,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
 
     // Recovery.
     void block_failed(RunningBlock& running, Locked& on);
-    void give_back(RunningBlock& running, Locked& on);
     void lose(int processor, const std::string& reason, Locked& on);
     void go_on(const std::vector<Block>& next, Locked& on);
     void piece_decided(std::int64_t block, bool counts, Locked& on);

@@ -315,7 +315,7 @@ void Run::block_returned(std::int64_t block, bool copied, double at_s, Locked& o
     if (!on_) return move_to_ended(*running, on);  // it was left behind
     if (!running->failure.empty()) {
         running->data.node = STARPU_MAIN_RAM;
-        return give_back(*running, on);
+        return discard(*running, on);
     }
     const BlockRecord& record = record_of(block, on);
     if (flow_ && running->data.own_memory) flow_->returned(record.processor, record.units, record.end_s, record.home_s);
@@ -362,9 +362,11 @@ void Run::note_what_is_done(Locked& on) {
     }
 }
 
-/// It does not count, and nothing of it is with StarPU.
+/// It does not count, and nothing of it is with StarPU. What was not computed is for others, or for nobody, and its
+/// processor is free.
 void Run::discard(RunningBlock& running, Locked& on) {
     record_of(running.block.id, on).given_back = true;
+    if (flow_ && error_ == 0 && flow_->give_back(running.block.id)) freed_ = true;
     running.data.forget_results();
     if (running.kept_input && !running.timed) running.data.node = running.kept_on;  // nobody has asked for them
     const std::int64_t again_of = running.block.again_of;

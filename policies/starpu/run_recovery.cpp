@@ -40,15 +40,7 @@ void Run::block_failed(RunningBlock& running, Locked& on) {
     // To be computed again it needs the data as they were, which may be on the device alone: first these go home.
     const bool needed = running.data.in_place || running.data.earlier_results();
     if (error_ == 0 && needed && running.kept_input) send_home(running, on);
-    if (running.returns_left == 0) give_back(running, on);
-}
-
-/// Its units are for others, and nothing of it counts.
-void Run::give_back(RunningBlock& running, Locked& on) {
-    const bool goes_on = flow_ && error_ == 0;
-    if (goes_on) flow_->give_back(running.block.id);
-    discard(running, on);
-    if (goes_on) ask_flow([&] { return flow_->ask_all(now_s()); }, on);
+    if (running.returns_left == 0) discard(running, on);
 }
 
 void Run::lose(int processor, const std::string& reason, Locked&) {

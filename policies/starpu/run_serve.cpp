@@ -178,7 +178,8 @@ bool Run::tried(const std::function<void()>& change, Locked& on) noexcept {
 void Run::apply(const std::vector<Change>& told, Locked& on) noexcept {
     for (const Change& change : told) tried([&] { change(on); }, on);
     const auto go_on = [&] {
-        if (std::exchange(freed_, false) && on_ && error_ == 0) ask_flow([&] { return flow_->ask_freed(now_s()); }, on);
+        while (std::exchange(freed_, false) && on_ && error_ == 0)
+            ask_flow([&] { return flow_->ask_freed(now_s()); }, on);
         if (flow_ && on_) set_alarm(on);
     };
     tried(go_on, on);
