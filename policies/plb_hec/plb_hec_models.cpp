@@ -14,6 +14,7 @@ namespace {
 /// Relative deviation that counts as the same speed. The paper's 10 % (III.D) is less than what noise and the ripples
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
+constexpr double kSimilarSize = 1.25;          // blocks of up to so many times as many units are compared
 constexpr int kEnough = 4;                     // blocks that tell a processor from its kind,
 constexpr double kDifference = 0.1;            // which deviate from its curve by more than that,
 constexpr double kSurely = 5;                  // and by so many times what they scatter
@@ -162,6 +163,29 @@ double PlbHecModels::off_its_kind(const Entry& entry, const std::optional<Fitted
     return most;
 }
 
+/// Another one's first block that was as strange as this one's: two such blocks are no spikes, but of another kind than
+/// the rest, as of cores of two speeds, which StarPU does not tell apart. The other one has left its kind then.
+std::optional<BlockTime> PlbHecModels::confirmed_by_kind(const Entry& entry, const FittedCurve& curve) {
+    if (!entry.samples.empty()) return std::nullopt;
+    const BlockTime& its = *entry.suspect;
+    const auto alike = [&](const BlockTime& other) {
+        return std::max(its.units, other.units) <= kSimilarSize * std::min(its.units, other.units) &&
+               deviation(its.seconds / its.units, other.seconds / other.units) <= kAgreement;
+    };
+    for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
+        Entry& other = entries_[p];
+        if (&other == &entry || other.pooled) continue;
+        if (!other.samples.empty() && alike(other.samples.front())) return other.samples.front();
+        if (!other.samples.empty() || !other.suspect || !alike(*other.suspect)) continue;
+        const BlockTime first = *other.suspect;
+        change(other, curve, first);
+        other.suspect.reset();
+        refit(other);
+        return first;
+    }
+    return std::nullopt;
+}
+
 /// Its samples are its own from now on.
 void PlbHecModels::leave_kind(Entry& entry) {
     if (entry.pooled) kinds_[entry.processor.kind].fitted_with = 0;  // of others alone
@@ -178,7 +202,6 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
 /// speeds fall with size: who took longer than most blocks of other sizes admit does not agree either. (That small
 /// blocks take less than these tell is not strange: caches.)
 std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const BlockTime& sample) const {
-    constexpr double kSimilarSize = 1.25;
     constexpr int kFewestExceeded = 2;  // one may be a spike
     int similar = 0, exceeded = 0, others = 0;
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
@@ -247,8 +270,12 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         if (!entry.suspect || slower(sample) != slower(*entry.suspect)) {
             entry.suspect = sample;
             entry.suspected_in_run = true;
-            ++discarded_;
-            return SampleVerdict::spike;
+            const auto as_strange = confirmed_by_kind(entry, *known);
+            if (!as_strange) {
+                ++discarded_;
+                return SampleVerdict::spike;
+            }
+            entry.suspect = as_strange;
         }
         change(entry, *known, sample);
     } else if (entry.samples.empty()) {

@@ -103,6 +103,7 @@ class PlbHecModels {
     double tolerance(const Entry& entry) const;
     bool differs_from_kind(const Entry& entry) const;
     double off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const;
+    std::optional<BlockTime> confirmed_by_kind(const Entry& entry, const FittedCurve& curve);
     void leave_kind(Entry& entry);
     void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
     void forget_oldest(Entry& entry);
