@@ -270,11 +270,9 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
         if (!entry.suspect || slower(sample) != slower(*entry.suspect)) {
             entry.suspect = sample;
             entry.suspected_in_run = true;
+            ++discarded_;
             const auto as_strange = confirmed_by_kind(entry, *known);
-            if (!as_strange) {
-                ++discarded_;
-                return SampleVerdict::spike;
-            }
+            if (!as_strange) return SampleVerdict::spike;
             entry.suspect = as_strange;
         }
         change(entry, *known, sample);

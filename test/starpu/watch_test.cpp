@@ -89,3 +89,24 @@ TEST_CASE("the watch knows how long the program was stopped") {
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
 }
+
+TEST_CASE("a child process that was forked while alarms were set has a watch of its own") {
+    using namespace std::chrono_literals;
+    std::atomic<bool> rung = false;
+    const auto woken = std::make_shared<Woken>(rung);
+    REQUIRE(apportion::wake_at(woken, starpu_timing_now() + 1e6));
+    const pid_t child = fork();
+    if (child == 0) {
+        std::atomic<bool> its_rung = false;
+        const auto its = std::make_shared<Woken>(its_rung);
+        const bool set = apportion::wake_at(its, starpu_timing_now() + 1e4);
+        const auto hangs = std::chrono::steady_clock::now() + 20s;
+        while (!its_rung && std::chrono::steady_clock::now() < hangs) std::this_thread::sleep_for(1ms);
+        _exit(set && its_rung ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}

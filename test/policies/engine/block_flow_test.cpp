@@ -53,6 +53,28 @@ std::vector<int> times_covered(const std::vector<Block>& blocks, Units units) {
 
 }  // namespace
 
+TEST_CASE("who finished at one moment is asked when all of that is told, each once before anybody twice") {
+    std::vector<int> asked;
+    std::size_t finished_when_asked = 0;
+    Scripted policy([&](int processor, const Progress&) {
+        asked.push_back(processor);
+        finished_when_asked = policy.finished.size();
+        return 1;
+    });
+    LoadDescription load = load_of(9, 3);
+    load.processors[0].own_memory = true;  // up to two blocks at once
+    BlockFlow flow(load, policy);
+    const auto first = flow.ask_all(0);
+    REQUIRE(first.size() == 4);
+    asked.clear();
+    for (const Block& block : first) flow.note_finished(block.id, 0, 1, 1, 1);
+    CHECK(asked.empty());
+    CHECK(flow.ask_freed(1).size() == 4);
+    CHECK(finished_when_asked == 4);
+    CHECK(asked == std::vector{0, 1, 2, 0});
+    CHECK(flow.ask_freed(1).empty());
+}
+
 TEST_CASE("every unit is handed out exactly once, and only the block with the last units is no whole granule") {
     for (Units units : {0, 1, 7, 8, 99, 1000})
         for (Units granularity : {1, 3, 8}) {

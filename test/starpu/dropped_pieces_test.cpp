@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pieces of a late block of which several are handed out at once, and that are not needed any more before they are
+// filled.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "policies/starpu/apportion.hpp"
+#include "test/catch.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kUnits = 20'000;
+
+/// An open load on three workers. When asked to, it makes one block late, until the first piece of it is being filled.
+struct LateOnce {
+    std::vector<double> y = std::vector<double>(kUnits);
+    std::atomic<bool> may_be_late = false, ends = false;
+    std::atomic<std::uint64_t> late_first = 0, late_units = 0, handed_over = 0, done = 0;
+    std::atomic<int> late_worker = -1, pieces = 0;
+    std::atomic<unsigned> failing = 0;  ///< workers, a bit each
+    std::atomic<int> units_of[STARPU_NMAXWORKERS] = {};
+    apportion_load* load = nullptr;
+
+    static bool waits(const std::function<bool()>& until) {
+        for (int k = 0; k < 10'000 && !until(); ++k) std::this_thread::sleep_for(1ms);
+        return until();
+    }
+
+    void compute(const apportion_block& block, double* results) {
+        const int worker = starpu_worker_get_id();
+        if ((failing & (1u << worker)) != 0) {
+            apportion_block_failed("it was asked to");
+            return;
+        }
+        int nobody = -1;
+        if (may_be_late && block.units >= 8 && late_worker.compare_exchange_strong(nobody, worker)) {
+            late_first = block.first;
+            late_units = block.units;
+            waits([&] { return ends.load(); });
+        } else {
+            std::this_thread::sleep_for(1ms * block.units);
+        }
+        units_of[worker] += static_cast<int>(block.units);
+        for (std::uint64_t k = 0; k < block.units; ++k) results[k] = 1;
+    }
+
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<LateOnce*>(arg);
+        const std::uint64_t begin = self.late_first, units = self.late_units;
+        if (units > 0 && block->first >= begin && block->first < begin + units && self.pieces++ == 0) {
+            self.ends = true;
+            std::this_thread::sleep_for(60ms);  // the late block ends meanwhile
+        }
+        task->handles[0] = apportion_block_vector(block, STARPU_W, &self.y[block->first], block->units, sizeof(double));
+        return 0;
+    }
+
+    bool compute_more(std::uint64_t units) {
+        for (std::atomic<int>& its : units_of) its = 0;
+        if (apportion_load_add(load, handed_over, units) != 0) return false;
+        handed_over += units;
+        return waits([&] { return done == handed_over; });
+    }
+};
+
+LateOnce* current = nullptr;
+
+void on_cpu(void* buffers[], void* block) {
+    current->compute(*static_cast<const apportion_block*>(block),
+                     reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[0])));
+}
+
+}  // namespace
+
+TEST_CASE("who was to compute a piece that is dropped before it is filled gets other blocks", "[once]") {
+    LateOnce work;
+    current = &work;
+    static starpu_codelet codelet = [] {
+        starpu_codelet its;
+        starpu_codelet_init(&its);
+        its.cpu_funcs[0] = on_cpu;
+        its.nbuffers = 1;
+        its.modes[0] = STARPU_W;
+        its.name = "dropped pieces";
+        return its;
+    }();
+    apportion::LoadOptions options("dropped pieces", kUnits, codelet, LateOnce::fill, &work);
+    options.open = 1;
+    options.results_stay = 1;
+    options.initial_block = 5;
+    options.done = [](const apportion_done* done, void* arg) { static_cast<LateOnce*>(arg)->done += done->units; };
+    const apportion::Load load(options);
+    work.load = load.get();
+    REQUIRE(apportion_load_submit(work.load) == 0);
+    REQUIRE(work.compute_more(300));
+    for (int time = 0; time < 3; ++time) {
+        INFO("time " << time);
+        work.ends = false;
+        work.late_worker = -1;
+        work.late_units = 0;
+        work.pieces = 0;
+        work.may_be_late = true;
+        REQUIRE(work.compute_more(600));
+        work.may_be_late = false;
+        REQUIRE(work.compute_more(300));
+        for (int worker = 0; worker < 3; ++worker) CHECK(work.units_of[worker] > 0);
+        if (work.pieces > 0) break;  // it may have ended before anybody was idle
+    }
+    CHECK(work.pieces > 0);
+    // Nobody who was to compute a piece is missed when others fail.
+    work.failing = 1u << work.late_worker;
+    CHECK(work.compute_more(60));
+    CHECK(apportion_load_close(work.load) == 0);
+    CHECK(apportion_load_wait(work.load) == 0);
+}
