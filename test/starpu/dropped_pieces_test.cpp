@@ -16,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kUnits = 20'000;
+constexpr std::uint64_t kLarge = 30;  ///< a block of so many units becomes a piece for each of two others
 
 /// An open load on three workers. When asked to, it makes one block late, until the first piece of it is being filled.
 struct LateOnce {
@@ -23,7 +24,6 @@ struct LateOnce {
     std::atomic<bool> may_be_late = false, ends = false;
     std::atomic<std::uint64_t> late_first = 0, late_units = 0, handed_over = 0, done = 0;
     std::atomic<int> late_worker = -1, pieces = 0;
-    std::atomic<unsigned> failing = 0;  ///< workers, a bit each
     std::atomic<int> units_of[STARPU_NMAXWORKERS] = {};
     apportion_load* load = nullptr;
 
@@ -34,12 +34,8 @@ struct LateOnce {
 
     void compute(const apportion_block& block, double* results) {
         const int worker = starpu_worker_get_id();
-        if ((failing & (1u << worker)) != 0) {
-            apportion_block_failed("it was asked to");
-            return;
-        }
         int nobody = -1;
-        if (may_be_late && block.units >= 8 && late_worker.compare_exchange_strong(nobody, worker)) {
+        if (may_be_late && block.units >= kLarge && late_worker.compare_exchange_strong(nobody, worker)) {
             late_first = block.first;
             late_units = block.units;
             waits([&] { return ends.load(); });
@@ -99,7 +95,8 @@ TEST_CASE("who was to compute a piece that is dropped before it is filled gets o
     work.load = load.get();
     REQUIRE(apportion_load_submit(work.load) == 0);
     REQUIRE(work.compute_more(300));
-    for (int time = 0; time < 3; ++time) {
+    int times_with_pieces = 0;  // the late block may have ended before anybody was idle
+    for (int time = 0; time < 20 && times_with_pieces < 3; ++time) {
         INFO("time " << time);
         work.ends = false;
         work.late_worker = -1;
@@ -110,12 +107,9 @@ TEST_CASE("who was to compute a piece that is dropped before it is filled gets o
         work.may_be_late = false;
         REQUIRE(work.compute_more(300));
         for (int worker = 0; worker < 3; ++worker) CHECK(work.units_of[worker] > 0);
-        if (work.pieces > 0) break;  // it may have ended before anybody was idle
+        times_with_pieces += work.pieces > 0;
     }
-    CHECK(work.pieces > 0);
-    // Nobody who was to compute a piece is missed when others fail.
-    work.failing = 1u << work.late_worker;
-    CHECK(work.compute_more(60));
+    CHECK(times_with_pieces > 0);
     CHECK(apportion_load_close(work.load) == 0);
     CHECK(apportion_load_wait(work.load) == 0);
 }
