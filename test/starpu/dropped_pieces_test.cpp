@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kUnits = 20'000;
+constexpr std::uint64_t kUnits = 40'000;
 constexpr std::uint64_t kLarge = 30;  ///< a block of so many units becomes a piece for each of two others
 
 /// An open load on three workers. When asked to, it makes one block late, until the first piece of it is being filled.
@@ -96,7 +96,7 @@ TEST_CASE("who was to compute a piece that is dropped before it is filled gets o
     REQUIRE(apportion_load_submit(work.load) == 0);
     REQUIRE(work.compute_more(300));
     int times_with_pieces = 0;  // the late block may have ended before anybody was idle
-    for (int time = 0; time < 20 && times_with_pieces < 3; ++time) {
+    for (int time = 0; time < 40 && times_with_pieces < 3; ++time) {
         INFO("time " << time);
         work.ends = false;
         work.late_worker = -1;
