@@ -28,8 +28,7 @@ JacobiBatch read_batch(const BatchOptions& options) {
     const NpyHeader b = read_npy_rows_header(options.b_file, NpyElements::real);
     if (a.shape.size() != 3 || a.shape[1] != a.shape[2])
         throw UserError(
-            fmt::format("{}: must have 3 dimensions, systems x unknowns x unknowns, and has "
-                        "{} rows of {} elements",
+            fmt::format("{}: must have 3 dimensions, systems x unknowns x unknowns, and has {} rows of {} elements",
                         options.a_file, a.rows, a.columns));
     if (b.shape.size() != 2 || b.shape[0] != a.shape[0] || b.shape[1] != a.shape[1])
         throw UserError(fmt::format("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}",

@@ -21,9 +21,7 @@ int whole_number(std::string_view text, std::string_view entry) {
     const auto value = parse_number<int>(text);
     if (!value || *value < 0)
         throw UserError(
-            fmt::format("APPORTION_HANDICAP: '{}' is not worker=factor with whole numbers, such as "
-                        "1=4",
-                        entry));
+            fmt::format("APPORTION_HANDICAP: '{}' is not worker=factor with whole numbers, such as 1=4", entry));
     return *value;
 }
 
@@ -50,10 +48,8 @@ void apply_handicaps() {
     if (!text || !*text) return;
     for (const auto& [worker, factor] : parse_handicaps(text)) {
         if (worker >= static_cast<int>(starpu_worker_get_count()))
-            throw UserError(
-                fmt::format("APPORTION_HANDICAP: there is no worker {}; this machine has workers 0 "
-                            "... {}",
-                            worker, static_cast<int>(starpu_worker_get_count()) - 1));
+            throw UserError(fmt::format("APPORTION_HANDICAP: there is no worker {}; this machine has workers 0 ... {}",
+                                        worker, static_cast<int>(starpu_worker_get_count()) - 1));
         if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER)
             throw UserError(fmt::format(
                 "APPORTION_HANDICAP: worker {} is no CPU worker, and only those can be handicapped", worker));

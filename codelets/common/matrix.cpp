@@ -65,8 +65,8 @@ std::size_t element_size(ElementType type) { return real_size(type) * (is_comple
 std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns) {
     if (rows > kMaxDimension || columns > kMaxDimension)
         throw UserError(
-            fmt::format("a matrix of {} x {} is too large: StarPU and BLAS count rows and columns "
-                        "in 31 bits; use at most {}",
+            fmt::format("a matrix of {} x {} is too large: StarPU and BLAS count rows and columns in 31 bits; use at "
+                        "most {}",
                         rows, columns, kMaxDimension));
     std::size_t bytes = leading_dimension(type, rows) * element_size(type);
     if (__builtin_mul_overflow(bytes, columns, &bytes) || bytes > std::numeric_limits<std::ptrdiff_t>::max() / 8)
@@ -126,9 +126,8 @@ void require_free_memory(std::size_t bytes, const std::string& what) {
     if (!(file >> kib)) return;  // an old kernel: mmap or the OOM killer will tell
     if (bytes > kib * 1024)
         throw UserError(
-            fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a "
-                        "smaller size",
-                        what, gib(bytes), gib(kib * 1024)));
+            fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a smaller size", what,
+                        gib(bytes), gib(kib * 1024)));
 }
 
 }  // namespace apportion

@@ -128,10 +128,8 @@ void check_solvable(const JacobiBatch& batch) {
             const T* const row = batch.a.column<T>(column);
             const bool finite = std::all_of(row, row + batch.n(), [](T value) { return std::isfinite(value); });
             if (!finite || !std::isfinite(batch.b.column<T>(system)[i]))
-                throw UserError(
-                    fmt::format("{}: system {}, row {} (both from 1) has an element that is not "
-                                "finite",
-                                batch.name, system + 1, i + 1));
+                throw UserError(fmt::format("{}: system {}, row {} (both from 1) has an element that is not finite",
+                                            batch.name, system + 1, i + 1));
             if (row[i] == 0)
                 throw UserError(
                     fmt::format("{}: there is a zero on the diagonal of system {}, row {} (both from 1), by which the "

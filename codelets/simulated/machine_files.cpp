@@ -98,8 +98,7 @@ fs::path make_folder(const fs::path& folder) {
     const fs::path absolute = fs::absolute(folder).lexically_normal();
     if (absolute.string().size() > kLongestFolder)
         throw UserError(
-            fmt::format("{}: this path is too long for StarPU; choose a folder whose path has at most {} "
-                        "characters",
+            fmt::format("{}: this path is too long for StarPU; choose a folder whose path has at most {} characters",
                         absolute.string(), kLongestFolder));
     std::error_code failed;
     fs::create_directories(absolute / "bus", failed);
@@ -149,9 +148,7 @@ ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder
     const std::string path = absolute.string();
     if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return std::isspace(c) || std::strchr("*?[", c); }))
         throw UserError(
-            fmt::format("{}: smpirun bears no white space and none of *?[ in this path; choose another "
-                        "folder",
-                        path));
+            fmt::format("{}: smpirun bears no white space and none of *?[ in this path; choose another folder", path));
     std::string hosts, mpi_hosts;
     for (int rank = 0; rank < nodes; ++rank) {
         const std::string host = node_host(cluster, rank);

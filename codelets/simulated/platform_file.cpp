@@ -44,6 +44,12 @@ constexpr std::int64_t kMostNodes = 1024;
 constexpr std::int64_t kLargestSeed = 1'000'000'000;
 constexpr std::int64_t kLongestRipple = 1'000'000;
 
+std::string names_of(const auto& entries) {
+    std::vector<std::string> names;
+    for (const auto& entry : entries) names.push_back(entry.name);
+    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// A regular file: an included device would never end.
 std::ifstream open_platform_file(const fs::path& file) {
     try {
@@ -130,8 +136,6 @@ class PlatformReader {
     void read_device(TomlTable table, const fs::path& folder);
     TrueTime read_time(TomlTable& table, const fs::path& folder);
     void read_node(TomlTable table);
-    std::string link_names() const;
-    std::string device_names() const;
 
     Platform platform_;
     std::set<fs::path> seen_;
@@ -234,12 +238,6 @@ void PlatformReader::read_link(TomlTable table) {
     platform_.links.push_back(std::move(link));
 }
 
-std::string PlatformReader::link_names() const {
-    std::vector<std::string> names;
-    for (const Link& link : platform_.links) names.push_back(link.name);
-    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// Of a device, or of all devices of a node.
 void PlatformReader::read_drift(TomlTable& table, double& factor, double& from_s) {
     auto drift = table.table("drift", "a drift");
@@ -261,7 +259,7 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         const auto found =
             std::find_if(platform_.links.begin(), platform_.links.end(), [&](const Link& l) { return l.name == link; });
         if (found == platform_.links.end())
-            table.fail("link", fmt::format("there is no link {}; the links are: {}", link, link_names()));
+            table.fail("link", fmt::format("there is no link {}; the links are: {}", link, names_of(platform_.links)));
         device.link = static_cast<int>(found - platform_.links.begin());
         device.latency_s = table.zero_or_within("latency_s", kLatency, found->latency_s);
         device.memory_bytes = table.within("memory_bytes", kMemory);
@@ -292,12 +290,6 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
     platform_.devices.push_back(std::move(device));
 }
 
-std::string PlatformReader::device_names() const {
-    std::vector<std::string> names;
-    for (const Device& device : platform_.devices) names.push_back(device.name);
-    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-}
-
 void PlatformReader::read_node(TomlTable table) {
     Node node;
     node.name = table.text("name");
@@ -307,9 +299,9 @@ void PlatformReader::read_node(TomlTable table) {
     table.for_each_whole("devices", 1, kMostDevices, [&](const std::string& name, std::int64_t count) {
         const auto known = std::ranges::count(platform_.devices, name, &Device::name);
         if (known != 1)
-            table.fail("devices", known == 0
-                                      ? fmt::format("there is no device {}; the devices are: {}", name, device_names())
-                                      : fmt::format("there are {} devices {}; rename all but one", known, name));
+            table.fail("devices", known == 0 ? fmt::format("there is no device {}; the devices are: {}", name,
+                                                           names_of(platform_.devices))
+                                             : fmt::format("there are {} devices {}; rename all but one", known, name));
         node.devices.emplace(name, static_cast<int>(count));
     });
     if (node.devices.empty())

@@ -52,11 +52,11 @@ struct Range {
 
 struct MachineClass {
     const char* meaning;
-    Range cores, core_kinds;  ///< numbers
+    Range cores;  ///< numbers
     Range cards, card_kinds;
-    bool times_a_core;   ///< the cards' speed is relative to that of the fastest core
-    Range card_rate;     ///< place of operations per second, or of that ratio
-    Range memory_bytes;  ///< places
+    bool times_a_core = false;  ///< the cards' speed is relative to that of the fastest core
+    Range card_rate;            ///< place of operations per second, or of that ratio
+    Range memory_bytes;         ///< places
     Range link_bytes_per_s;
 };
 
@@ -65,25 +65,20 @@ const std::array<std::string, 5> kClassNames{"laptop", "workstation", "server", 
 constexpr std::array<MachineClass, kClassNames.size()> kClasses{{
     {.meaning = "few cores, one weak card",
      .cores = {1, 8},
-     .core_kinds = {1, 2},
      .cards = {1, 1},
      .card_kinds = {1, 1},
-     .times_a_core = false,
      .card_rate = {place(39, 11), place(51, 12)},
      .memory_bytes = {place(20, 9), place(82, 9)},
      .link_bytes_per_s = {place(30, 9), place(16, 10)}},
     {.meaning = "one or two cards",
      .cores = {4, 24},
-     .core_kinds = {1, 2},
      .cards = {1, 2},
      .card_kinds = {1, 2},
-     .times_a_core = false,
      .card_rate = {place(20, 12), place(30, 13)},
      .memory_bytes = {place(62, 9), place(24, 10)},
      .link_bytes_per_s = {place(62, 9), place(33, 10)}},
     {.meaning = "four to eight cards of today",
      .cores = {8, 56},
-     .core_kinds = {1, 2},
      .cards = {4, 8},
      .card_kinds = {1, 2},
      .times_a_core = true,
@@ -92,19 +87,15 @@ constexpr std::array<MachineClass, kClassNames.size()> kClasses{{
      .link_bytes_per_s = {place(10, 10), place(51, 10)}},
     {.meaning = "many cores, one old card",
      .cores = {24, 63},
-     .core_kinds = {1, 2},
      .cards = {1, 1},
      .card_kinds = {1, 1},
-     .times_a_core = false,
      .card_rate = {place(20, 11), place(15, 12)},
      .memory_bytes = {place(20, 9), place(62, 9)},
      .link_bytes_per_s = {place(15, 9), place(62, 9)}},
     {.meaning = "cards of several generations",
      .cores = {1, 24},
-     .core_kinds = {1, 2},
      .cards = {1, 16},
      .card_kinds = {1, 4},
-     .times_a_core = false,
      .card_rate = {place(39, 11), place(30, 13)},
      .memory_bytes = {place(20, 9), place(82, 10)},
      .link_bytes_per_s = {place(15, 9), place(51, 10)}},
@@ -115,6 +106,7 @@ static_assert(std::ranges::all_of(kClasses, [](const MachineClass& c) {
     return c.cards.to <= 16 && c.cards.to + c.cores.to <= 512;
 }));
 
+constexpr Range kCoreKinds{1, 2};
 constexpr Range kCoreRate{place(15, 10), place(91, 10)};          // operations of matmul per second
 constexpr Range kCoreHalfSaturation{place(20, 0), place(16, 1)};  // units of matmul
 constexpr Range kCardHalfSaturation{place(47, 1), place(30, 3)};
@@ -269,7 +261,7 @@ std::string Drawing::text() {
     const char* const noise = kNoise[static_cast<std::size_t>(draw({0, static_cast<int>(kNoise.size()) - 1}))];
     const int noise_seed = draw({1, 1'000'000'000});
     const int core_count = draw(machine.cores), card_count = draw(machine.cards);
-    const std::vector<int> core_counts = split(core_count, draw(machine.core_kinds));
+    const std::vector<int> core_counts = split(core_count, draw(kCoreKinds));
     const std::vector<int> card_counts = split(card_count, draw(machine.card_kinds));
     std::string text = fmt::format(
         "# Drawn by: apportion platform --random {}\n# Class {}: {}; apportion platform --help tells the rest.\n"
@@ -303,7 +295,7 @@ std::string random_platform_help() {
     for (std::size_t c = 0; c < kClasses.size(); ++c) {
         const MachineClass& machine = kClasses[c];
         text += fmt::format("  {:<12} {}:\n    {} of {}; {} of {}, {} {}, {} GB, links of {} GB/s\n", kClassNames[c],
-                            machine.meaning, count_text(machine.cores, "core"), count_text(machine.core_kinds, "kind"),
+                            machine.meaning, count_text(machine.cores, "core"), count_text(kCoreKinds, "kind"),
                             count_text(machine.cards, "card"), count_text(machine.card_kinds, "kind"),
                             range_text(machine.card_rate, machine.times_a_core ? 0 : 12),
                             machine.times_a_core ? "times the fastest core" : "TFLOP/s",

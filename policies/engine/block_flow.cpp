@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <functional>
-#include <limits>
 #include <utility>
 
 namespace apportion {

@@ -8,7 +8,6 @@
 // first one.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <vector>
 

@@ -6,7 +6,6 @@
 
 #include <starpu.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 

@@ -5,9 +5,6 @@
 // and Clarke et al., 2012).
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "policies/mpi/world.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/apportion.h"

@@ -75,8 +75,7 @@ std::string why_no_arrays(const Post::Arrays& arrays, std::uint64_t units) {
             if (arrays[k].mode != arrays[j].mode && overlap(arrays[k], arrays[j], units))
                 return fmt::format(
                     "arrays[{}] and arrays[{}], an input and a result, have memory in common: the load changes its "
-                    "data "
-                    "in place, which no several nodes can do",
+                    "data in place, which no several nodes can do",
                     j, k);
     return {};
 }

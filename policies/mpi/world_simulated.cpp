@@ -6,7 +6,6 @@
 #include <starpu_mpi.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

@@ -2,9 +2,7 @@
 #include "policies/shared/redistribution.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 

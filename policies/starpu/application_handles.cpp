@@ -67,10 +67,8 @@ const char* why_not_in_task(starpu_data_handle_t handle, Needs needs) {
     if (starpu_data_get_nb_children(handle) != 0) return kPartitioned;
     if (needs == Needs::value && !has_value(handle))
         return "has no value, because it was registered without memory or invalidated, because the task that writes it "
-               "is "
-               "still to run, or because it is a planned piece (starpu_data_partition_plan) that StarPU is still to "
-               "cut; "
-               "write it before, or list it in options.uses as well, in mode STARPU_R";
+               "is still to run, or because it is a planned piece (starpu_data_partition_plan) that StarPU is still "
+               "to cut; write it before, or list it in options.uses as well, in mode STARPU_R";
     return nullptr;
 }
 

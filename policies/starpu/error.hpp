@@ -23,12 +23,10 @@ class ApiError : public std::runtime_error {
 /// Where there is no memory for it, it is "out of memory".
 void set_error(std::string_view sentence) noexcept;
 
-/// Runs `body` and turns its exceptions into a negative errno value and a sentence.
-template <class Body>
-int guarded(Body&& body) noexcept;
-
+/// The exception that is being handled as a negative errno value and a sentence.
 int report_exception() noexcept;
 
+/// Runs `body` and turns its exceptions into a negative errno value and a sentence.
 template <class Body>
 int guarded(Body&& body) noexcept {
     try {

@@ -78,10 +78,8 @@ Profile checked_profile(const fs::path& file, const std::string& content) {
     const std::string_view first(content.data(), end);
     const std::string rest = content.substr(std::min(end + 1, content.size()));
     if (first != fmt::format("{}{:016x}", kCheck, checksum(rest)))
-        throw FileError(
-            fmt::format("{}: is damaged, or was changed by hand; it is not used, and the next run replaces "
-                        "it",
-                        file.string()));
+        throw FileError(fmt::format(
+            "{}: is damaged, or was changed by hand; it is not used, and the next run replaces it", file.string()));
     std::istringstream lines(rest);
     return read_profile(lines, file.string());
 }

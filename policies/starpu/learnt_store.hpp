@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

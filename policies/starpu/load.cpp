@@ -126,6 +126,11 @@ void apportion_load::make_run() {
     finished_ = false;
 }
 
+std::shared_ptr<apportion::Run> apportion_load::current_run() const {
+    const Lock lock(mutex_);
+    return run_;
+}
+
 /// Empty: none.
 std::string apportion_load::report_file() const {
     return setup_.options.unreported != 0 ? std::string() : apportion::report_file_option();
@@ -195,11 +200,7 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
                        fmt::format("apportion_load_add: {} units from unit {} on are no multiples of the granularity "
                                    "of load '{}', {}",
                                    units, first, setup_.name, granule));
-    std::shared_ptr<apportion::Run> run;
-    {
-        const Lock lock(mutex_);
-        run = run_;
-    }
+    const std::shared_ptr<apportion::Run> run = current_run();
     using Answer = apportion::Run::Answer;
     const Answer answer = run ? run->add({static_cast<Units>(first), static_cast<Units>(units)}) : Answer::closed;
     if (answer == Answer::closed)
@@ -213,11 +214,7 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
 
 void apportion_load::close() {
     refuse_while_filling("apportion_load_close");
-    std::shared_ptr<apportion::Run> run;
-    {
-        const Lock lock(mutex_);
-        run = run_;
-    }
+    const std::shared_ptr<apportion::Run> run = current_run();
     if (!description_.open || !run)
         throw ApiError(EINVAL, fmt::format("apportion_load_close: load '{}' {}", setup_.name,
                                            run ? "is not open, see options.open" : "was not submitted"));
@@ -226,11 +223,7 @@ void apportion_load::close() {
 
 int apportion_load::wait() {
     refuse_while_filling("apportion_load_wait");
-    std::shared_ptr<apportion::Run> run;
-    {
-        const Lock lock(mutex_);
-        run = run_;
-    }
+    const std::shared_ptr<apportion::Run> run = current_run();
     if (!run) return 0;
     run->wait();
     try {

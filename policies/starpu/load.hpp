@@ -50,6 +50,7 @@ struct apportion_load {
     std::string report_file() const;
     apportion::RunRecord new_record() const;
     apportion::Run::State state();
+    std::shared_ptr<apportion::Run> current_run() const;
     void make_run();
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);

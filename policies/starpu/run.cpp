@@ -141,13 +141,13 @@ void Run::close() {
 }
 
 std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
-    const Units granules = (range.units + description_.granularity - 1) / description_.granularity;
+    const Units granules = quotient_up(range.units, description_.granularity);
     Units count = blocks_option().value_or(kEqualBlocksPerWorker * static_cast<Units>(setup_.workers.size()));
     for (const Worker& worker : setup_.workers) {
         const Units fitting = worker.processor.memory_units;
         if (fitting == kNoLimit) continue;
         const Units fitting_granules = fitting / description_.granularity;
-        count = std::max(count, (granules + fitting_granules - 1) / fitting_granules);
+        count = std::max(count, quotient_up(granules, fitting_granules));
     }
     std::vector<Block> blocks;
     for (const UnitRange part : equal_parts(range, description_.granularity, count))

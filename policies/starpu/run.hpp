@@ -33,7 +33,6 @@
 #include <starpu.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -42,7 +41,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "policies/engine/unit_set.hpp"

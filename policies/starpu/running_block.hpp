@@ -9,7 +9,6 @@
 #include <atomic>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

@@ -2,7 +2,6 @@
 //
 // CPU kernels that throw: their blocks are handed over, and StarPU sees no exception.
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <new>
 #include <string>

@@ -2,7 +2,6 @@
 //
 // plb-hec while little is known: who computes a first block when, how large it is, and what a late one tells.
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "policies/shared/nothing_in_flight.hpp"

@@ -7,7 +7,6 @@
 #include <starpu.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <random>

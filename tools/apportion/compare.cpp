@@ -19,6 +19,7 @@
 #include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/interruption.hpp"
 #include "tools/apportion/profile_measure.hpp"
+#include "tools/apportion/profile_parts.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {
@@ -107,10 +108,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
 }
 
 void check_platform(const CompareOptions& options, const simulated::Platform& platform) {
-    if (!options.app.empty() && !platform.kernels.contains(options.app))
-        throw UserError(
-            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
-                        options.platform, options.app, options.app));
+    if (!options.app.empty()) require_kernel(platform, options.platform, options.app);
 }
 
 /// The exit status of one that was interrupted, after a sentence.

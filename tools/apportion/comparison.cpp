@@ -211,7 +211,7 @@ std::vector<std::int64_t> automatic_blocks(const RunReport& report, bool equal_b
         processors += processor.workers;  // StarPU's schedulers know no groups
         largest_block = std::min(largest_block, processor.memory_units.value_or(units));
     }
-    const std::int64_t fewest = largest_block > 0 ? whole_division_up(units, largest_block) : units;
+    const std::int64_t fewest = largest_block > 0 ? quotient_up(units, largest_block) : units;
     const std::int64_t most = std::min(kMostPerProcessor * processors, units / report.granularity);
     std::set<std::int64_t> result;
     if (fewest > 1 && fewest <= most) result.insert(fewest);

@@ -18,8 +18,6 @@
 
 namespace apportion {
 
-inline std::int64_t whole_division_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // The profile that the static policies of a comparison plan from: the recorded one, or, where there is none, one that
 // is made for the comparison and removed behind it. Making it is no part of any makespan.
 

@@ -107,8 +107,7 @@ class Picture {
             y(top - heading + 18));
         first_panel_ = false;
         script_ += fmt::format(
-            "set key at screen {},{} left center horizontal maxrows 1 Left reverse samplen 1.5 width 1 "
-            "font ',10'\n",
+            "set key at screen {},{} left center horizontal maxrows 1 Left reverse samplen 1.5 width 1 font ',10'\n",
             left, y(top - 18));
     }
 
@@ -165,8 +164,7 @@ class Picture {
         script_ += ", $bars using 4:1:6 with labels left offset 0.7,0 font ',10' notitle";
         if (bounded())
             script_ += fmt::format(
-                ", $bound using 1:2 with lines dt 2 lw 2 lc rgb '{}' title '{} lower bound, bars in "
-                "multiples of it'",
+                ", $bound using 1:2 with lines dt 2 lw 2 lc rgb '{}' title '{} lower bound, bars in multiples of it'",
                 kBoundColour, comparison_.bound_is_measured ? "measured" : "exact");
         script_ += "\n";
     }

@@ -112,8 +112,8 @@ void ComparisonRounds::add_sweep() {
         for (const std::int64_t blocks : tried) {
             std::vector<std::int64_t> of_loads;
             for (const RunReport& load : first.runs.front().last_reports)
-                of_loads.push_back(equal_blocks ? std::min(blocks, whole_division_up(load.units, load.granularity))
-                                                : whole_division_up(load.units, initial_block(blocks)));
+                of_loads.push_back(equal_blocks ? std::min(blocks, quotient_up(load.units, load.granularity))
+                                                : quotient_up(load.units, initial_block(blocks)));
             // What would run the same blocks is no other configuration.
             if (known.insert(of_loads).second)
                 sweep.push_back({policy, Choice::sweep, blocks});
@@ -126,7 +126,7 @@ void ComparisonRounds::add_sweep() {
 }
 
 std::int64_t ComparisonRounds::initial_block(std::int64_t blocks) const {
-    return whole_division_up(whole_division_up(units_, blocks), granularity_) * granularity_;
+    return up_to_multiple(quotient_up(units_, blocks), granularity_);
 }
 
 void ComparisonRounds::run_round(std::vector<std::size_t> configurations) {

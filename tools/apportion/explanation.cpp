@@ -100,8 +100,7 @@ std::string fastest_sentence(const RunAccount& account) {
     const auto n = static_cast<double>(units);
     std::string text = fmt::format(
         "At the speeds of this run perfectly divided work would take {}, {} more for each unit more; one more "
-        "processor "
-        "like {} would make it {}",
+        "processor like {} would make it {}",
         seconds_text(n / sum), seconds_text(1 / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
     if (sum > fastest.first * (1 + 1e-9))
         text += fmt::format(", and without {} it would be {}", fastest.second, seconds_text(n / (sum - fastest.first)));

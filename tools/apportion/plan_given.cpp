@@ -44,10 +44,8 @@ Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares) {
         const auto found = std::ranges::lower_bound(times.points, shares[i]);
         const bool measured = found != times.points.end() && *found == shares[i];
         if (shares[i] > 0 && !measured)
-            throw UserError(
-                fmt::format("--shares: {} units of {} were not measured; give a size that the profile "
-                            "has",
-                            shares[i], in_quotes(times.processor)));
+            throw UserError(fmt::format("--shares: {} units of {} were not measured; give a size that the profile has",
+                                        shares[i], in_quotes(times.processor)));
         plan.times_s.push_back(measured ? times.seconds[static_cast<std::size_t>(found - times.points.begin())] : 0.0);
     }
     plan.makespan_s = std::ranges::max(plan.times_s);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -97,9 +96,8 @@ std::vector<KeptProfile> profiles_of(const std::string& load_or_file) {
 
 [[noreturn]] void refuse(const char* option, const std::string& load_or_file, const char* what) {
     throw UserError(
-        fmt::format("{} {}: there is no {} of that load or file name in {}; `apportion profile --list` has "
-                    "all",
-                    option, shown(load_or_file), what, shown(profiles_folder().string())));
+        fmt::format("{} {}: there is no {} of that load or file name in {}; `apportion profile --list` has all", option,
+                    shown(load_or_file), what, shown(profiles_folder().string())));
 }
 
 Json as_json(const KeptProfile& kept, bool with_points) {

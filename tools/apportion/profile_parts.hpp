@@ -43,6 +43,9 @@ struct PlatformProfile {
     Profile profile;
 };
 
+/// Throws UserError where the platform of that `name` does not describe the kernel.
+void require_kernel(const simulated::Platform& platform, const std::string& name, const std::string& kernel);
+
 /// What is run: the application's kernel, its --size, and what that means.
 struct Kernel {
     std::string app, size;

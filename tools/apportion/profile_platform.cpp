@@ -90,13 +90,17 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
 
 }  // namespace
 
+void require_kernel(const Platform& platform, const std::string& name, const std::string& kernel) {
+    if (!platform.kernels.contains(kernel))
+        throw UserError(
+            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it", name,
+                        kernel, kernel));
+}
+
 PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform_name,
                                  const std::vector<Units>& sizes, const SampleOptions& options) {
     Platform platform = simulated::load_machine(platform_name);
-    if (!platform.kernels.contains(app))
-        throw UserError(
-            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
-                        platform_name, app, app));
+    require_kernel(platform, platform_name, app);
     const ProgramRunner runner(bundled_command(app, size, {}), platform, false);
     const RunResult run = runner.run({.policy = "equal"});
     return true_times({app, size, simulated_size(run.size)}, platform, runner.machine(), run.report, sizes, options);
@@ -125,10 +129,7 @@ std::string save_cluster_profiles(const Kernel& kernel, const Platform& cluster,
 
 Profile square_profile(const std::string& app, const std::string& platform_name, const std::vector<Units>& sizes) {
     const Platform platform = simulated::load_machine(platform_name);
-    if (!platform.kernels.contains(app))
-        throw UserError(
-            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it",
-                        platform_name, app, app));
+    require_kernel(platform, platform_name, app);
     Profile profile;
     profile.notes = {{"kernel", app}, {"mode", fmt::format("true times of x by x problems on {}", platform.name)}};
     for (const Device& device : platform.devices) {

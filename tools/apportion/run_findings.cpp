@@ -174,8 +174,7 @@ class Findings {
         if (most->kind == kInMainMemory)
             why =
                 "it has no link, so other tasks, another load or another program ran on it meanwhile, or the block's "
-                "data "
-                "were in use elsewhere";
+                "data were in use elsewhere";
         else if (most->transfer_s > most->compute_s)
             why = "its link is saturated, or its blocks are too few to overlap transfers with computation";
         say(fmt::format("{} waited {} for data, {:.0f} % of the makespan and {:.2g} times as long as it computed: {}",
@@ -190,8 +189,7 @@ class Findings {
             if (!own.memory_units || own.units <= *own.memory_units || *own.memory_units == 0) continue;
             say(fmt::format("the memory of {} has room for {} units, less than the {} that it computed: they had to "
                             "come in {} parts at least",
-                            own.name, *own.memory_units, own.units,
-                            (own.units + *own.memory_units - 1) / *own.memory_units),
+                            own.name, *own.memory_units, own.units, quotient_up(own.units, *own.memory_units)),
                 spread(account_.processors[p].transfer_s));
         }
     }

@@ -146,8 +146,7 @@ void add_trace(CLI::App& app, std::function<int()>& run) {
     auto options = std::make_shared<TraceOptions>();
     sub->footer(
         "In the Trace Event Format, for Perfetto (ui.perfetto.dev) and chrome://tracing. The program that reports has "
-        "to "
-        "run with APPORTION_TRACE=1.");
+        "to run with APPORTION_TRACE=1.");
     sub->add_option("report", options->file, "file of reports; -: standard input")->required()->type_name("FILE");
     sub->add_option("--out", options->out, "file to write (default: standard output)")->type_name("FILE");
     sub->callback([options, &run] { run = [options] { return trace_command(*options); }; });

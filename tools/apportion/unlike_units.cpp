@@ -65,8 +65,7 @@ std::string unlike_units(const RunReport& report) {
     if (ratio <= kUnlike) return "";
     return fmt::format(
         "all blocks together took {:.3g} times as long for a unit as the processors' fastest ones: units are not "
-        "alike, "
-        "blocks were too small, or something else used the machine",
+        "alike, blocks were too small, or something else used the machine",
         ratio);
 }
 
