@@ -11,20 +11,14 @@
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
+#include "test/starpu/codelet.hpp"
 
 namespace {
 
 void nothing(void**, void*) {}
 
 starpu_codelet& codelet() {
-    static starpu_codelet cl = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.cpu_funcs[0] = nothing;
-        c.nbuffers = 0;
-        c.name = "nothing";
-        return c;
-    }();
+    static starpu_codelet cl = apportion::test::make_codelet(nothing, {}, "nothing");
     return cl;
 }
 

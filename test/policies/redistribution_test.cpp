@@ -263,18 +263,3 @@ TEST_CASE("after a run that could not keep its shares nothing before counts") {
     CHECK_FALSE(decision.worthwhile);
     CHECK(decision.shares == after);
 }
-
-TEST_CASE("a distribution that turns out to be worse is taken back, and the next comes after more runs") {
-    Rebalancer rebalancer;
-    const SecondsOfShare model = speeds({1, 1.2});
-    const Shares before{50, 50}, tried{45, 55};
-    rebalancer.decide(load_of(100, 2, 2), {before, Shares{50, 45}}, model);
-    rebalancer.decide(load_of(100, 2, 3), {tried, Shares{45, 60}}, model);  // in which it was decided
-    const auto back = rebalancer.decide(load_of(100, 2, 4), {tried, Shares{45, 60}}, model);
-    CHECK(back.worthwhile);
-    CHECK(back.shares == before);
-    // 50 s and 45 s promise 5 %: enough at first, and after twice as many runs.
-    for (const int run : {5, 6})
-        CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), {before, {50, 45}}, model).worthwhile);
-    CHECK(rebalancer.decide(load_of(100, 2, 7), {before, Shares{50, 45}}, model).worthwhile);
-}

@@ -11,6 +11,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
+#include "test/starpu/codelet.hpp"
 
 namespace apportion::test {
 
@@ -55,16 +56,7 @@ struct Axpy {
     }
 
     static starpu_codelet& codelet() {
-        static starpu_codelet cl = [] {
-            starpu_codelet c;
-            starpu_codelet_init(&c);
-            c.cpu_funcs[0] = cpu;
-            c.nbuffers = 2;
-            c.modes[0] = STARPU_R;
-            c.modes[1] = STARPU_RW;
-            c.name = "axpy";
-            return c;
-        }();
+        static starpu_codelet cl = make_codelet(cpu, {STARPU_R, STARPU_RW}, "axpy");
         return cl;
     }
 
@@ -108,12 +100,7 @@ inline Load create(const apportion_load_options& options) {
 
 /// In a task's callback, while it is waited for.
 inline void on_worker(std::function<void()> work) {
-    static starpu_codelet nothing = [] {
-        starpu_codelet codelet;
-        starpu_codelet_init(&codelet);
-        codelet.cpu_funcs[0] = [](void**, void*) {};
-        return codelet;
-    }();
+    static starpu_codelet nothing = make_codelet([](void**, void*) {}, {}, nullptr);
     starpu_task* task = starpu_task_create();
     task->cl = &nothing;
     task->synchronous = 1;

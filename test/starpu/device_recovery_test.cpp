@@ -16,6 +16,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
+#include "test/starpu/codelet.hpp"
 #include "test/starpu/sabotaged_device.hpp"
 
 using namespace apportion::test;
@@ -104,16 +105,7 @@ struct Copy {
         return 0;
     }
     static starpu_codelet& codelet() {
-        static starpu_codelet codelet = [] {
-            starpu_codelet c;
-            starpu_codelet_init(&c);
-            c.opencl_funcs[0] = on_opencl;
-            c.nbuffers = 2;
-            c.modes[0] = STARPU_R;
-            c.modes[1] = STARPU_W;
-            c.name = "copy";
-            return c;
-        }();
+        static starpu_codelet codelet = make_codelet(nullptr, {STARPU_R, STARPU_W}, "copy", on_opencl);
         return codelet;
     }
 };
@@ -205,24 +197,12 @@ struct Busy {
     }
 };
 
-template <class Functions>
-starpu_codelet codelet_of() {
-    starpu_codelet codelet;
-    starpu_codelet_init(&codelet);
-    codelet.cpu_funcs[0] = Functions::on_cpu;
-    codelet.opencl_funcs[0] = Functions::on_opencl;
-    codelet.nbuffers = 2;
-    codelet.modes[0] = STARPU_R;
-    codelet.modes[1] = STARPU_RW;
-    return codelet;
-}
-
 }  // namespace
 
 TEST_CASE("a device goes on while others fill their blocks") {
     device();
     Busy busy;
-    starpu_codelet codelet = codelet_of<Busy>();
+    starpu_codelet codelet = make_codelet(Busy::on_cpu, {STARPU_R, STARPU_RW}, nullptr, Busy::on_opencl);
     apportion::LoadOptions options("busy", kUnits, codelet, Busy::fill, &busy);
     options.bytes_per_unit = 16;
     options.initial_block = kUnits / 50;
@@ -235,7 +215,7 @@ TEST_CASE("a device goes on while others fill their blocks") {
 TEST_CASE("what a core is tried with is stored only when no device changes it in place any more") {
     device();
     Held held;
-    starpu_codelet codelet = codelet_of<Held>();
+    starpu_codelet codelet = make_codelet(Held::on_cpu, {STARPU_R, STARPU_RW}, nullptr, Held::on_opencl);
     apportion::LoadOptions options("held", kUnits, codelet, Held::fill, &held);
     options.bytes_per_unit = 16;
     options.initial_block = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Handles that StarPU would reject, or for which a load would wait for ever.
+// Handles that StarPU would reject, or for which a load would wait forever.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"
 #include "test/starpu/axpy.hpp"
+#include "test/starpu/codelet.hpp"
 
 using namespace apportion::test;
 
@@ -89,14 +90,7 @@ TEST_CASE("a partitioned handle ends the load with a sentence, and serves when i
 }
 
 TEST_CASE("a load waits for the value of a handle that it uses, if anybody may give it one", "[once]") {
-    static starpu_codelet writes = [] {
-        starpu_codelet codelet;
-        starpu_codelet_init(&codelet);
-        codelet.cpu_funcs[0] = [](void**, void*) { starpu_sleep(0.05F); };
-        codelet.nbuffers = 1;
-        codelet.modes[0] = STARPU_W;
-        return codelet;
-    }();
+    static starpu_codelet writes = make_codelet([](void**, void*) { starpu_sleep(0.05F); }, {STARPU_W}, nullptr);
     starpu_task_wait_for_all();
     Work work(STARPU_R);
     starpu_vector_data_register(&work.other, -1, 0, 10, 8);

@@ -13,6 +13,7 @@
 #include "policies/starpu/own_schedulers.hpp"
 #include "test/catch.hpp"
 #include "test/starpu/axpy.hpp"
+#include "test/starpu/codelet.hpp"
 
 using namespace apportion::test;
 
@@ -27,15 +28,6 @@ void sum_all(void* buffers[], void*) {
     auto* sum = reinterpret_cast<double*>(STARPU_VARIABLE_GET_PTR(buffers[1]));
     *sum = 0;
     for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i) *sum += v[i];
-}
-starpu_codelet make_codelet(starpu_cpu_func_t function, std::vector<starpu_data_access_mode> modes, const char* name) {
-    starpu_codelet c;
-    starpu_codelet_init(&c);
-    c.cpu_funcs[0] = function;
-    c.nbuffers = static_cast<int>(modes.size());
-    for (std::size_t k = 0; k < modes.size(); ++k) c.modes[k] = modes[k];
-    c.name = name;
-    return c;
 }
 }  // namespace
 

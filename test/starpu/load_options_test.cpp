@@ -17,6 +17,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
+#include "test/starpu/codelet.hpp"
 
 namespace {
 
@@ -62,16 +63,7 @@ struct Increment {
     }
     static int refuse(starpu_task*, apportion_block*, void*) { return -EPERM; }
     static starpu_codelet& codelet() {
-        static starpu_codelet c = [] {
-            starpu_codelet made;
-            starpu_codelet_init(&made);
-            made.cpu_funcs[0] = cpu;
-            made.nbuffers = 2;
-            made.modes[0] = STARPU_R;
-            made.modes[1] = STARPU_W;
-            made.name = "increment";
-            return made;
-        }();
+        static starpu_codelet c = apportion::test::make_codelet(cpu, {STARPU_R, STARPU_W}, "increment");
         return c;
     }
     LoadOptions options() { return {"increment", x.size(), codelet(), fill, this}; }

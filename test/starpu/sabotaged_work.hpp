@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
+#include "test/starpu/codelet.hpp"
 
 namespace apportion::test {
 
@@ -135,22 +136,12 @@ struct Work {
     }
     std::vector<std::unique_ptr<Part>> arguments;  ///< fill is never called twice at once
 
-    static starpu_codelet make_codelet(starpu_data_access_mode mode) {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.cpu_funcs[0] = on_cpu;
-        c.opencl_funcs[0] = on_opencl;
-        c.nbuffers = 2;
-        c.modes[0] = STARPU_R;
-        c.modes[1] = mode;
-        c.name = mode == STARPU_W ? "write" : "in_place";
-        return c;
-    }
     static inline starpu_opencl_func_t on_opencl =
         nullptr;  ///< set before the first load, where there is such a device
 
     static starpu_codelet& codelet(bool in_place) {
-        static starpu_codelet write = make_codelet(STARPU_W), change = make_codelet(STARPU_RW);
+        static starpu_codelet write = make_codelet(on_cpu, {STARPU_R, STARPU_W}, "write", on_opencl),
+                              change = make_codelet(on_cpu, {STARPU_R, STARPU_RW}, "in_place", on_opencl);
         return in_place ? change : write;
     }
 

@@ -18,6 +18,7 @@
 #include "policies/starpu/apportion.hpp"
 #include "policies/starpu/own_schedulers.hpp"
 #include "test/catch.hpp"
+#include "test/starpu/codelet.hpp"
 
 namespace {
 
@@ -66,16 +67,7 @@ struct Work {
     }
 
     static starpu_codelet& codelet() {
-        static starpu_codelet cl = [] {
-            starpu_codelet c;
-            starpu_codelet_init(&c);
-            c.cpu_funcs[0] = compute;
-            c.opencl_funcs[0] = compute;
-            c.nbuffers = 1;
-            c.modes[0] = STARPU_R;
-            c.name = "nothing";
-            return c;
-        }();
+        static starpu_codelet cl = apportion::test::make_codelet(compute, {STARPU_R}, "nothing", compute);
         return cl;
     }
 

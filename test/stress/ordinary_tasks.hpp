@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "test/starpu/codelet.hpp"
 #include "test/stress/drawing.hpp"
 
 namespace apportion::test {
@@ -15,13 +16,7 @@ inline void ordinary(void**, void* arg) { starpu_sleep(*static_cast<float*>(arg)
 
 /// Tasks that are no part of a load, bound to a worker or not.
 inline void submit_ordinary_tasks(Random& random) {
-    static starpu_codelet codelet = [] {
-        starpu_codelet c;
-        starpu_codelet_init(&c);
-        c.cpu_funcs[0] = ordinary;
-        c.name = "ordinary";
-        return c;
-    }();
+    static starpu_codelet codelet = make_codelet(ordinary, {}, "ordinary");
     static starpu_perfmodel model = [] {
         starpu_perfmodel m{};
         m.type = STARPU_PER_WORKER;
