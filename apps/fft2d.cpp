@@ -12,6 +12,7 @@
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/npy.hpp"
+#include "models/io/counted.hpp"
 
 namespace {
 
@@ -62,7 +63,7 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& op
     std::optional<Peer> peer;
     if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
-        peer = Peer{fmt::format("FFTW, one plan, {} thread{}", threads, threads == 1 ? "" : "s"),
+        peer = Peer{"FFTW, one plan, " + counted(threads, "thread"),
                     fft2d_by_one_call(problem, threads, planning.general)};
     }
     const auto rows = make_fft2d_pass(problem, Fft2dPass::rows, planning);

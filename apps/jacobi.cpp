@@ -19,6 +19,7 @@
 #include "codelets/io/matrix_market.hpp"
 #include "codelets/io/npy.hpp"
 #include "codelets/io/progress.hpp"
+#include "models/io/counted.hpp"
 
 namespace {
 
@@ -282,9 +283,9 @@ int solve_system(const JacobiOptions& options) {
                                 {"first_seconds", solved.last.seconds.front()},
                                 {"imbalance_percent", solved.imbalance}};
     const std::string title =
-        fmt::format("jacobi, {} x {}{}, {}, {} iteration{}{}; times are those of one", n, n,
+        fmt::format("jacobi, {} x {}{}, {}, {}{}; times are those of one", n, n,
                     system->sparse ? fmt::format(" with {} entries", system->sparse->values.size()) : "", type,
-                    iterations, iterations == 1 ? "" : "s", solved.last.converged ? " to convergence" : "");
+                    counted(iterations, "iteration"), solved.last.converged ? " to convergence" : "");
     const int status = print_outcome(outcome, options.common, 2 * system->entries(), std::move(head), title);
     if (!options.common.json && Nodes::here().home()) print_imbalance(solved.imbalance);
     return status;

@@ -11,6 +11,7 @@
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/npy.hpp"
+#include "models/io/counted.hpp"
 
 namespace {
 
@@ -92,10 +93,8 @@ int solve(const BatchOptions& options) {
     const char* type = batch->a.type() == ElementType::float32 ? "float" : "double";
     nlohmann::ordered_json head{
         {"app", "jacobi_batch"}, {"size", {batch->systems(), batch->n(), batch->iterations}}, {"type", type}};
-    const auto s = [](std::uint64_t count) { return count == 1 ? "" : "s"; };
-    std::string title =
-        fmt::format("jacobi_batch, {} system{} of {} unknown{}, {} iteration{}, {}", batch->systems(),
-                    s(batch->systems()), batch->n(), s(batch->n()), batch->iterations, s(batch->iterations), type);
+    std::string title = fmt::format("jacobi_batch, {} of {}, {}, {}", counted(batch->systems(), "system"),
+                                    counted(batch->n(), "unknown"), counted(batch->iterations, "iteration"), type);
     if (!kSimulated) {
         head["residual"] = progress.residual;
         title += fmt::format("\n  residuals are at most {:.2g} of those that x = 0 leaves", progress.residual);

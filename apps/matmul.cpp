@@ -13,6 +13,7 @@
 #include "apps/nodes.hpp"
 #include "apps/rectangles.hpp"
 #include "codelets/io/npy.hpp"
+#include "models/io/counted.hpp"
 
 namespace {
 
@@ -84,7 +85,7 @@ Outcome run(const MatmulOptions& options, const std::shared_ptr<MatmulProblem>& 
     std::optional<Peer> peer;
     if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
-        peer = Peer{fmt::format("OpenBLAS, {} thread{}", threads, threads == 1 ? "" : "s"),
+        peer = Peer{"OpenBLAS, " + counted(threads, "thread"),
                     [&problem, threads] { matmul_by_one_call(*problem, threads); }};
     }
     return run_load(*workload, options.common, peer);

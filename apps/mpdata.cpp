@@ -16,6 +16,7 @@
 #include "apps/mpdata_rectangles.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/gnuplot.hpp"
+#include "models/io/counted.hpp"
 
 namespace {
 
@@ -94,10 +95,10 @@ void draw_field(const std::string& file, const MpdataField& field, int steps) {
         script += '\n';
     }
     script += fmt::format(
-        "EOD\nset title 'largest psi along x after {} step{}'\nset xlabel 'z'\nset ylabel 'y'\nset cblabel 'psi'\n"
+        "EOD\nset title 'largest psi along x after {}'\nset xlabel 'z'\nset ylabel 'y'\nset cblabel 'psi'\n"
         "set size ratio {}\nset xrange [-0.5:{}]\nset yrange [-0.5:{}]\nset cbrange [0:*]\n"
         "set palette defined ({})\nplot $field matrix with image notitle\n",
-        steps, steps == 1 ? "" : "s", static_cast<double>(field.grid().ny) / field.grid().nz, field.grid().nz - 0.5,
+        counted(steps, "step"), static_cast<double>(field.grid().ny) / field.grid().nz, field.grid().nz - 0.5,
         field.grid().ny - 0.5, kPalette);
     draw(file, 800, 700, script);
 }

@@ -81,10 +81,6 @@ class Machine:
         return [sum(run["makespan_seconds"] for run in runs[:loads[1]])]
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def below(values, share):
     """The value that this share of the ascending values is not above."""
     return values[max(math.ceil(share * len(values)) - 1, 0)]

@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "models/io/counted.hpp"
 #include "models/io/files.hpp"
 #include "models/io/text_file.hpp"
 
@@ -23,8 +24,8 @@ Expression read_expression(const std::string& path) {
         if (e.genes.empty()) {
             e.samples = fields.size() - 1;
             if (titles != e.samples && titles != fields.size())
-                file.fail(fmt::format("this gene has {} value{}, but line 1 names {} samples", e.samples,
-                                      e.samples == 1 ? "" : "s", titles));
+                file.fail(
+                    fmt::format("this gene has {}, but line 1 names {} samples", counted(e.samples, "value"), titles));
             if (e.samples == 0) file.fail("this gene has no values");
         }
         if (fields.size() != e.samples + 1)

@@ -9,6 +9,7 @@
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/random.hpp"
 #include "codelets/grn/grn.hpp"
+#include "models/io/counted.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
@@ -60,21 +61,19 @@ void check(const Expression& expression, const GrnOptions& options) {
     const std::size_t genes = expression.genes.size();
     const std::uint64_t least = options.cardinality + (options.lag == 0 ? 1 : 0);
     if (genes < least)
-        throw UserError(fmt::format("has {} gene{}; sets of {} predictor{} need at least {}", genes,
-                                    genes == 1 ? "" : "s", options.cardinality, options.cardinality == 1 ? "" : "s",
-                                    least));
+        throw UserError(fmt::format("has {}; sets of {} need at least {}", counted(genes, "gene"),
+                                    counted(options.cardinality, "predictor"), least));
     if (options.candidates > genes || options.targets > genes)
         throw UserError(fmt::format("has {} genes, but {} {} are wanted", genes,
                                     std::max(options.candidates, options.targets),
                                     options.candidates > genes ? "candidates" : "targets"));
     if (options.candidates > 0 && options.candidates < least)
-        throw UserError(fmt::format("is to be searched with {} candidate{}; sets of {} predictor{} need at least {}",
-                                    options.candidates, options.candidates == 1 ? "" : "s", options.cardinality,
-                                    options.cardinality == 1 ? "" : "s", least));
+        throw UserError(fmt::format("is to be searched with {}; sets of {} need at least {}",
+                                    counted(options.candidates, "candidate"), counted(options.cardinality, "predictor"),
+                                    least));
     if (expression.samples < 2 || expression.samples - 2 < options.lag)
-        throw UserError(fmt::format("has {} sample{}; at least {} are needed{}", expression.samples,
-                                    expression.samples == 1 ? "" : "s", options.lag + 2,
-                                    options.lag > 0 ? " for this lag" : ""));
+        throw UserError(fmt::format("has {}; at least {} are needed{}", counted(expression.samples, "sample"),
+                                    options.lag + 2, options.lag > 0 ? " for this lag" : ""));
     if (expression.samples - options.lag > kMostSamples)
         throw UserError(fmt::format("has {} samples; at most {} can be counted", expression.samples, kMostSamples));
 }

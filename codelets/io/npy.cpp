@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/io/counted.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
@@ -143,8 +144,7 @@ void read_exactly(const std::string& path, std::FILE* file, void* data, std::siz
 
 NpyHeader check_matrix(const std::string& path, NpyHeader header) {
     if (header.shape.size() != 2)
-        fail(path, fmt::format("has {} dimension{}; a matrix with 2 is needed", header.shape.size(),
-                               header.shape.size() == 1 ? "" : "s"));
+        fail(path, fmt::format("has {}; a matrix with 2 is needed", counted(header.shape.size(), "dimension")));
     if (is_complex(header.type)) fail(path, "has complex elements; float32 or float64 are needed");
     return header;
 }

@@ -4,6 +4,8 @@
 
 #include <Eigen/Sparse>
 
+#include "models/io/counted.hpp"
+
 #include "codelets/jacobi/linear_system.hpp"
 
 namespace apportion {
@@ -78,7 +80,7 @@ void LibraryJacobi::run(int iterations) {
 
 std::string LibraryJacobi::name() const {
     if (state_->system.sparse) return "Eigen's sparse product and a loop, 1 thread";
-    return fmt::format("OpenBLAS gemv and a loop, {} thread{}", state_->threads, state_->threads == 1 ? "" : "s");
+    return "OpenBLAS gemv and a loop, " + counted(state_->threads, "thread");
 }
 
 const Matrix& LibraryJacobi::x() const { return state_->x; }

@@ -7,6 +7,7 @@
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/pinned_memory.hpp"
 #include "codelets/mpdata/mpdata.hpp"
+#include "models/io/counted.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
@@ -19,9 +20,9 @@ MpdataField::MpdataField(int nx, const MpdataGrid& grid)
         throw UserError(fmt::format("a field of {} x {} x {} cells has none", nx, grid.ny, grid.nz));
     if (nx < grid.halo())
         throw UserError(
-            fmt::format("{} planes are fewer than the {} that {} time step{} at once read beside a block; use more "
+            fmt::format("{} planes are fewer than the {} that {} at once read beside a block; use more "
                         "planes or fewer steps at once",
-                        nx, grid.halo(), grid.steps, grid.steps == 1 ? "" : "s"));
+                        nx, grid.halo(), counted(grid.steps, "time step")));
     constexpr std::size_t kFields = 5;  // psi, result and three Courant numbers
     const std::size_t doubles = planes_ * grid.plane();
     require_free_memory(kFields * doubles * sizeof(double), "the fields");

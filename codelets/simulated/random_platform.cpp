@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "codelets/simulated/platform_file.hpp"
+#include "models/io/counted.hpp"
 
 namespace apportion::simulated {
 
@@ -265,11 +266,11 @@ std::string Drawing::text() {
     const std::vector<int> card_counts = split(card_count, draw(machine.card_kinds));
     std::string text = fmt::format(
         "# Drawn by: apportion platform --random {}\n# Class {}: {}; apportion platform --help tells the rest.\n"
-        "name = \"random-{}\"\ndescription = \"random {}: {} card{} of {} kind{}, {} core{} of {} kind{}\"\n"
+        "name = \"random-{}\"\ndescription = \"random {}: {} of {}, {} of {}\"\n"
         "seed = {}\nnoise = {}\n",
-        seed_, kClassNames[c], machine.meaning, seed_, kClassNames[c], card_count, card_count == 1 ? "" : "s",
-        card_counts.size(), card_counts.size() == 1 ? "" : "s", core_count, core_count == 1 ? "" : "s",
-        core_counts.size(), core_counts.size() == 1 ? "" : "s", noise_seed, noise);
+        seed_, kClassNames[c], machine.meaning, seed_, kClassNames[c], counted(card_count, "card"),
+        counted(card_counts.size(), "kind"), counted(core_count, "core"), counted(core_counts.size(), "kind"),
+        noise_seed, noise);
     text += kernel_needs();
     text += links(machine, static_cast<int>(card_counts.size()));
     text += cores(core_counts);

@@ -278,18 +278,11 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
 }
 
 void apportion_mpi_iteration::note_run(const std::string& sentence) {
-    apportion::RunRecord record;
-    record.load = record.profile = name_;
-    record.policy = policy_->name;
-    record.units = description_.units;
-    record.granularity = description_.granularity;
-    record.run = runs_;
-    record.makespan_s = seconds_;
-    record.error = sentence;
+    apportion::RunRecord record =
+        apportion::record_of_nodes(name_, policy_->name, description_, runs_, seconds_, sentence);
     for (int node = 0; node < world_.size(); ++node) {
         const double seconds = node_seconds_[static_cast<std::size_t>(node)];
         const apportion::UnitRange range = owned_.of(node);
-        record.processors.push_back({description_.processors[static_cast<std::size_t>(node)].name, "node", node});
         if (range.units > 0)
             record.blocks.push_back({node, range.first, range.units, 0, 0, seconds, seconds, seconds, false});
     }

@@ -105,6 +105,21 @@ NodeFacts gather_facts(const World& world, const apportion_load_options* options
     return facts;
 }
 
+RunRecord record_of_nodes(const std::string& name, const std::string& policy, const LoadDescription& description,
+                          int run, double seconds, const std::string& error) {
+    RunRecord record;
+    record.load = record.profile = name;
+    record.policy = policy;
+    record.units = description.units;
+    record.granularity = description.granularity;
+    record.run = run;
+    record.makespan_s = seconds;
+    record.error = error;
+    for (std::size_t r = 0; r < description.processors.size(); ++r)
+        record.processors.push_back({description.processors[r].name, "node", static_cast<int>(r)});
+    return record;
+}
+
 std::string with_nodes(nlohmann::ordered_json report, const std::vector<std::string>& nodes) {
     auto& list = report["nodes"] = nlohmann::ordered_json::array();
     for (const std::string& node : nodes) list.push_back(nlohmann::ordered_json::parse(node, nullptr, false));

@@ -11,6 +11,7 @@
 #include "policies/mpi/world.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/apportion.h"
+#include "policies/starpu/report.hpp"
 
 namespace apportion {
 
@@ -31,6 +32,10 @@ std::string load_name(const apportion_load_options& options);
 /// said of the `arrays` are not the same on all. `options` may be NULL where there is a problem.
 NodeFacts gather_facts(const World& world, const apportion_load_options* options, const nlohmann::json& arrays,
                        const std::string& problem);
+
+/// What is reported of a run over nodes, before its blocks.
+RunRecord record_of_nodes(const std::string& name, const std::string& policy, const LoadDescription& description,
+                          int run, double seconds, const std::string& error);
 
 /// The report of a run over nodes, `report`, with what nodes report themselves.
 std::string with_nodes(nlohmann::ordered_json report, const std::vector<std::string>& nodes);

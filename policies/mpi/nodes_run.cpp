@@ -335,24 +335,15 @@ std::string apportion_mpi_load::report_file() const {
 }
 
 nlohmann::ordered_json apportion_mpi_load::outer_report(bool with_nodes) const {
-    apportion::RunRecord record;
-    record.load = name_;
-    record.policy = policy_name_;
-    record.profile = name_;
-    record.units = description_.units;
-    record.granularity = description_.granularity;
-    record.run = runs_;
-    record.makespan_s = seconds_;
+    apportion::RunRecord record =
+        apportion::record_of_nodes(name_, policy_name_, description_, runs_, seconds_, sentence_);
     record.policy_stalls = grants_->stalls();
-    record.error = sentence_;
     if (sentence_.empty() && !with_nodes)
         record.note =
             "the nodes' own reports are missing: one of them was late, and nobody waited for what was computed twice";
     double unit_bytes = 0, elsewhere = 0;
     for (const apportion_mpi_array& array : arrays_)
         unit_bytes += static_cast<double>(array.bytes_per_unit) * static_cast<double>(array.pieces);
-    for (std::size_t r = 0; r < description_.processors.size(); ++r)
-        record.processors.push_back({description_.processors[r].name, "node", static_cast<int>(r)});
     for (const apportion::GrantRecord& g : grants_->records()) {
         const bool counts = g.state == apportion::GrantRecord::State::home;
         record.blocks.push_back({g.block.processor, g.block.first, g.block.units, g.given_s, g.start_s, g.end_s,

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "codelets/simulated/lower_bound.hpp"
+#include "models/io/counted.hpp"
 #include "models/io/nearest_name.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/own_schedulers.hpp"
@@ -97,8 +98,8 @@ std::string describe(std::vector<LoadTimes> loads) {
     std::ranges::sort(loads, {}, [](const LoadTimes& load) { return std::tie(load.name, load.units, load.runs); });
     std::string text;
     for (const LoadTimes& load : loads)
-        text += fmt::format("{}{} of {} units in {} run{}", text.empty() ? "" : "; ", load.name, load.units, load.runs,
-                            load.runs == 1 ? "" : "s");
+        text += fmt::format("{}{} of {} units in {}", text.empty() ? "" : "; ", load.name, load.units,
+                            counted(load.runs, "run"));
     return text;
 }
 

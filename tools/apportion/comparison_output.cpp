@@ -112,26 +112,21 @@ std::string shares_table(const Comparison& comparison) {
         const auto percent = share_percent(comparison.best_of(policy).median_run().report, group);
         return percent ? fmt::format("{:.1f}", *percent) : "-";
     };
+    std::vector<std::string> lines = policies, columns;
+    for (const ProcessorGroup& group : groups) columns.push_back(group.name);
     const bool policies_in_lines = policies.size() > groups.size();
-    std::vector<TextTable::Column> columns{
+    if (!policies_in_lines) std::swap(lines, columns);
+    std::vector<TextTable::Column> heads{
         {has_several_loads(comparison) ? "share of work in %" : "share of units in %", false}};
-    if (policies_in_lines)
-        for (const ProcessorGroup& group : groups) columns.push_back({group.name, true});
-    else
-        for (const std::string& policy : policies) columns.push_back({policy, true});
-    TextTable table(columns);
-    if (policies_in_lines)
-        for (const std::string& policy : policies) {
-            std::vector<std::string> cells{policy};
-            for (const ProcessorGroup& group : groups) cells.push_back(share(policy, group));
-            table.add(cells);
-        }
-    else
-        for (const ProcessorGroup& group : groups) {
-            std::vector<std::string> cells{group.name};
-            for (const std::string& policy : policies) cells.push_back(share(policy, group));
-            table.add(cells);
-        }
+    for (const std::string& column : columns) heads.push_back({column, true});
+    TextTable table(heads);
+    for (std::size_t line = 0; line < lines.size(); ++line) {
+        std::vector<std::string> cells{lines[line]};
+        for (std::size_t column = 0; column < columns.size(); ++column)
+            cells.push_back(policies_in_lines ? share(policies[line], groups[column])
+                                              : share(policies[column], groups[line]));
+        table.add(cells);
+    }
     return "\n" + table.text();
 }
 

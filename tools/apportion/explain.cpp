@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 
+#include "models/io/counted.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
@@ -69,8 +70,8 @@ std::vector<const RunReport*> chosen_runs(const std::vector<RunReport>& reports,
         for (const RunReport& report : reports)
             if (report.load == load.name) all.push_back(&report);
         if (run > std::ssize(all))
-            throw UserError(fmt::format("--run {}: the file has {} run{} of load {}", run, all.size(),
-                                        all.size() == 1 ? "" : "s", in_quotes(load.name)));
+            throw UserError(fmt::format("--run {}: the file has {} of load {}", run, counted(all.size(), "run"),
+                                        in_quotes(load.name)));
         chosen.push_back(all[static_cast<std::size_t>(run - 1)]);
     }
     return chosen;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "models/io/counted.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
@@ -116,9 +117,7 @@ std::string save_instance(const std::string& path, const std::string& instance) 
             told += fmt::format("{}: a message takes {:.3g} s and {:.4g} bytes/s\n",
                                 shown(json["nodes"][i].get<std::string>()), json["a_N_s"][i].get<double>(),
                                 bytes_per_s.get<double>());
-    const auto count = [&](const char* list, const char* name) {
-        return fmt::format("{} {}{}", json[list].size(), name, json[list].size() == 1 ? "" : "s");
-    };
+    const auto count = [&](const char* list, const char* name) { return counted(json[list].size(), name); };
     return told + fmt::format("{}: an instance of {} with {}\n", shown(path), count("nodes", "node"),
                               count("pus", "processing unit"));
 }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "models/io/counted.hpp"
 #include "tools/apportion/order.hpp"
 #include "tools/apportion/text_table.hpp"
 
@@ -77,9 +78,9 @@ class Findings {
         if (late.empty()) return;
         double waited_s = 0;
         for (const ReportedLateBlock& block : late) waited_s += block.waited_s;
-        say(fmt::format("{} block{} took so long that others computed the same units; the first was one of {} units on "
+        say(fmt::format("{} took so long that others computed the same units; the first was one of {} units on "
                         "{}, given up after {}",
-                        late.size(), late.size() == 1 ? "" : "s", late.front().units, late.front().name,
+                        counted(late.size(), "block"), late.front().units, late.front().name,
                         seconds_text(late.front().waited_s)),
             account_.has_blocks ? mean(&ProcessorAccount::copies_s) : spread(waited_s));
     }
@@ -227,8 +228,8 @@ class Findings {
                             seconds_text(mean_s)),
                 std::min(account_.makespan_s, spread(kBlockCost_s * static_cast<double>(n))));
         if (n < processors)
-            say(fmt::format("the load was cut into {} block{} for {} processors, so that some got none", n,
-                            n == 1 ? "" : "s", processors),
+            say(fmt::format("the load was cut into {} for {} processors, so that some got none", counted(n, "block"),
+                            processors),
                 spread(without_s));
     }
 
@@ -266,8 +267,7 @@ std::string why_nothing(const RunReport& report, std::size_t p) {
         if (p < plan.shares.size() && plan.shares[p].value_or(1) < 1)
             return fmt::format("the plan ({}) gave it no share: the others finish sooner without it",
                                plan.reason.empty() ? "no reason is given" : plan.reason);
-    if (report.blocks < processors)
-        return fmt::format("the load was cut into only {} block{}", report.blocks, report.blocks == 1 ? "" : "s");
+    if (report.blocks < processors) return "the load was cut into only " + counted(report.blocks, "block");
     return "when it asked or would have been asked, all units had been handed out";
 }
 
