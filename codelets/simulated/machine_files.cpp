@@ -147,8 +147,8 @@ ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder
     const fs::path absolute = make_folder(folder);
     const std::string path = absolute.string();
     if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return std::isspace(c) || std::strchr("*?[", c); }))
-        throw UserError(
-            fmt::format("{}: smpirun bears no white space and none of *?[ in this path; choose another folder", path));
+        throw UserError(fmt::format(
+            "{}: smpirun does not accept white space or any of *?[ in this path; choose another folder", path));
     std::string hosts, mpi_hosts;
     for (int rank = 0; rank < nodes; ++rank) {
         const std::string host = node_host(cluster, rank);

@@ -192,8 +192,8 @@ void check_unit_times(const Platform& platform, const std::string& kernel, const
         const double seconds = true_seconds(platform, device, kernel, size, 1);
         if (seconds >= kShortest_s && seconds < kNever_s) continue;
         throw std::range_error(
-            fmt::format("{}: a unit of kernel {} takes {:g} s on {} at this size, and no simulation bears less than "
-                        "{:g} or more than {:g}; correct the platform's numbers, or choose another size",
+            fmt::format("{}: a unit of kernel {} takes {:g} s on {} at this size, and less than {:g} or more than {:g} "
+                        "cannot be simulated; correct the platform's numbers, or choose another size",
                         platform.file.string(), kernel, seconds, device.name, kShortest_s, kNever_s));
     }
 }

@@ -97,7 +97,7 @@ std::string why_not_held_together(std::span<const apportion_use> uses) {
     const auto same = std::ranges::adjacent_find(order, {}, [&](std::size_t k) { return uses[k].handle; });
     if (same != order.end())
         return fmt::format(
-            "options.uses[{}] and [{}] are the same handle, for which the load would wait for ever; list it once, with "
+            "options.uses[{}] and [{}] are the same handle, for which the load would wait forever; list it once, with "
             "STARPU_RW",
             same[0], same[1]);
     // Pieces of one handle may be used beside each other.
@@ -117,7 +117,7 @@ std::string why_not_held_together(std::span<const apportion_use> uses) {
             (piece.writes || widest->writes))
             return fmt::format(
                 "options.uses[{}] and [{}]: the memory of the one is a part of that of the other, for which the load "
-                "would wait for ever; list the larger one alone, or its pieces",
+                "would wait forever; list the larger one alone, or its pieces",
                 std::min(piece.number, widest->number), std::max(piece.number, widest->number));
         if (piece.whole && (!widest || piece.end > widest->end)) widest = &piece;
     }

@@ -26,15 +26,15 @@ namespace {
 
 /// Handles that nothing needs any more, unregistered where this ends: without a lock. A StarPU worker must not wait for
 /// that.
-struct Retired {
-    Retired() = default;
-    ~Retired() {
+struct UnregisterAtEnd {
+    UnregisterAtEnd() = default;
+    ~UnregisterAtEnd() {
         const bool waits = starpu_worker_get_id() < 0;
         const auto end = waits ? starpu_data_unregister_no_coherency : starpu_data_unregister_submit;
         for (const apportion::BlockHandle& its : handles) end(its.handle);
     }
-    Retired(const Retired&) = delete;
-    Retired& operator=(const Retired&) = delete;
+    UnregisterAtEnd(const UnregisterAtEnd&) = delete;
+    UnregisterAtEnd& operator=(const UnregisterAtEnd&) = delete;
 
     std::list<apportion::BlockHandle> handles;
 };
@@ -57,7 +57,7 @@ apportion_load::~apportion_load() {
     if (failed != 0 || (error != 0 && !waited))
         std::cerr << "apportion_load_destroy without apportion_load_wait: " << apportion_error() << '\n';
     wait_for_all_cancelled();
-    Retired().handles = take_retired();
+    UnregisterAtEnd().handles = take_retired();
     kept_.release();
     apportion::guarded([&] { learning_.load_ends(); });
 }
@@ -145,7 +145,7 @@ void apportion_load::submit() {
     std::shared_ptr<apportion::Run> run;
     std::vector<std::shared_ptr<apportion::Run>> earlier_runs;
     {
-        Retired retired;
+        UnregisterAtEnd retired;
         const Lock lock(mutex_);
         write_report(lock);
         if (!finished_)
@@ -227,7 +227,7 @@ int apportion_load::wait() {
     if (!run) return 0;
     run->wait();
     try {
-        Retired retired;
+        UnregisterAtEnd retired;
         const Lock lock(mutex_);
         if (run_ == run) {
             finish(lock);
@@ -282,7 +282,7 @@ void apportion_load::release_kept() {
     wait_for_all_cancelled();
     apportion::KeptData kept;
     {
-        Retired retired;
+        UnregisterAtEnd retired;
         const Lock lock(mutex_);
         if ((run_ && (run_->on() || run_->left_data_behind())) || releasing_)
             throw ApiError(

@@ -215,7 +215,7 @@ void Run::check_complete(Locked& on) {
     if (returns_left_ > 0) return;
     for (const auto& [id, running] : blocks_) {
         record_of(id, on).given_back = true;
-        if (running->tasks_left > 0 && !running->cancelled()) cancel(*running, on);  // a piece in vain
+        if (running->tasks_left > 0 && !running->cancelled()) cancel(*running, on);  // a redundant piece
     }
     end(on);
 }

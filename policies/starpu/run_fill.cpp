@@ -168,7 +168,7 @@ std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& ta
         for (const apportion_use& use : uses_)
             if (handle == use.handle && !(only_reads(use.mode) && only_reads(mode)))
                 return "it names a handle of `uses`, which the load holds while it runs, so that its tasks would wait "
-                       "for ever; a handle may be in both only if both only read it";
+                       "forever; a handle may be in both only if both only read it";
         if (running.data.find(handle)) continue;
         // StarPU would take one that is written without a value for never written, and initialise it.
         const bool needs = task.where != STARPU_NOWHERE && (mode & STARPU_SCRATCH) == 0 && !is_noted(handle);
@@ -180,7 +180,7 @@ std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& ta
     return {};
 }
 
-/// StarPU would wait for ever for room for a task that needs more than all of its device's memory.
+/// StarPU would wait forever for room for a task that needs more than all of its device's memory.
 void Run::check_memory(const RunningBlock& running, const starpu_task& task) const {
     const starpu_ssize_t total = starpu_memory_get_total(running.data.node);
     const std::size_t bytes = bytes_of(task);

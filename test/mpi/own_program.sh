@@ -46,7 +46,7 @@ refused 'apportion_mpi_init has been called before' -np 2 "$axpy" 500 'starts tw
 refused 'arrays.0. and arrays.1., .*changes its data in place' -np 2 "$axpy" 500 'in place'
 refused 'arrays.0.: stride must be .* no less than a piece of all units' -np 2 "$axpy" 500 'dense rows'
 refused 'the program has started StarPU-MPI itself' -np 2 "$axpy" 500 'starts StarPU-MPI'
-# Ranks that call different things, or end, where the others go on: no rank waits for ever.
+# Ranks that call different things, or end, where the others go on: no rank waits forever.
 refused 'rank 0 calls apportion_mpi_load_create, and rank 1 calls apportion_mpi_share of 8 bytes; all ranks must' -np 3 "$axpy" 500 'shares again' 1
 refused "rank 0 calls apportion_mpi_load_run of load 1 ('axpy'), and rank 2 calls apportion_mpi_shutdown" -np 3 "$axpy" 500 'ends early' 2
 refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0

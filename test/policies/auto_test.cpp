@@ -68,7 +68,7 @@ TEST_CASE("auto says why it does not plan from what earlier runs learnt") {
     CHECK_THAT(policy->report().note, ContainsSubstring("times are what earlier runs learnt"));
 }
 
-TEST_CASE("a policy that refuses a load takes for ever") {
+TEST_CASE("a policy that refuses a load takes forever") {
     class Refusing final : public Policy {
         void begin(const LoadDescription&) override { throw PolicyError("no"); }
         Units next_block(int, double, const Progress&) override { return 0; }

@@ -65,4 +65,4 @@ report_of '[dict(own, processors=[dict(processor, name="CPU 99", kind="CPU")])] 
 with_reports "'CPU 99' is no device of the platform"
 
 # smpirun, a shell script, divides paths at white space.
-XDG_CACHE_HOME="$folder/with space" refused 'smpirun bears no white space' "$apportion" platform plbhec-nodes "$object"
+XDG_CACHE_HOME="$folder/with space" refused 'smpirun does not accept white space' "$apportion" platform plbhec-nodes "$object"

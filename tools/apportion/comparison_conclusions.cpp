@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/io/counted.hpp"
 #include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/run_report.hpp"
 
@@ -87,11 +88,10 @@ class Conclusions {
             why = plan.all_rounds    ? "that many were asked for"
                   : order_.settled() ? "the order is settled"
                                      : "more are not made, the order is not settled";
-        say(
-            fmt::format("{} round{} in random order (seed {}), {:.3g} s: {}. The chance that any order shown is due to "
-                        "chance is at most {:g} %.",
-                        comparison_.rounds, comparison_.rounds == 1 ? "" : "s", plan.seed, comparison_.seconds, why,
-                        100 * kOrderError));
+        say(fmt::format(
+            "{} in random order (seed {}), {:.3g} s: {}. With at least {:g} % confidence no order shown is "
+            "due to chance.",
+            counted(comparison_.rounds, "round"), plan.seed, comparison_.seconds, why, 100 * (1 - kOrderError)));
     }
 
     void tell_outliers() {
@@ -101,9 +101,7 @@ class Conclusions {
             if (const std::size_t outliers = count_outliers(c.seconds()); outliers > 0)
                 found.push_back(fmt::format("{} of {} runs of {}", outliers, c.runs.size(), policy));
         }
-        if (!found.empty())
-            say(fmt::format("Outliers, far from their quartiles, are {}; medians do not mind few of them.",
-                            and_list(found)));
+        if (!found.empty()) say(fmt::format("Outliers: {}. A few do not affect the medians.", and_list(found)));
     }
 
     void tell_load() {

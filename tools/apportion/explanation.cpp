@@ -9,6 +9,7 @@
 #include <map>
 
 #include "codelets/io/terminal.hpp"
+#include "models/io/counted.hpp"
 #include "models/io/shown.hpp"
 #include "tools/apportion/run_report.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -30,9 +31,8 @@ constexpr Entry kEntries[] = {
     {"end", "at the end", &ProcessorAccount::end_s}};
 
 std::string title(const RunReport& report, const RunAccount& account) {
-    std::string text =
-        fmt::format("{}: {} units under {} took {} in {} block{}", report.load, report.units, report.policy,
-                    seconds_text(account.makespan_s), report.blocks, report.blocks == 1 ? "" : "s");
+    std::string text = fmt::format("{}: {} units under {} took {} in {}", report.load, report.units, report.policy,
+                                   seconds_text(account.makespan_s), counted(report.blocks, "block"));
     if (report.run > 1) text += fmt::format(", as run {} of the load", report.run);
     if (const double bound = report.lower_bound_s.value_or(0); has_bound(report))
         text += fmt::format(": {:.3g} times the measured bound of {}", account.makespan_s / bound, seconds_text(bound));
@@ -99,11 +99,11 @@ std::string fastest_sentence(const RunAccount& account) {
     if (sum <= 0) return "";
     const auto n = static_cast<double>(units);
     std::string text = fmt::format(
-        "At the speeds of this run perfectly divided work would take {}, {} more for each unit more; one more "
-        "processor like {} would make it {}",
+        "At the speeds of this run a perfect split would take {}, plus {} for each further unit; with one more "
+        "processor like {} it would take {}",
         seconds_text(n / sum), seconds_text(1 / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
     if (sum > fastest.first * (1 + 1e-9))
-        text += fmt::format(", and without {} it would be {}", fastest.second, seconds_text(n / (sum - fastest.first)));
+        text += fmt::format(", and without {} {}", fastest.second, seconds_text(n / (sum - fastest.first)));
     return text + ".";
 }
 

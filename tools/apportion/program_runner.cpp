@@ -177,8 +177,8 @@ void check_for_smpirun(const std::vector<std::string>& words) {
     for (const std::string& word : words)
         if (word.empty() || word.find_first_of(" \t\n\r*?[") != word.npos)
             throw UserError(
-                fmt::format("{}: smpirun, which starts programs on simulated clusters, bears no empty argument "
-                            "and none with white space or *?[ in it; use other names",
+                fmt::format("{}: smpirun, which starts programs on simulated clusters, accepts no empty "
+                            "argument and none with white space or *?[ in it; use other names",
                             in_quotes(word)));
 }
 
