@@ -180,7 +180,7 @@ class Together final : public Nodes {
         MPI_Abort(MPI_COMM_WORLD, status);
     }
 
-    /// SMPI does not know what main returns, and waits for ever for a StarPU that was not started.
+    /// SMPI does not know what main returns, and waits forever for a StarPU that was not started.
     void leave(int status) override {
         if (kSimulated && home()) end_process(status);
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kContradiction = 1.5;   // ratio of times that noise does not explain, as in partial_model.cpp
 constexpr double kAlike = 1.25;          // ratio of sizes whose times per unit compare, as in plb_hec_models.cpp
-constexpr double kMatters = 0.01;        // of the longest block: what is less makes no plan worse
+constexpr double kLeastExcess = 0.01;    // of the longest block: what is less makes no plan worse
 constexpr std::int64_t kLatest = 4;      // blocks of one size that its mean is about
 constexpr double kLongerThanMore = 1.5;  // than a block of more units: that was a spike, as in plb_hec_models.cpp
 
@@ -129,7 +129,7 @@ Verdict verdict(const std::vector<ProfilePoint>& points, const ProfilePoint& blo
     const double excess_s = std::max(block.seconds - most_s, least_s - block.seconds);
     if (block.seconds <= kContradiction * most_s && kContradiction * block.seconds >= least_s)
         return comparable ? Verdict::agrees : Verdict::tells_nothing;
-    return excess_s > kMatters * longest_s ? Verdict::contradicts : Verdict::tells_nothing;
+    return excess_s > kLeastExcess * longest_s ? Verdict::contradicts : Verdict::tells_nothing;
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ struct FinishedBlock {
     /// What the processor, a node, would need for half of the units by what it has learnt meanwhile; all that it told
     /// of fewer units before is no longer true. 0: it tells nothing.
     double half_busy_s = 0;
-    bool data_there = false;  ///< since an earlier run, some at least: when it starts tells how the others travelled
+    bool data_there = false;  ///< some, from an earlier run: its start time covers only the transfer of the rest
 
     /// Seconds that the processor spent on it, with what of its transfer was not hidden.
     double occupied_s() const { return end_s - std::max(given_s, previous_end_s); }
@@ -231,9 +231,9 @@ class Policy {
     }
 
     /// The processor gets no more blocks in this run: it failed, or others computed a block of it that took too long.
-    /// Units of its blocks that were not computed remain to be handed out. Who is lost because it still computes such a
-    /// block of an earlier run is asked again when that has ended; it is back then, and a policy that does not know of
-    /// that does without it until the next run.
+    /// Units of its blocks that were not computed remain to be handed out. One that is lost because it still computes
+    /// such a block of an earlier run comes back when that block ends, and is asked again; a policy that does not know
+    /// of that does without it until the next run.
     virtual void processor_lost(int processor) { (void)processor; }
     virtual void processor_is_back(int processor) { (void)processor; }
 

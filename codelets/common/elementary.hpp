@@ -25,10 +25,10 @@ template <>
 struct Format<double> {
     using Bits = std::uint64_t;
     static constexpr int kMantissa = 52;
-    static constexpr double kRound = 6755399441055744.0;  ///< 1.5 * 2^52: adding it rounds to a whole number
-    static constexpr Bits kExponentBias = 1024;           ///< makes exponents positive
-    static constexpr Bits kTwo52 = 0x4330000000000000;    ///< bits of 2^52
-    static constexpr double kTwo52Value = 4503599627370496.0;
+    static constexpr double kRound = 6755399441055744.0;      ///< 1.5 * 2^52: adding it rounds to a whole number
+    static constexpr Bits kExponentBias = 1024;               ///< makes exponents positive
+    static constexpr Bits kTwoMantissa = 0x4330000000000000;  ///< bits of 2^52
+    static constexpr double kTwoMantissaValue = 4503599627370496.0;
     static constexpr Bits kRootHalf = 0x3fe6a09e667f3bcd;  ///< bits of sqrt(1/2)
     static constexpr double kLn2High = 0.69314718036912381649, kLn2Low = 1.9082149292705878161e-10;
     static constexpr double kLeastExp = -708, kMostExp = 709;
@@ -42,8 +42,8 @@ struct Format<float> {
     static constexpr int kMantissa = 23;
     static constexpr float kRound = 12582912.0f;
     static constexpr Bits kExponentBias = 128;
-    static constexpr Bits kTwo52 = 0x4b000000;  ///< bits of 2^23
-    static constexpr float kTwo52Value = 8388608.0f;
+    static constexpr Bits kTwoMantissa = 0x4b000000;  ///< bits of 2^23
+    static constexpr float kTwoMantissaValue = 8388608.0f;
     static constexpr Bits kRootHalf = 0x3f3504f3;
     static constexpr float kLn2High = 0.69140625f, kLn2Low = 0.00174093056f;
     static constexpr float kLeastExp = -87, kMostExp = 88;
@@ -143,7 +143,7 @@ APPORTION_DEVICE inline T logarithm(T x) {
     const Bits bits = bits_of(x);
     const Bits exponent = (bits - F::kRootHalf + (F::kExponentBias << F::kMantissa)) >> F::kMantissa;
     const T m = value_of<T>(bits - ((exponent - F::kExponentBias) << F::kMantissa));
-    const T e = value_of<T>(exponent | F::kTwo52) - (F::kTwo52Value + T(F::kExponentBias));
+    const T e = value_of<T>(exponent | F::kTwoMantissa) - (F::kTwoMantissaValue + T(F::kExponentBias));
     const T s = (m - T(1)) / (m + T(1));
     const T w = s * s;
     const T small = multiply_add(s * w, artanh_series(w), e * F::kLn2Low);

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr Limits kMemory = {32 << 20, 1e15};  // bytes; with less StarPU would wait for ever for a first piece
+constexpr Limits kMemory = {32 << 20, 1e15};  // bytes; with less StarPU would wait forever for a first piece
 constexpr Limits kSpeed = {1e3, 1e15};        // bytes/s; beyond, SimGrid's other limits count
 constexpr Limits kLatency = {1e-12, 1e3};     // s
 constexpr Limits kMoment = {1e-12, 1e6};      // s; well below kNever_s, as all times

@@ -53,7 +53,7 @@
 //     bus = { bytes_per_s = 12e9, latency_s = 10e-6 }   # to each device; default: the links that devices name
 //     drift = { factor = 3, from_s = 10 }               # of all its devices; default: their own
 //
-// The reader is strict: unknown keys, wrong types, and numbers that are impossible or that no simulation bears are
+// The reader is strict: unknown keys, wrong types, and numbers that are impossible or that cannot be simulated are
 // errors, as is a part or table that is no regular file.
 #pragma once
 

@@ -17,7 +17,7 @@
 
 namespace apportion::simulated {
 
-/// Numbers that a key may have, both ends included: beyond them a number is a slip, and no simulation bears it.
+/// Numbers that a key may have, both ends included: beyond them a number is a slip, and cannot be simulated.
 struct Limits {
     double least, most;
 };

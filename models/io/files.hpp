@@ -14,7 +14,7 @@
 
 namespace apportion {
 
-// The one way in which files are opened to be read, for every layer: regular files only. A pipe would block for ever
+// The one way in which files are opened to be read, for every layer: regular files only. A pipe would block forever
 // where no program writes, and a device such as /dev/zero has no end.
 
 /// Throws FileError when there is a pipe, a device, a folder, or nothing.

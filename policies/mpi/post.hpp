@@ -7,7 +7,7 @@
 // what travels comes from the same memory and goes there, whatever the array (transfer_memory.hpp).
 //
 // Messages of one node arrive in the order in which they were sent: each has the next of a few numbers as its tag, and
-// StarPU-MPI keeps the order of those with one tag. It keeps what it knows of a tag for ever, so tags come again. Data
+// StarPU-MPI keeps the order of those with one tag. It keeps what it knows of a tag forever, so tags come again. Data
 // are sent when the receiver has said that it waits for them, so that StarPU-MPI never has to put them aside.
 #pragma once
 

@@ -15,7 +15,7 @@ constexpr double kPart = 0.125;          // of a first block, to see whether the
 constexpr double kNextPart = 0.5;        // of that, where it was not: another size tells the fixed costs
 constexpr double kMaxCheckCost = 0.035;  // of the check, in parts of the planned makespan
 constexpr double kClearFactor = 1.3;     // between recorded and real times
-constexpr int kContradiction = 2;        // wrong blocks of one processor; two processors with one are one, too
+constexpr int kContradiction = 2;        // so many wrong blocks of one processor, or one on each of two
 constexpr double kLate = 0.05;           // of the planned makespan: no spike makes a whole block so late
 
 }  // namespace

@@ -43,7 +43,7 @@ class NodeShares {
     double seconds_per_moved_unit_ = 0;
     std::vector<double> learning_runs_s_;  ///< the first runs with these shares
     bool settled_ = false;                 ///< there have been others since
-    double learning_s_ = 0;                ///< what they took longer than these, when it was seen last
+    double learning_s_ = 0;                ///< extra seconds of the learning runs over the settled ones, as last seen
     double predicted_s_ = 0;
     int moves_ = 0;
 };

@@ -66,13 +66,13 @@ struct EndedRun {
 /// are a change. Runs in which data move tell what moving costs, and nothing of the distribution; data have moved when
 /// a run takes no less than the one before it. A distribution that turns out to be worse than the best one known is
 /// taken back. Whether another one would be better is thought over after one run, and then after twice as many as the
-/// time before wherever that was in vain: nothing was better, or less than half of what was promised was gained, be it
-/// that models are wrong, that times vary, or that processors disturb each other. So of N runs log N are moved in vain.
+/// time before wherever that gained nothing: nothing was better, or less than half of what was promised came true, as
+/// models are wrong, times vary, or processors disturb each other. So of N runs at most log N move data for nothing.
 class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
     void forget() { *this = {}; }
-    /// A run ended with other shares than those it began with: what was decided on was in vain, or somebody has
+    /// A run ended with other shares than those it began with: what was decided on counts for nothing, or somebody has
     /// changed.
     void shares_not_kept();
     /// What was decided last was not done.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What StarPU would end the program or wait for ever for: handles of the application in a state that a load cannot use.
+// What StarPU would end the program or wait forever for: handles of the application in a state that a load cannot use.
 #pragma once
 
 #include <span>

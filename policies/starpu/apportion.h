@@ -98,8 +98,8 @@ typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_
  *  out, the load is not created. Not called on simulated machines. */
 typedef int (*apportion_warm_up_func_t)(void* arg);
 
-/** Units of an open load that are computed, their results in main memory, and that no CPU worker computes in vain, but
- *  perhaps one that was late with them: like a device it may still read their input (apportion_load_wait). */
+/** Units of an open load that are finished: their results are in main memory. A CPU worker that was late with them may
+ *  still be computing them, and reading their input, as a device may (see apportion_load_wait). */
 struct apportion_done {
     uint64_t first;
     uint64_t units;
@@ -172,14 +172,14 @@ static inline int apportion_load_options_init(struct apportion_load_options* opt
     return apportion_load_options_init_size(options, sizeof *options);
 }
 
-/** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and makes sure that it is the one that
- *  runs: an unknown name, a plug-in that does not load and a value of an APPORTION_ variable that makes no sense
+/** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and checks that it really is the one
+ *  that runs: an unknown name, a plug-in that does not load and a value of an APPORTION_ variable that makes no sense
  *  are errors. Policies of Apportion need no STARPU_SCHED_LIB here. `conf` may be NULL. Programs that call
  *  starpu_init themselves set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. */
 int apportion_init(struct starpu_conf* conf);
 
-/** Ends StarPU if apportion_init started it, at the last of as many calls as those of apportion_init since then. Loads
- *  must have been destroyed. */
+/** Ends StarPU if apportion_init started it, once it has been called as often as apportion_init. Loads must have been
+ *  destroyed. */
 void apportion_shutdown(void);
 
 /** Creates a load, which the caller destroys. NULL: the options are invalid, no worker of the context can run the
@@ -213,11 +213,11 @@ int apportion_load_close(struct apportion_load* load);
  *  expected, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
  *  worker's first block is expected to take what was recorded or learnt of the worker before; where that is nothing,
  *  idle workers compute its units once it has run as long as they need. If theirs is first, the device is lost for
- *  this run (`lost_processors` in the report). Its task may run on but can no longer store anything in main memory,
- *  likewise that of a device whose units are not needed after all, or one behind another load's such task; it may even
- *  begin later. It still reads the block's input and argument and uses what the codelet's function does (programs,
- *  plans, library handles), so free and change these only after apportion_load_release or apportion_load_destroy,
- *  which wait for the task.
+ *  this run (`lost_processors` in the report). Its task may keep running, but can no longer store anything in main
+ *  memory. The same holds for a device whose units turned out not to be needed, and for a task queued behind such a
+ *  task of another load, which may even begin after this function has returned. It still reads the block's input and
+ *  argument and uses what the codelet's function does (programs, plans, library handles), so free and change these only
+ *  after apportion_load_release or apportion_load_destroy, which wait for the task.
  *
  *  Blocks that change data in place, and blocks of CPU workers (except with results_stay), are always waited for. If
  *  such a block takes APPORTION_STALL_FACTOR times the expected time, and at least that many times 1.5 s, while all

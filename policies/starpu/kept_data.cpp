@@ -32,7 +32,7 @@ std::optional<BlockData> KeptData::take(const BlockData& block, const Depart& de
     return same;
 }
 
-/// Where that throws, the data stay kept, and what departs already comes home for nothing.
+/// If it throws, the data stay kept; transfers already started are harmless.
 void KeptData::evacuate(BlockData& data, const Depart& depart) {
     const auto its = evacuations_.try_emplace(data.first).first;
     const auto none_departed = [&] { return its->second.on_the_way == 0; };

@@ -27,8 +27,8 @@ int task_pushed(starpu_task* task) {
     return dmdas().push_task(task);
 }
 
-// StarPU announces a task that is bound to a worker to every context of that worker, but tells only the task's own
-// context when it begins and ends, or all of them if that one has no scheduler.
+// StarPU announces a task that is bound to a worker to every context of that worker, but reports its begin and end only
+// to the task's own context (to all of them if that context has no scheduler).
 bool ends_here(const starpu_task& task, unsigned sched_ctx) {
     return task.sched_ctx == sched_ctx || !starpu_sched_get_sched_policy_in_ctx(task.sched_ctx);
 }

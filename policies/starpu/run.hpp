@@ -16,18 +16,17 @@
 //
 // Recovery (engine/recovery.hpp has the rule, run_recovery.cpp carries it out). A block that is taken over, given up or
 // waits behind another load's, or a piece that is not needed, is cancelled: tasks of it that have not begun are
-// skipped, and the run keeps it until the others have ended, but only the load's destruction waits for that, and, where
-// they store in main memory (results_stay), the next submission. Nothing of it reaches a result: what a late task
+// skipped, and the run keeps it until the others have ended. Only the load's destruction waits for them; if they store
+// in main memory (results_stay), the next submission does too. Nothing of it reaches a result: what a late task
 // stores in a device's own memory is invalidated when it ends, and nothing waits for that; cores that compute units
 // again, or one on trial, write apart from the application's memory until their result counts.
 //
-// Threads: whoever has something to tell the run posts it, and one thread at a time serves the run, the first that
-// finds that no other does: it carries out what was told, under the lock, which is for those that only look, and then,
-// without it, has a block filled. So nothing changes while the application fills a block, and nobody waits for that.
-// Then it serves no more while it makes the calls into StarPU, which may call back at once, and looks again. The
-// application's `done` may take long, and is called when nothing else is to be done. Threads of the program and of
-// devices have other work: what is left after some rounds a thread of the watch goes on with. Functions that need the
-// lock take a Locked.
+// Threads post changes to the run. One thread at a time serves it, the first that finds that no other does: it carries
+// out what was posted, under the lock, which is for those that only look, and then, without it, has a block filled. So
+// nothing changes while the application fills a block, and nobody waits for that. Then it serves no more while it makes
+// the calls into StarPU, which may call back at once, and looks again. The application's `done` may take long, and is
+// called when nothing else is to be done. Threads of the program and of devices have other work: what is left after
+// some rounds a thread of the watch goes on with. Functions that need the lock take a Locked.
 #pragma once
 
 #include <starpu.h>
@@ -62,7 +61,7 @@ inline constexpr bool kSimulated = false;
 
 class Run final : public Watched, public std::enable_shared_from_this<Run> {
   public:
-    /// What a run gets from its load and leaves to it. Nothing else touches it while the run is on.
+    /// What a run takes from its load and hands back. Nothing else touches it while the run is on.
     struct State {
         Policy* policy = nullptr;      ///< null under StarPU's schedulers
         Recovery* recovery = nullptr;  ///< null: every block is waited for
@@ -301,7 +300,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     bool receiving_ = description_.open;  ///< units may still come
     UnitSet received_;                    ///< ... and these have, and are not done,
     std::vector<UnitRange> early_;        ///< some of them before the run could begin,
-    std::vector<std::int64_t> computed_;  ///< those of these blocks are computed, and others may still read them
+    std::vector<std::int64_t> computed_;  ///< blocks that are computed, but whose input others may still read
     int error_ = 0;
     bool threw_ = false;
     bool freed_ = false;      ///< blocks have finished whose processors were not asked since

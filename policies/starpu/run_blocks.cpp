@@ -337,8 +337,8 @@ void Run::block_done(RunningBlock& running, Locked& on) {
     blocks_.erase(running.block.id);
 }
 
-/// Of an open load: as for the end of a run, what others compute in vain is waited for where it needs the application's
-/// memory.
+/// Of an open load: as at the end of a run, redundant computations that still use the application's memory are waited
+/// for.
 void Run::note_what_is_done(Locked& on) {
     for (auto id = computed_.begin(); id != computed_.end();) {
         const BlockRecord& record = record_of(*id, on);

@@ -108,7 +108,7 @@ void Run::take_waiting_blocks_of(int processor, Locked& on) {
         }
 }
 
-/// Keeps a block that waits from storing where others would from now on. False: it does not wait, or nobody else can
+/// Makes sure that a waiting block can no longer store where others will. False: it does not wait, or nobody else can
 /// have its data.
 bool Run::keep_back(RunningBlock& running, Locked&) {
     if (running.tasks_left == 0) return !running.timed;  // it is not filled
@@ -215,7 +215,7 @@ void Run::give_ended_to(const State& load) {
 /// What the flow needs to know to tell which blocks are late, and who computes something else.
 void Run::tell_flow(Locked& on) {
     for (const auto& run : state_.earlier) run->give_data_to(state_);
-    if (description_.open) give_ended_to(state_);  // it may last for ever
+    if (description_.open) give_ended_to(state_);  // it may last forever
     for (const auto& [id, running] : blocks_)
         if (running->tasks_left > 0) flow_->begins(id, running->computes() ? begun_s(*running, on) : -1);
     const std::weak_ptr<Watched> asking = weak_from_this();

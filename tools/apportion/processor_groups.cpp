@@ -11,7 +11,7 @@ namespace {
 
 /// Whether the cores' units differ by little in every report: what pictures need not tell apart.
 bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<std::size_t>& cores) {
-    constexpr double kLittle = 0.1;        // of the mean
+    constexpr double kAlike = 0.1;         // of the mean
     constexpr double kRounding = 0.01;     // likewise, of what was planned alike
     constexpr std::size_t kReadable = 16;  // names
     if (cores.size() > kReadable) return true;
@@ -27,7 +27,7 @@ bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<s
         const double block = static_cast<double>(report->units) / blocks;
         const double rounding = std::max(kRounding * mean, static_cast<double>(report->granularity));
         const bool planned = blocks <= static_cast<double>(processors.size());
-        if (most - least > (planned ? rounding : std::max(kLittle * mean, 1.01 * block))) return false;
+        if (most - least > (planned ? rounding : std::max(kAlike * mean, 1.01 * block))) return false;
     }
     return true;
 }
