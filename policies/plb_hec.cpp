@@ -91,7 +91,7 @@ class PlbHecImproved final : public Policy {
     std::vector<OwnedUnits> owned() const override { return repetition_.repeated(); }
 
     void late_block_ended(int processor, Units units, double busy_s) override {
-        models_.add({.processor = processor, .units = units, .busy_s = busy_s, .data_there = true});
+        models_.add({.processor = processor, .units = units, .busy_s = busy_s, .data_there = true}, true);
         unlike_.late_block_ended(processor, units, busy_s);
         plan_.outdate();
     }
@@ -147,7 +147,7 @@ class PlbHecImproved final : public Policy {
             plan_.outdate();
             plan(now_s, progress);
         }
-        if (plan_.share(processor) > 0) plan_.take_rests(processor, latest_end_s(now_s));
+        if (plan_.share(processor) > 0) plan_.take_rests(processor);
         const double share = plan_.share(processor);
         if (share <= 0) return 0;
         const bool untried = plan_.is_untried(processor);
@@ -225,9 +225,6 @@ class PlbHecImproved final : public Policy {
         return block;
     }
 
-    /// Until then a block ends with the others, as far as that matters.
-    double latest_end_s(double now_s) const { return plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s); }
-
     Units first_block(int processor, double now_s, const Progress& progress);
     Units aligned(int processor, double block, double now_s, const Progress& progress) const;
     void plan(double now_s, const Progress& progress);
@@ -277,7 +274,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
     const Units remaining = progress.remaining();
     const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
     const bool last = plan_.share(processor) - block < granule();
-    const double by_s = latest_end_s(now_s);
+    const double by_s = plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s);
     double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * kAlignment))));
     Units units = 0;
     for (;; step /= 2) {

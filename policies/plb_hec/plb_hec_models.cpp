@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace apportion {
 
@@ -15,16 +16,9 @@ namespace {
 /// of libraries (a size that fits their tiles, and one that does not) do.
 constexpr double kAgreement = 0.5;
 constexpr double kSimilarSize = 1.25;          // blocks of up to so many times as many units are compared
-constexpr int kEnough = 4;                     // blocks that tell a processor from its kind,
-constexpr double kDifference = 0.1;            // which deviate from its curve by more than that,
-constexpr double kSurely = 5;                  // and by so many times what they scatter
 constexpr std::size_t kHistory = 64;           // samples kept per processor
 constexpr std::size_t kWindow = 8;             // of the latest blocks, by which noise is known
 constexpr std::size_t kFewestToTellSpike = 2;  // blocks of a processor, less than which cannot tell a spike
-
-double deviation(double measured_s, double expected_s) {
-    return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
-}
 
 double mean_of(const std::deque<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -55,47 +49,6 @@ bool PlbHecModels::begin(const LoadDescription& load) {
     discarded_ = 0;
     for (Entry& entry : entries_) entry.last_start_s = 0, entry.suspected_in_run = false;
     return complete();
-}
-
-/// As if the processors had run these blocks, those that agree fitted together.
-void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
-    for (std::size_t p = 0; p < entries_.size(); ++p) {
-        Entry& entry = entries_[p];
-        for (const ProfilePoint& point : learnt[p].points) {
-            const auto units = static_cast<double>(point.units);
-            entry.samples.push_back({units, point.seconds});
-            if (point.in_s > 0) entry.in.add(units, point.in_s);
-            if (point.out_s > 0) entry.out.add(units, point.out_s);
-        }
-        if (entry.samples.empty()) continue;
-        entry.pooled = std::ranges::all_of(
-            entry.samples, [&](const BlockTime& sample) { return agrees_with_kind(entry, sample).value_or(true); });
-        if (!entry.pooled && entry.samples.size() == 1) {
-            entry.suspect = entry.samples.front();
-            entry.samples.clear();
-        }
-    }
-    refit_all();
-    std::vector<std::optional<FittedCurve>> own;
-    std::map<int, double> scatter;  // of few blocks it may be little by chance, but not of all of a kind
-    for (const Entry& entry : entries_) {
-        own.push_back(FittedCurve::fit(std::vector<BlockTime>(entry.samples.begin(), entry.samples.end())));
-        double& of_kind = scatter[entry.processor.kind];
-        if (own.back()) of_kind = std::max(of_kind, own.back()->relative_error());
-    }
-    for (;;) {
-        double most = 0;
-        Entry* other = nullptr;
-        for (std::size_t p = 0; p < entries_.size(); ++p) {
-            const double its = off_its_kind(entries_[p], own[p]);
-            if (its > std::max({most, kDifference, kSurely * scatter[entries_[p].processor.kind]}))
-                most = its, other = &entries_[p];
-        }
-        if (!other) break;
-        leave_kind(*other);
-        refit_all();
-    }
-    for (Entry& entry : entries_) entry.unchecked = true;
 }
 
 /// Each kind once.
@@ -152,38 +105,27 @@ bool PlbHecModels::differs_from_kind(const Entry& entry) const {
     return std::abs(mean) > std::max(kDifference, kSurely * error);
 }
 
-/// By how much its kind's curve is off one of its own, at a size that it ran. Its times do not tell: a curve through
-/// large blocks of one and small ones of another fits most of both.
-double PlbHecModels::off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const {
-    if (!entry.pooled || entry.samples.size() < kEnough) return 0;
-    const FittedCurve& of_kind = *kinds_.at(entry.processor.kind).curve;
-    double most = 0;
-    for (const BlockTime& sample : entry.samples)
-        most = std::max(most, deviation(of_kind.seconds(sample.units), own->seconds(sample.units)));
-    return most;
-}
-
-/// Another one's first block that was as strange as this one's: two such blocks are no spikes, but of another kind than
-/// the rest, as of cores of two speeds, which StarPU does not tell apart. The other one has left its kind then.
-std::optional<BlockTime> PlbHecModels::confirmed_by_kind(const Entry& entry, const FittedCurve& curve) {
-    if (!entry.samples.empty()) return std::nullopt;
-    const BlockTime& its = *entry.suspect;
+/// Whether another one's first block was as strange as this late one: two such blocks are no spikes, but of another
+/// kind than the rest, as of cores of two speeds, which StarPU does not tell apart. The other one has left its kind
+/// then.
+bool PlbHecModels::confirmed_by_kind(const Entry& entry, const BlockTime& sample) {
+    if (!entry.samples.empty()) return false;
     const auto alike = [&](const BlockTime& other) {
-        return std::max(its.units, other.units) <= kSimilarSize * std::min(its.units, other.units) &&
-               deviation(its.seconds / its.units, other.seconds / other.units) <= kAgreement;
+        return std::max(sample.units, other.units) <= kSimilarSize * std::min(sample.units, other.units) &&
+               deviation(sample.seconds / sample.units, other.seconds / other.units) <= kAgreement;
     };
     for (const std::size_t p : of_kind_.at(entry.processor.kind)) {
         Entry& other = entries_[p];
         if (&other == &entry || other.pooled) continue;
-        if (!other.samples.empty() && alike(other.samples.front())) return other.samples.front();
+        if (!other.samples.empty() && alike(other.samples.front())) return true;
         if (!other.samples.empty() || !other.suspect || !alike(*other.suspect)) continue;
-        const BlockTime first = *other.suspect;
-        change(other, curve, first);
-        other.suspect.reset();
+        leave_kind(other);
+        other.samples.push_back(*std::exchange(other.suspect, std::nullopt));
         refit(other);
-        return first;
+        if (discarded_ > 0) --discarded_;  // the run before may have counted it
+        return true;
     }
-    return std::nullopt;
+    return false;
 }
 
 /// Its samples are its own from now on.
@@ -259,7 +201,7 @@ const FittedCurve* PlbHecModels::contradicted(int processor, const BlockTime& sa
     return strange ? current : nullptr;
 }
 
-SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
+SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool late) {
     Entry& entry = at(block.processor);
     add_transfer(entry, block);
     const BlockTime sample{static_cast<double>(block.units), block.busy_s};
@@ -267,15 +209,16 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
     const FittedCurve* const known = contradicted(block.processor, sample);
     if (known) {
         const auto slower = [&](const BlockTime& its) { return its.seconds > known->seconds(its.units); };
-        if (!entry.suspect || slower(sample) != slower(*entry.suspect)) {
+        if (entry.suspect && slower(sample) == slower(*entry.suspect)) {
+            change(entry, *known, sample);
+        } else if (late && confirmed_by_kind(entry, sample)) {
+            leave_kind(entry);
+        } else {
             entry.suspect = sample;
             entry.suspected_in_run = true;
             ++discarded_;
-            const auto as_strange = confirmed_by_kind(entry, *known);
-            if (!as_strange) return SampleVerdict::spike;
-            entry.suspect = as_strange;
+            return SampleVerdict::spike;
         }
-        change(entry, *known, sample);
     } else if (entry.samples.empty()) {
         entry.pooled = true;
     }

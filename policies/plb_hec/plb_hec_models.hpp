@@ -5,15 +5,17 @@
 //
 // Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
-//    would learn in nine; a first block that does not agree is believed when the second says the same. Who takes longer
-//    than its kind, or less, by more than its latest blocks scatter, or than what earlier processes learnt of it does,
-//    shares no more: what StarPU takes for one kind may be fast and slow cores;
+//    would learn in nine; a first block that does not agree is believed when the second says the same, or, where it was
+//    so late that others computed it, when one of the kind was as late. Who takes longer than its kind, or less, by
+//    more than its latest blocks scatter, or than what earlier processes learnt of it does, shares no more: what StarPU
+//    takes for one kind may be fast and slow cores;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
 //    when the next one of the processor says the same, it was a change: what its blocks took before, it takes that much
 //    longer for now, and it no longer shares those of its kind. How much is much, the processor's latest blocks tell:
 //    where times vary, all blocks count.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -34,7 +36,8 @@ class PlbHecModels {
     /// whether all have a curve then.
     bool begin(const LoadDescription& load);
 
-    SampleVerdict add(const FinishedBlock& block);
+    /// late: others computed it again, and were faster.
+    SampleVerdict add(const FinishedBlock& block, bool late = false);
     void add_return(const ReturnedBlock& block);
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.
@@ -72,6 +75,12 @@ class PlbHecModels {
     void report(PolicyReport& report) const;
 
   private:
+    static constexpr int kEnough = 4;           ///< blocks that tell a processor from its kind,
+    static constexpr double kDifference = 0.1;  ///< which deviate from its curve by more than that,
+    static constexpr double kSurely = 5;        ///< and by so many times what they scatter
+    static double deviation(double measured_s, double expected_s) {
+        return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
+    }
     /// Samples of one processor or of those of a kind that agree.
     struct Group {
         std::optional<FittedCurve> curve;
@@ -103,7 +112,7 @@ class PlbHecModels {
     double tolerance(const Entry& entry) const;
     bool differs_from_kind(const Entry& entry) const;
     double off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const;
-    std::optional<BlockTime> confirmed_by_kind(const Entry& entry, const FittedCurve& curve);
+    bool confirmed_by_kind(const Entry& entry, const BlockTime& sample);
     void leave_kind(Entry& entry);
     void change(Entry& entry, const FittedCurve& curve, const BlockTime& sample);
     void forget_oldest(Entry& entry);

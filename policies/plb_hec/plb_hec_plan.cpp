@@ -255,8 +255,8 @@ void PlbHecPlan::leave_rest(int processor) {
     planned_share_end_s_[index(processor)] = share_end_s(processor);
 }
 
-void PlbHecPlan::take_rests(int processor, double by_s) {
-    const double more = std::max(rests_, -share(processor));
+void PlbHecPlan::take_rests(int processor) {
+    const double more = std::max(rests_, -share(processor)), by_s = plan_.finish_s + worthwhile_error_s_;
     if (more == 0 || (more > 0 && end_s(processor, share(processor) + more) > by_s)) return;
     plan_.shares_units[index(processor)] += more;
     rests_ -= more;

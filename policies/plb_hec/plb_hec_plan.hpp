@@ -56,8 +56,8 @@ class PlbHecPlan {
     void gave(int processor, Units units, double now_s);
     /// What it was not given of its share, or was given beyond it (below 0), is for others.
     void leave_rest(int processor);
-    /// What others left is in this processor's share, if it ends that by then.
-    void take_rests(int processor, double by_s);
+    /// What others left is in this processor's share, if it ends that with the others, up to worthwhile_error_s().
+    void take_rests(int processor);
     /// Whether there are units that are in nobody's share.
     bool some_unshared() const { return unshared_ + rests_ > 0; }
     /// Without a plan, before the load begins: time() of each processor for runs in which the data that stay are where
