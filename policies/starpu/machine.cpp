@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -63,8 +64,11 @@ Machine this_machine() {
 Machine simulated_machine(const std::string& host, const std::string& platform_file) {
     std::ifstream in(platform_file, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
-    return {host, fmt::format("{}, simulated {}", host, platform_file),
-            fmt::format("simulated {:016x}", checksum(text))};
+    const std::string content = fmt::format("{:016x}", checksum(text));
+    const std::string node = host_of_node.empty() ? "" : host_of_node + ", ";
+    return {host,
+            fmt::format("{}simulated {} ({})", node, std::filesystem::path(platform_file).filename().string(), content),
+            "simulated " + content};
 }
 
 }  // namespace apportion

@@ -31,6 +31,20 @@ print(policy, "makespan", report["makespan_seconds"], "planned", plan["predicted
 assert -0.001 < error < 0.25, error  # links that devices share are not planned for' $policy "$file" || fail "$policy"
 done
 
+# A machine is what its file says, wherever that lies.
+mkdir "$folder/here" "$folder/there"
+"$apportion" platform --random 3 >"$folder/here/same.toml"
+cp "$folder/here/same.toml" "$folder/there/same.toml"
+"$apportion" profile --app matmul --size 1000 --platform "$folder/here/same.toml" --out "$folder/same.csv" >"$folder/told" ||
+    fail "profile of a file: $(cat "$folder/told")"
+on_there() { STARPU_SCHED=hpopta APPORTION_PROFILES=$folder/same.csv "$apportion" platform "$folder/there/same.toml" "$matmul" --size 1000; }
+shows "a profile of the same machine elsewhere" "hpopta" on_there
+echo "# changed" >>"$folder/there/same.toml"
+status=0
+said=$(on_there 2>&1) || status=$?
+[ $status -ne 0 ] && [[ $said == *"was recorded on the machine 'simulated same.toml ("*"but this is 'simulated same.toml ("* ]] ||
+    fail "a profile of a machine that was changed: $said"
+
 # What decisions take is counted, and a part of simulated time where that is asked.
 run plb-hec >"$folder/free"
 APPORTION_CHARGE_PLANNING=1 run plb-hec >"$folder/charged"
