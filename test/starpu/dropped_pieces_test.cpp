@@ -74,7 +74,7 @@ void on_cpu(void* buffers[], void* block) {
 
 }  // namespace
 
-TEST_CASE("who was to compute a piece that is dropped before it is filled gets other blocks", "[.dropped]") {
+TEST_CASE("who was to compute a piece that is dropped before it is filled gets other blocks", "[.dropped][once]") {
     LateOnce work;
     current = &work;
     static starpu_codelet codelet = [] {
