@@ -58,7 +58,7 @@ struct Watch {
 Watch* watch = new Watch;  // its thread may outlive static objects
 
 /// A child has neither the thread nor the loads that the alarms are for, and the mutex may have been locked.
-[[maybe_unused]] const int a_child_has_its_own = pthread_atfork(nullptr, nullptr, [] { watch = new Watch; });
+[[maybe_unused]] const int kForkIsHeardOf = pthread_atfork(nullptr, nullptr, [] { watch = new Watch; });
 
 /// Where the program may run. Its threads may be bound to a core each, StarPU's are, and so would be those they begin.
 struct Cores {

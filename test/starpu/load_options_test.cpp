@@ -17,7 +17,6 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
-#include "test/starpu/codelet.hpp"
 
 namespace {
 
@@ -63,7 +62,16 @@ struct Increment {
     }
     static int refuse(starpu_task*, apportion_block*, void*) { return -EPERM; }
     static starpu_codelet& codelet() {
-        static starpu_codelet c = apportion::test::make_codelet(cpu, {STARPU_R, STARPU_W}, "increment");
+        static starpu_codelet c = [] {
+            starpu_codelet made;
+            starpu_codelet_init(&made);
+            made.cpu_funcs[0] = cpu;
+            made.nbuffers = 2;
+            made.modes[0] = STARPU_R;
+            made.modes[1] = STARPU_W;
+            made.name = "increment";
+            return made;
+        }();
         return c;
     }
     LoadOptions options() { return {"increment", x.size(), codelet(), fill, this}; }

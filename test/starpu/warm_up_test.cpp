@@ -18,7 +18,6 @@
 #include "policies/starpu/apportion.hpp"
 #include "policies/starpu/own_schedulers.hpp"
 #include "test/catch.hpp"
-#include "test/starpu/codelet.hpp"
 
 namespace {
 
@@ -67,7 +66,16 @@ struct Work {
     }
 
     static starpu_codelet& codelet() {
-        static starpu_codelet cl = apportion::test::make_codelet(compute, {STARPU_R}, "nothing", compute);
+        static starpu_codelet cl = [] {
+            starpu_codelet c;
+            starpu_codelet_init(&c);
+            c.cpu_funcs[0] = compute;
+            c.opencl_funcs[0] = compute;
+            c.nbuffers = 1;
+            c.modes[0] = STARPU_R;
+            c.name = "nothing";
+            return c;
+        }();
         return cl;
     }
 
