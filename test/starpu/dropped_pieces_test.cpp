@@ -10,6 +10,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
+#include "test/starpu/codelet.hpp"
 
 namespace {
 
@@ -77,15 +78,7 @@ void on_cpu(void* buffers[], void* block) {
 TEST_CASE("who was to compute a piece that is dropped before it is filled gets other blocks", "[.dropped][once]") {
     LateOnce work;
     current = &work;
-    static starpu_codelet codelet = [] {
-        starpu_codelet its;
-        starpu_codelet_init(&its);
-        its.cpu_funcs[0] = on_cpu;
-        its.nbuffers = 1;
-        its.modes[0] = STARPU_W;
-        its.name = "dropped pieces";
-        return its;
-    }();
+    static starpu_codelet codelet = apportion::test::make_codelet(on_cpu, {STARPU_W}, "dropped pieces");
     apportion::LoadOptions options("dropped pieces", kUnits, codelet, LateOnce::fill, &work);
     options.open = 1;
     options.results_stay = 1;

@@ -43,19 +43,6 @@ TEST_CASE("a block without work tells nothing of those that have some") {
     CHECK(recovery.whole(0).within(1) == 0);
 }
 
-TEST_CASE("who was to compute a piece that is dropped before it is begun is free when that is told") {
-    Situation s(3, kFactor, 1, true);
-    const auto pieces = s.pieces_of_first();
-    CHECK(s.finish(s.blocks[0], 3.5).empty());
-    CHECK(s.flow->take_decisions().dropped == Ids{pieces[0].id, pieces[1].id});
-    CHECK(s.flow->add({s.load.units, 10}, 3.5).size() == 1);  // for the processor of the late block
-    CHECK(s.flow->give_back(pieces[1].id));
-    CHECK_FALSE(s.flow->give_back(pieces[1].id));
-    const auto more = s.flow->add({s.load.units + 10, 20}, 3.6);
-    REQUIRE(more.size() == 1);
-    CHECK(more[0].processor == pieces[1].processor);
-}
-
 TEST_CASE("nobody computes again before a block has run twice as long as it should") {
     Situation s(2);
     CHECK(std::isinf(s.flow->next_look_s(1.5)));  // nobody is idle
