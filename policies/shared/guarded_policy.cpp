@@ -116,12 +116,13 @@ void GuardedPolicy::block_finished(const FinishedBlock& block) {
     if (contradicted()) fall_back();
 }
 
-/// What is recorded of processors that nothing was held against, as if they had run before.
+/// What is recorded of processors whose blocks agreed with it, as if they had run before. Nobody else is believed: a
+/// record that is wrong of two may be wrong of all.
 void GuardedPolicy::teach_record(Policy& policy) const {
     constexpr int kSizes = 6;
     policy.begin(load_);
     for (std::size_t p = 0; p < lanes_.size(); ++p) {
-        if (lanes_[p].wrong > 0 || lanes_[p].lost) continue;
+        if (!lanes_[p].right || lanes_[p].lost) continue;
         const MeasuredRange range = functions_[p].range();
         const auto fitting = static_cast<double>(std::min(load_.units, load_.processors[p].memory_units));
         const double largest = std::min(range.largest, fitting);

@@ -196,6 +196,16 @@ TEST_CASE("plb-hec does not repeat the blocks of an open load's first run becaus
     }
 }
 
+TEST_CASE("who has not told yet is not believed either where the record was wrong of two others") {
+    const LoadDescription load = plain_platform({1000, 1000, 1000}, 1e-3).load(100'000);
+    const FakePlatform real = plain_platform({1000.0 / 3, 1000.0 / 3, 1}, 1e-3);
+    std::vector<Arrival> arrivals;
+    for (Units k = 0; k < 100; ++k) arrivals.push_back({static_cast<double>(k), {k * 1000, 1000}});
+    const OpenRun result = run_open(real, *find_policy("auto")->make(), load, arrivals);
+    REQUIRE(result.done);
+    CHECK(result.makespan_s < 1.05 * 100'000 / 667.0);
+}
+
 TEST_CASE("equal shares out what arrives") {
     const FakePlatform platform = plain_platform({1000, 1000, 1000, 1000});
     const auto policy = find_policy("equal")->make();
