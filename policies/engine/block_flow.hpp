@@ -172,7 +172,7 @@ class BlockFlow final : public Progress {
     /// Of what the processor computes; none, if it does not, or all is waited for.
     std::optional<Lateness> lateness(int processor) const;
     void take_blocks_of(int processor);
-    double rest_s(int processor, double now_s) const;
+    double rest_s(int processor, const Lateness& late, double now_s) const;
     double granules_left(const BlockInFlight& block) const;
     double granules_left(int processor) const;
     double all_end_within(double seconds, double now_s) const;

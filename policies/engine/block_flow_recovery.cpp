@@ -13,6 +13,7 @@ namespace apportion {
 
 namespace {
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
+constexpr double kWaitsAtHome = 10;  ///< of node 0, on which all wait for what it computes in vain
 }  // namespace
 
 void BlockFlow::begins(std::int64_t id, double begun_s) {
@@ -59,19 +60,14 @@ bool BlockFlow::can_be_lost(int processor) const {
     return std::ranges::all_of(lane(processor).blocks, [&](const auto& block) { return flights_.at(block.id).yields; });
 }
 
-/// Until it ends its blocks: if it is overdue, if that ends its running one now + overdue_s and it takes as long for
-/// each unit of the others; else if it takes as long as it should at most; 0: nothing is known.
-double BlockFlow::rest_s(int processor, double now_s) const {
+/// Until an overdue processor ends its blocks, if its running one ends now + overdue_s and each unit of the others
+/// takes as long.
+double BlockFlow::rest_s(int processor, const Lateness& late, double now_s) const {
     const Lane& its = lane(processor);
-    double units = 0, should_s = 0;
-    for (const BlockInFlight& block : its.blocks) {
-        units += static_cast<double>(block.units);
-        should_s += recovery_->should_run_s(processor, block.units);
-    }
-    const auto late = lateness(processor);
-    const double ran_s = late ? late->ran_s(now_s) : 0, overdue_s = late ? late->overdue_s(now_s) : 0;
-    if (overdue_s <= 0) return recovery_->known(processor) ? should_s - ran_s : 0;
-    return (ran_s + overdue_s) * units / static_cast<double>(its.running().units) - ran_s;
+    double units = 0;
+    for (const BlockInFlight& block : its.blocks) units += static_cast<double>(block.units);
+    const double ran_s = late.ran_s(now_s);
+    return (ran_s + late.overdue_s(now_s)) * units / static_cast<double>(its.running().units) - ran_s;
 }
 
 /// First those of who would end last.
@@ -79,24 +75,24 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
     const double smallest_s = smallest_piece_s();
     std::vector<std::pair<double, int>> order;
-    for (int p = 0; p < processors(); ++p)
-        if (!lane(p).blocks.empty() && can_be_lost(p) && (is_late(p, now_s) || not_only_late()))
-            order.emplace_back(rest_s(p, now_s), p);
-    std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
-    for (const auto& [rest_s, p] : order) {
+    for (int p = 0; p < processors(); ++p) {
         const auto its = lateness(p);
-        const double overdue_s = its ? its->overdue_s(now_s) : 0;
-        const double within_s = overdue_s > 0 ? overdue_s : rest_s / Recovery::kSurelyFaster;
-        if (within_s <= 0 || within_s < smallest_s) continue;
-        if (!(its && its->late(now_s)) && all_end_within(within_s, now_s) < granules_left(p)) continue;
-        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
+        const bool overdue = its && its->overdue_s(now_s) > 0 && its->overdue_s(now_s) >= smallest_s;
+        if (overdue && can_be_lost(p) && (its->late(now_s) || not_only_late()))
+            order.emplace_back(rest_s(p, *its, now_s), p);
+    }
+    std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
+    for (const auto& entry : order) {
+        const int p = entry.second;
+        const Lateness its = *lateness(p);
+        const double overdue_s = its.overdue_s(now_s);
+        if (!its.late(now_s) && all_end_within(overdue_s, now_s) < granules_left(p)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, overdue_s, now_s, out);
     }
 }
 
 /// How many times as long as it computes again others must be overdue, if all of that is waited for.
-double BlockFlow::waits(int processor) const {
-    return among_ == Among::nodes && processor == 0 ? Recovery::kSurelyFaster : 1;
-}
+double BlockFlow::waits(int processor) const { return among_ == Among::nodes && processor == 0 ? kWaitsAtHome : 1; }
 
 /// How long others must be overdue for the smallest piece of those that have nothing to do.
 double BlockFlow::smallest_piece_s() const {

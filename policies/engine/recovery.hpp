@@ -7,9 +7,9 @@
 //     did; late when it has run twice as long, and then overdue since it should have ended. It is thought to end when
 //     it has been overdue for as long again.
 //  2. When nothing is left to hand out, whoever has nothing to do computes again all that a processor has, if the
-//     others end it in as long as its block is overdue, or, before, in a tenth of the time that it should still take
-//     (not in open loads, nor of nodes); and of late blocks as many units as it ends before they are thought to end.
-//     Where the data of nodes live only a tenth as many. Those first that are thought to end last.
+//     others end it in as long as its block is overdue (not in open loads, nor of nodes); and of late blocks as many
+//     units as it ends before they are thought to end; where the data of nodes live only a tenth as many. Those first
+//     that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
@@ -26,9 +26,8 @@
 // overdue by some time nothing else is known, so that what takes at most as long is no worse than waiting; and how far
 // noise makes healthy blocks exceed what the last few admit, blocks before them tell. *Twice*, because who waits as
 // long as a thing should take pays at most twice the best; from then on parts of a block are worth computing, which are
-// in vain if it ends before all others. *A tenth*, because what a block should take is only a bound, by smaller blocks;
-// first blocks of a device that is slower than a core are what it is for. Where the data of nodes live less is computed
-// again, as results of others cannot come to where units are still computed in vain.
+// in vain if it ends before all others. Where the data of nodes live less is computed again, as results of others
+// cannot come to where units are still computed in vain.
 #pragma once
 
 #include <algorithm>
@@ -65,8 +64,6 @@ class Pace {
 
 class Recovery {
   public:
-    static constexpr double kSurelyFaster = 10;  ///< times as fast as a processor that is not late others must be
-
     /// factor >= 1, of APPORTION_STALL_FACTOR.
     Recovery(double factor, std::size_t processors) : factor_(factor), processors_(processors) {}
 
