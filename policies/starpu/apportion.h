@@ -128,7 +128,7 @@ struct apportion_use {
 struct apportion_load_options {
     size_t size;            /**< of the structure in the program; set by apportion_load_options_init */
     const char* name;       /**< for reports; NULL: the codelet's */
-    uint64_t units;         /**< n >= 0 */
+    uint64_t units;         /**< n >= 0; of a block at most 2^32 - 1, StarPU's limit */
     uint64_t granularity;   /**< blocks are multiples of it, except the last units; 0 means 1 */
     uint64_t initial_block; /**< units of a first block (plb-hec: of a device); 0: APPORTION_INITIAL_BLOCK, else units /
                                (64 workers) */
@@ -267,7 +267,8 @@ const char* apportion_error(void);
 
 /** With STARPU_R, STARPU_W or STARPU_RW: the block's data stay on its device between submissions of the load as
  *  long as its boundaries stay. Nothing else may access them in between. Every submission asks for itself: results
- *  that it names without this come home, also those that stayed before. */
+ *  that it names without this come home, also those that stayed before. It names them in the same shape; before shapes
+ *  change call apportion_load_release. */
 #define APPORTION_KEEP (1 << 24)
 
 /** Handles for the block's own data: `data` is the application's memory of just this range, and not NULL. `mode` is

@@ -8,6 +8,8 @@
 #include <new>
 #include <set>
 
+#include "policies/starpu/error.hpp"
+
 namespace apportion {
 
 bool DataShape::fits_in_memory() const {
@@ -60,6 +62,22 @@ std::size_t bytes_of(const starpu_task& task) {
     return bytes;
 }
 
+namespace {
+
+/// StarPU takes it for written only then, and does not send the data to a device.
+bool is_read_and_overwritten(const starpu_task& task, starpu_data_handle_t handle) {
+    bool read = false, overwritten = false;
+    for (unsigned k = 0; k < STARPU_TASK_GET_NBUFFERS(&task); ++k) {
+        if (STARPU_TASK_GET_HANDLE(&task, k) != handle) continue;
+        const int access = STARPU_TASK_GET_MODE(&task, k) & STARPU_RW;
+        read = read || access == STARPU_R;
+        overwritten = overwritten || access == STARPU_W;
+    }
+    return read && overwritten;
+}
+
+}  // namespace
+
 void BlockData::note_modes(const starpu_task& task) {
     const unsigned buffers = STARPU_TASK_GET_NBUFFERS(&task);
     for (unsigned k = 0; k < buffers; ++k) {
@@ -72,6 +90,8 @@ void BlockData::note_modes(const starpu_task& task) {
             problem =
                 "the codelet writes what the fill function names as STARPU_R; give apportion_block_vector and "
                 "the like the codelet's mode";
+        if (own && (mode & STARPU_RW) == STARPU_W && is_read_and_overwritten(task, handle))
+            problem = "one task names the same data as STARPU_R and as STARPU_W; name them once, as STARPU_RW";
         if (written && !own && std::ranges::find(foreign, handle) == foreign.end()) foreign.push_back(handle);
     }
 }
@@ -173,7 +193,8 @@ namespace {
 starpu_data_handle_t register_data(void* data, const DataShape& s, bool rounds_up) {
     starpu_data_handle_t handle = nullptr;
     const std::size_t allocated = rounds_up ? std::bit_ceil(s.bytes()) : s.bytes();
-    const auto address = reinterpret_cast<uintptr_t>(data);
+    static std::byte nothing;  // drivers take no null pointer, even for no bytes
+    const auto address = reinterpret_cast<uintptr_t>(data ? data : &nothing);
     switch (s.interface) {
         case DataShape::Interface::vector:
             starpu_vector_data_register_allocsize(&handle, STARPU_MAIN_RAM, address, s.nx, s.element_size, allocated);
@@ -216,6 +237,10 @@ void make_handle(BlockHandle& of, bool rounds_up) {
 
 /// The handle of these data in this block, registered the first time they are named.
 starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, const DataShape& shape) noexcept {
+    if (!block) {
+        set_error("a handle is asked for without a block: give `fill`'s");
+        return nullptr;
+    }
     BlockData& block_data = *static_cast<FillBlock*>(block)->data_of_block;
     auto& handles = block_data.handles;
     const bool writes = (mode & STARPU_W) != 0, reads = (mode & STARPU_R) != 0;
@@ -232,9 +257,20 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         return nullptr;
     }
 #endif
+    const auto is_another_shape_of = [&](const BlockHandle& h) {
+        const auto* const from = static_cast<const std::byte*>(data);
+        const auto* const kept = static_cast<const std::byte*>(h.data);
+        return h.from_earlier && from < kept + h.shape.extent() && kept < from + shape.extent();
+    };
     auto known = std::find_if(handles.begin(), handles.end(),
                               [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
     if (known == handles.end()) {
+        if (std::ranges::any_of(handles, is_another_shape_of)) {
+            block_data.problem =
+                "it names data in another shape than the submission before, whose results stay on a device "
+                "(APPORTION_KEEP); call apportion_load_release before shapes change";
+            return nullptr;
+        }
         constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
         if (std::max({shape.nx, shape.ny, shape.nz, shape.ldy, shape.ldz}) > kMost) {
             block_data.problem =

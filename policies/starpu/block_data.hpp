@@ -25,6 +25,8 @@ struct DataShape {
     std::size_t element_size = 0;
 
     std::size_t bytes() const { return nx * ny * nz * element_size; }
+    /// From its first byte to behind its last one.
+    std::size_t extent() const { return bytes() == 0 ? 0 : ((nz - 1) * ldz + (ny - 1) * ldy + nx) * element_size; }
     /// Whether memory can hold it, so that the number of its bytes is right. Only where it does not overlap itself.
     bool fits_in_memory() const;
     /// StarPU ends the program then.

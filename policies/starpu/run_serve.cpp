@@ -214,8 +214,10 @@ void Run::make_calls(Locked& on) {
     if (std::exchange(on.last_tasks, false)) starpu_do_schedule();  // some of StarPU's schedulers wait for this
     for (std::unique_ptr<Return>& what : std::exchange(on.returns, {})) {
         const starpu_data_handle_t handle = what->handle;
+        // The program may change what its own handles have without a word to StarPU: no device keeps a copy.
+        const auto mode = what->of == Return::Of::application ? STARPU_RW : STARPU_R;
         what->handed_over.store(true, std::memory_order_release);
-        starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, STARPU_R, handle_home,
+        starpu_data_acquire_on_node_cb_sequential_consistency(handle, STARPU_MAIN_RAM, mode, handle_home,
                                                               what.release(), 0);
     }
     if (!on.retired.empty()) {
