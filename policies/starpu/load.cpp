@@ -43,6 +43,7 @@ struct UnregisterAtEnd {
 
 apportion_load::apportion_load(const apportion_load_options* options)
     : setup_(apportion::set_up(options)), description_(apportion::description_of(setup_)) {
+    policy_name_ = apportion::lasting(apportion::scheduler_of(setup_.sched_ctx));
     if (const double factor = apportion::stall_factor_option(); factor > 0)
         recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());
     if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
@@ -111,7 +112,7 @@ apportion::Run::State apportion_load::state() {
 
 void apportion_load::make_run() {
     choose_policy();
-    if (policy_) apportion::refuse_task_limit();
+    apportion::refuse_task_limit();
     description_.run = ++runs_;
     description_.staying = previous_blocks_.empty() ? 0 : kept_.part();
     if (recovery_ && runs_ == 1)
@@ -153,6 +154,10 @@ void apportion_load::submit() {
                                               "again",
                                               setup_.name));
         if (releasing_) throw ApiError(EBUSY, fmt::format("load '{}' is being released", setup_.name));
+        if (!starpu_is_initialized())
+            throw ApiError(ENODEV, fmt::format("load '{}': StarPU is not running any more; the load was made before it "
+                                               "ended, so make another one",
+                                               setup_.name));
         if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
                 return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
             }))

@@ -70,7 +70,7 @@ struct apportion_load {
     // Under the lock:
     mutable apportion::Mutex mutex_;
     const apportion::PolicyEntry* policy_entry_ = nullptr;  ///< null under StarPU's schedulers
-    const char* policy_name_ = "none";
+    const char* policy_name_ = nullptr;
     bool profile_looked_up_ = false, learning_begun_ = false;
     apportion::Learning learning_;
     int runs_ = 0;

@@ -76,9 +76,11 @@ LoadSetup set_up(const apportion_load_options* options) {
     setup.sched_ctx = o.sched_ctx >= 0 ? static_cast<unsigned>(o.sched_ctx) : starpu_sched_ctx_get_context();
     if (setup.sched_ctx >= STARPU_NMAX_SCHED_CTXS) setup.sched_ctx = 0;  // the thread has none: the initial context
     check_scheduler_is_own(setup.sched_ctx);
-    setup.workers =
-        workers_for(*o.codelet, setup.sched_ctx, static_cast<Units>(o.granularity), {o.bytes_per_unit, o.bytes_shared});
+    std::string refused;
+    setup.workers = workers_for(*o.codelet, setup.sched_ctx, static_cast<Units>(o.granularity),
+                                {o.bytes_per_unit, o.bytes_shared}, &refused);
     if (o.warm_up) warm_up(setup);
+    if (!refused.empty()) setup.left_out += (setup.left_out.empty() ? "" : "; ") + refused;
     group_cores(setup.workers, setup.sched_ctx);
     // StarPU's handles have at most 2^32 - 1 elements a dimension, and a unit has one at least.
     const auto most = static_cast<Units>(UINT32_MAX / o.granularity * o.granularity);

@@ -193,11 +193,19 @@ void Run::check_memory(const RunningBlock& running, const starpu_task& task) con
 }
 
 void Run::task_refused(RunningBlock& running, int error, Locked& on) {
-    fail(error, fmt::format("StarPU refused the task of {}: {}", running.range(), std::strerror(-error)), on);
+    const std::string why = fmt::format("StarPU refused its task: {}", std::strerror(-error));
+    if (error == -ENODEV && flow_)  // the codelet's can_execute did, perhaps, and takes it elsewhere
+        running.failure = why;
+    else
+        fail(error, fmt::format("{}: {}", running.range(), why), on);
     if (running.cancelled())
         cancelled_task_ended(running, 0, on);
-    else if (--running.tasks_left == 0)
+    else if (--running.tasks_left > 0)
+        return;
+    else if (running.failure.empty())
         discard(running, on);
+    else
+        block_failed(running, on);
 }
 
 }  // namespace apportion

@@ -157,7 +157,8 @@ int apportion_init(starpu_conf* conf) {
 
 void apportion_shutdown(void) {
     const std::lock_guard lock(apportion::sessions_mutex);
-    if (apportion::sessions > 0 && --apportion::sessions == 0) starpu_shutdown();
+    if (apportion::sessions > 0 && --apportion::sessions == 0 && starpu_is_initialized())
+        starpu_shutdown();  // the program may have done so
 }
 
 }  // extern "C"

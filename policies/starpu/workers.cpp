@@ -2,6 +2,7 @@
 #include "policies/starpu/workers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +30,7 @@ struct FreeDeleter {
     void operator()(void* p) const { std::free(p); }
 };
 
+/// A task that is bound to the worker, or any.
 bool can_run(unsigned worker, starpu_codelet& codelet, bool bound) {
     starpu_task task;
     starpu_task_init(&task);
@@ -39,6 +41,17 @@ bool can_run(unsigned worker, starpu_codelet& codelet, bool bound) {
                             : starpu_worker_can_execute_task_first_impl(worker, &task, &implementation) != 0;
     starpu_task_clean(&task);
     return able;
+}
+
+bool has_function_for(unsigned worker, starpu_codelet codelet) {
+    codelet.can_execute = nullptr;
+    return can_run(worker, codelet, false);
+}
+
+std::string name_of(int worker) {
+    char name[128];
+    starpu_worker_get_name(worker, name, sizeof name);
+    return name;
 }
 
 const char* kind_name(starpu_worker_archtype type) {
@@ -93,8 +106,8 @@ LoadDescription::Link link_to(unsigned node, const MemoryNeed& need) {
 
 }  // namespace
 
-std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity,
-                                const MemoryNeed& need) {
+std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need,
+                                std::string* left_out) {
     int* ids_raw = nullptr;
     const unsigned count = starpu_sched_ctx_get_workers_list(sched_ctx, &ids_raw);
     const std::unique_ptr<int, FreeDeleter> ids(ids_raw);
@@ -102,9 +115,13 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
     std::vector<Worker> workers;
     const bool bound = find_policy(scheduler_of(sched_ctx)) != nullptr;
     std::map<unsigned, unsigned> workers_on_node;
+    std::vector<std::string> refused;
     for (unsigned k = 0; k < count; ++k) {
         const int id = ids.get()[k];
-        if (!can_run(id, codelet, bound)) continue;
+        if (!can_run(id, codelet, bound)) {
+            if (has_function_for(id, codelet)) refused.push_back(name_of(id));
+            continue;
+        }
         Worker worker;
         worker.ids = {id};
         worker.node = starpu_worker_get_memory_node(id);
@@ -123,11 +140,14 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
                                                                  "implementation, which alone counts"
                                                                : ""));
 
+    if (left_out && !refused.empty())
+        *left_out = fmt::format("{} left out: the codelet's can_execute {}", fmt::join(refused, ", "),
+                                bound ? "refuses its first implementation there, which alone counts"
+                                      : "refuses all of its implementations there");
+
     std::map<std::string, int> kinds;
     for (Worker& worker : workers) {
-        char name[128];
-        starpu_worker_get_name(worker.ids.front(), name, sizeof name);
-        worker.processor.name = name;
+        const std::string name = worker.processor.name = name_of(worker.ids.front());
         worker.processor.kind =
             kinds.emplace(model_of(name, worker.kind), static_cast<int>(kinds.size())).first->second;
         worker.processor.own_memory = starpu_node_get_kind(worker.node) != STARPU_CPU_RAM;

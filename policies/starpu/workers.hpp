@@ -6,6 +6,7 @@
 
 #include <starpu.h>
 
+#include <string>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -27,9 +28,11 @@ struct Worker {
     LoadDescription::Link link;
 };
 
-/// The workers of the context that can run the codelet, in StarPU's order. Throws ApiError when there are none, or
-/// when a device cannot hold one granule.
-std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need);
+/// The workers of the context that can run the codelet, in StarPU's order; `left_out` tells of those that the codelet
+/// has a function for, but its can_execute refuses. Throws ApiError when there are none, or when a device cannot hold
+/// one granule.
+std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need,
+                                std::string* left_out = nullptr);
 
 /// The name of the context's scheduler, which lives as long as that.
 const char* scheduler_of(unsigned sched_ctx);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Several threads call apportion_init at once, and StarPU ends with the last apportion_shutdown.
+// Several threads call apportion_init at once, and StarPU ends with the last apportion_shutdown, or where the program
+// ends it before.
 #include <starpu.h>
 
 #include <atomic>
@@ -28,6 +29,9 @@ int main() {
     for (int k = 0; k < kThreads; ++k) threads.emplace_back(use);
     for (std::thread& thread : threads) thread.join();
     const bool runs = starpu_is_initialized() != 0;
+    if (apportion_init(nullptr) != 0) ++failed;
+    starpu_shutdown();
+    apportion_shutdown();
     std::fprintf(stderr, "%d failed, without StarPU %d, StarPU runs: %d\n", failed.load(), gone.load(), runs);
     return failed > 0 || gone > 0 || runs ? 1 : 0;
 }
