@@ -75,10 +75,12 @@ const ProcessorProfile* find_for(const Profile& profile, const ProfileRequest& r
 /// Empty, or why the sizes are too small for the load.
 std::string why_too_small(const std::vector<ProcessorProfile>& processors, const ProfileRequest& request) {
     double reach = 0;
-    for (const ProcessorProfile& processor : processors) {
-        const Units largest = processor.points.back().units;
+    for (std::size_t p = 0; p < processors.size(); ++p) {
+        const Units largest = processors[p].points.back().units;
         if (const Units least = std::min(request.granularity, request.units); largest < least)
-            return fmt::format("has only sizes below {} units, the smallest block, for {}", least, processor.name);
+            return fmt::format("has only sizes below {} units, the smallest block, for {}", least, processors[p].name);
+        const Units fitting = request.processors[p].memory_units / request.granularity * request.granularity;
+        if (largest >= fitting) return {};  // it has no larger blocks
         reach += static_cast<double>(largest) * kMostBlocks;
     }
     if (static_cast<double>(request.units) <= reach) return {};
