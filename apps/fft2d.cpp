@@ -12,7 +12,7 @@
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/npy.hpp"
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 
 namespace {
 

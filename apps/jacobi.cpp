@@ -19,7 +19,7 @@
 #include "codelets/io/matrix_market.hpp"
 #include "codelets/io/npy.hpp"
 #include "codelets/io/progress.hpp"
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 
 namespace {
 

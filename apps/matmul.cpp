@@ -13,7 +13,7 @@
 #include "apps/nodes.hpp"
 #include "apps/rectangles.hpp"
 #include "codelets/io/npy.hpp"
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "apps/mpdata_rectangles.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/io/gnuplot.hpp"
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include <unordered_map>
 
-#include "models/io/counted.hpp"
 #include "models/io/files.hpp"
+#include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
 
 namespace apportion {

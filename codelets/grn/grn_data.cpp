@@ -9,7 +9,7 @@
 #include "codelets/common/matrix.hpp"
 #include "codelets/common/random.hpp"
 #include "codelets/grn/grn.hpp"
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {

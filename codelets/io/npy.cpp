@@ -19,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "models/io/counted.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"

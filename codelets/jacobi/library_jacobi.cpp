@@ -4,9 +4,8 @@
 
 #include <Eigen/Sparse>
 
-#include "models/io/counted.hpp"
-
 #include "codelets/jacobi/linear_system.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion {
 

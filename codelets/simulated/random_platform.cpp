@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "codelets/simulated/platform_file.hpp"
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion::simulated {
 

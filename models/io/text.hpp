@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Text of options, variables and files: numbers, lists, checksums.
+// Text of options, variables, files and sentences: numbers, lists, checksums.
 #pragma once
 
 #include <charconv>
@@ -29,6 +29,12 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
         parts.push_back(text.substr(at, text.find(separator, at) - at));
     return parts;
+}
+
+/// "1 block", "2 blocks".
+template <class Number>
+std::string counted(Number count, std::string_view what) {
+    return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");
 }
 
 /// Empty where the variable is not set.

@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "codelets/simulated/lower_bound.hpp"
-#include "models/io/counted.hpp"
 #include "models/io/nearest_name.hpp"
+#include "models/io/text.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/own_schedulers.hpp"
 #include "tools/apportion/command.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/run_report.hpp"
 

@@ -10,9 +10,9 @@
 #include <memory>
 #include <set>
 
-#include "models/io/counted.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/explanation.hpp"
 #include "tools/apportion/run_report.hpp"

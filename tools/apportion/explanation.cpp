@@ -9,8 +9,8 @@
 #include <map>
 
 #include "codelets/io/terminal.hpp"
-#include "models/io/counted.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/run_report.hpp"
 #include "tools/apportion/text_table.hpp"
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "models/io/counted.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <map>
 
-#include "models/io/counted.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/order.hpp"
 #include "tools/apportion/text_table.hpp"
 
