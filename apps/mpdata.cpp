@@ -13,8 +13,8 @@
 #include <string>
 
 #include "apps/app.hpp"
-#include "apps/mpdata_rectangles.hpp"
 #include "apps/nodes.hpp"
+#include "apps/rectangles.hpp"
 #include "codelets/io/gnuplot.hpp"
 #include "models/io/text.hpp"
 
@@ -103,6 +103,37 @@ void draw_field(const std::string& file, const MpdataField& field, int steps) {
     draw(file, 800, 700, script);
 }
 
+/// In the domain's columns: as planned, or enlarged by whole numbers, so that shares are those of the plan.
+PartsOfWorkers rectangles_of(const MpdataField& field, const std::string& file) {
+    const auto rows = static_cast<std::size_t>(field.grid().ny), planes = static_cast<std::size_t>(field.nx());
+    const auto [side, of_workers] = read_rectangles(file, rows, planes);
+    if (rows % side != 0 || planes % side != 0)
+        throw UserError(fmt::format(
+            "--rectangles {}: is of {} x {} blocks, which the domain's {} x {} columns cannot be divided into", file,
+            side, side, planes, rows));
+    return of_workers;
+}
+
+/// Teams of cores in two dimensions, as in the paper on load imbalancing (section 5.4, Fig. 8): each computes its
+/// rectangles of the domain's columns in every time step. A matrix's column is a plane of the field.
+Outcome run_in_rectangles(const std::shared_ptr<MpdataField>& field, const std::string& file,
+                          const AppOptions& options) {
+    const PartsOfWorkers of_workers = rectangles_of(*field, file);
+    const auto workload = make_mpdata(field, of_workers);
+    for (unsigned w = 0; w < of_workers.size(); ++w)
+        if (!of_workers[w].empty() && !can_run(w, workload->codelet()))
+            throw UserError(
+                fmt::format("--rectangles {}: {} is no CPU core, and only these compute rectangles; plan without it",
+                            file, worker_name(w)));
+    if (starpu_memory_nodes_get_numa_count() > 1)  // rectangles write rows of planes, in the field itself
+        throw UserError("--rectangles computes in one memory: run without STARPU_USE_NUMA");
+    return run_rectangles(*workload, of_workers, options.repeat, [&](int step, Outcome& outcome) {
+        if (kSimulated) return;
+        if (options.verify && step == options.repeat) outcome.verification = workload->verify();
+        field->advance();
+    });
+}
+
 int advect(MpdataOptions options) {
     Nodes& nodes = Nodes::here();
     const bool has_content = nodes.home() && !kSimulated;  // the others have room for it
@@ -134,7 +165,7 @@ int advect(MpdataOptions options) {
                         }};
         }
         outcome = options.rectangles.empty() ? run_load(*workload, options.common, peer, [field] { field->advance(); })
-                                             : run_rectangles(field, options.rectangles, options.common);
+                                             : run_in_rectangles(field, options.rectangles, options.common);
     }
     nlohmann::ordered_json head{
         {"app", "mpdata"},

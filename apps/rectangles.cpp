@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/app.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
@@ -98,6 +97,26 @@ MatrixPart scaled(const MatrixPart& part, std::size_t side, std::size_t rows, st
             scaled(part.column + part.columns, side, columns) - column};
 }
 
+/// What the workers did in so many seconds.
+nlohmann::ordered_json report_of(const PartsOfWorkers& of_workers, std::span<const double> busy_s, double seconds) {
+    nlohmann::ordered_json report{{"policy", "rectangles"}, {"makespan_seconds", seconds}};
+    for (std::size_t w = 0; w < of_workers.size(); ++w) {
+        std::size_t units = 0;
+        auto rectangles = nlohmann::ordered_json::array();
+        for (const MatrixPart& p : of_workers[w]) {
+            units += p.rows * p.columns;
+            rectangles.push_back({p.row, p.column, p.rows, p.columns});
+        }
+        report["processors"].push_back({{"name", worker_name(w)},
+                                        {"units", units},
+                                        {"blocks", of_workers[w].size()},
+                                        {"idle_percent", 100 * std::max(0.0, 1 - busy_s[w] / seconds)},
+                                        {"compute_seconds", busy_s[w]},
+                                        {"rectangles", std::move(rectangles)}});
+    }
+    return report;
+}
+
 }  // namespace
 
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns) {
@@ -131,30 +150,21 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
     return found;
 }
 
-std::vector<std::uint64_t> units_of_rectangles(const PartsOfWorkers& of_workers) {
+Outcome run_rectangles(Workload& workload, const PartsOfWorkers& of_workers, int runs,
+                       const std::function<void(int run, Outcome& outcome)>& after) {
     std::vector<std::uint64_t> units;
     for (const std::vector<MatrixPart>& parts : of_workers) units.push_back(parts.empty() ? 0 : 1);
-    return units;
-}
-
-nlohmann::ordered_json report_of_rectangles(const PartsOfWorkers& of_workers, std::span<const double> busy_s,
-                                            double seconds) {
-    nlohmann::ordered_json report{{"policy", "rectangles"}, {"makespan_seconds", seconds}};
-    for (std::size_t w = 0; w < of_workers.size(); ++w) {
-        std::size_t units = 0;
-        auto rectangles = nlohmann::ordered_json::array();
-        for (const MatrixPart& p : of_workers[w]) {
-            units += p.rows * p.columns;
-            rectangles.push_back({p.row, p.column, p.rows, p.columns});
-        }
-        report["processors"].push_back({{"name", worker_name(w)},
-                                        {"units", units},
-                                        {"blocks", of_workers[w].size()},
-                                        {"idle_percent", 100 * std::max(0.0, 1 - busy_s[w] / seconds)},
-                                        {"compute_seconds", busy_s[w]},
-                                        {"rectangles", std::move(rectangles)}});
+    Outcome outcome;
+    outcome.policy = "rectangles";
+    for (int run = 1; run <= runs; ++run) {
+        if (!kSimulated) workload.spoil_result();
+        std::vector<double> busy_s;
+        outcome.seconds.push_back(seconds_of([&] { busy_s = run_on_workers(workload, units); }));
+        if (outcome.seconds.back() <= median_seconds(outcome.seconds))
+            outcome.report = report_of(of_workers, busy_s, outcome.seconds.back());
+        after(run, outcome);
     }
-    return report;
+    return outcome;
 }
 
 }  // namespace apportion

@@ -2,16 +2,14 @@
 //
 // Rectangles of a matrix, or of a domain whose columns are planes, as `apportion plan --matrix N --json` arranged them
 // for each processor: a StarPU worker, or a team of cores ("CPU 0-14"), among which a rectangle is divided equally, in
-// columns.
+// columns. The distribution is given, so that no policy has a part in the run: a rectangle is a plain task on its
+// worker.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
-#include <span>
+#include <functional>
 #include <string>
-#include <vector>
 
-#include "codelets/common/codelet.hpp"
+#include "apps/app.hpp"
 
 namespace apportion {
 
@@ -23,11 +21,9 @@ struct Rectangles {
 /// The rectangles of the file in a matrix of that size; StarPU must run. Throws UserError.
 Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_t columns);
 
-/// For run_on_workers(): one for each worker with rectangles.
-std::vector<std::uint64_t> units_of_rectangles(const PartsOfWorkers& of_workers);
-
-/// What the workers did in so many seconds.
-nlohmann::ordered_json report_of_rectangles(const PartsOfWorkers& of_workers, std::span<const double> busy_s,
-                                            double seconds);
+/// Runs the workload of these parts `runs` times, all workers together, and calls after(run, outcome) after each, from
+/// 1 on.
+Outcome run_rectangles(Workload& workload, const PartsOfWorkers& of_workers, int runs,
+                       const std::function<void(int run, Outcome& outcome)>& after);
 
 }  // namespace apportion
