@@ -91,16 +91,18 @@ TEST_CASE("a guarded policy does what it plans where the record is right") {
 }
 
 TEST_CASE("a guarded policy falls back on the adaptive one where the record is wrong") {
-    const std::vector<double> speeds = {4000, 1000};
+    const std::vector<double> speeds = {4000, 1000, 1000};
     const FakePlatform recorded = plain_platform(speeds, 1e-3), real = slowed(recorded, 0, 3);
     const LoadDescription load = recorded.load(100'000);
     GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
     const FakeRun result = run(real, policy, load);
     CHECK(fell_back(policy));
     CHECK(result.done);
-    CHECK(result.makespan_s < 1.1 * 100'000 / (4000.0 / 3 + 1000));
+    CHECK(result.makespan_s < 1.1 * 100'000 / (4000.0 / 3 + 2000));
+    // When that is seen of the first processor, the others have computed one part each.
+    CHECK(policy.report().models.at(1).samples >= 6);
     Planned unguarded(speeds);
-    CHECK(run(real, unguarded, load).makespan_s > 55);
+    CHECK(run(real, unguarded, load).makespan_s > 45);
 }
 
 TEST_CASE("a guarded policy does not take a spike for a wrong record") {
@@ -207,18 +209,6 @@ TEST_CASE("auto copes with a record of a machine whose largest device has become
         const auto automatic = find_policy("auto")->make(), adaptive = find_policy("plb-hec")->make();
         CHECK(run(real, *automatic, load).makespan_s <= most * run(real, *adaptive, load).makespan_s);
     }
-}
-
-TEST_CASE("a fallback knows by the record of processors that are right") {
-    // When that is seen of the first one, the others have computed one part each.
-    const std::vector<double> speeds = {4000, 1000, 1000};
-    const FakePlatform recorded = plain_platform(speeds, 1e-3), real = slowed(recorded, 0, 3);
-    const LoadDescription load = recorded.load(100'000);
-    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
-    const FakeRun result = run(real, policy, load);
-    CHECK(fell_back(policy));
-    CHECK(result.done);
-    CHECK(policy.report().models.at(1).samples >= 6);
 }
 
 TEST_CASE("a guarded policy counts half of a link's latency for the way of a block to its device") {

@@ -184,25 +184,6 @@ TEST_CASE("plb-hec keeps its models when the load runs again") {
     CHECK(policy->report().distributions.at(0).reason == "models of the previous run");
 }
 
-TEST_CASE("plb-hec never exceeds a memory with its blocks in flight") {
-    FakePlatform platform = plain_platform({100, 5000}, 0.01);
-    platform.links.push_back({1e6});
-    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 50;
-    platform.workers[1].link = 0;
-    platform.workers[1].memory_units = 300;
-    const auto policy = improved();
-    const FakeRun result = run(platform, *policy, platform.load(20'000));
-    CHECK(result.done);
-    for (const FakeBlock& block : result.blocks) {
-        Units together = 0;
-        for (const FakeBlock& other : result.blocks)
-            if (block.processor == 1 && other.processor == 1 && other.given_s <= block.given_s &&
-                other.end_s > block.given_s)
-                together += other.units;
-        CHECK(together <= 300);
-    }
-}
-
 TEST_CASE("a core that earlier processes saw to be slow is not thought fast by a block of another size") {
     FakePlatform platform = plain_platform({1000, 1000, 50}, 1e-4);
     for (FakeWorker& worker : platform.workers) worker.kind = 0;

@@ -75,15 +75,6 @@ TEST_CASE("a task that ends on another processor's worker is in its block's firs
     CHECK(setup.lane_of(-1, 2) == 0);
 }
 
-TEST_CASE("a group of one is a core") {
-    const Groups groups("1");
-    Axpy axpy(1000);
-    Load load = apportion::test::create(axpy.options());
-    REQUIRE(run(load.get()) == 0);
-    CHECK(axpy.wrong() == 0);
-    CHECK(report_of(load.get())["processors"].size() == 2);
-}
-
 TEST_CASE("grouped cores compute every unit once, whatever the size, the granularity and the parts") {
     const Groups groups("2");
     for (const std::size_t units : {0, 1, 3, 17, 1000})
