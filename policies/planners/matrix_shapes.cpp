@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -12,13 +14,38 @@ namespace {
 
 constexpr std::size_t kMostProcessors = 3;  ///< with squares
 
-MatrixShape in_columns(std::span<const Units> areas, Units side) {
-    const MatrixColumns columns = arrange_in_columns(areas, side);
-    MatrixShape found;
-    found.half_perimeters = found.half_perimeters_of_columns = columns.half_perimeters;
-    for (const Rectangle& r : columns.rectangles)
-        found.parts.push_back(r.area() > 0 ? std::vector{r} : std::vector<Rectangle>{});
-    return found;
+/// Ends of the columns in the ordered areas: the column that ends at k begins at begins[k].
+std::vector<std::size_t> best_columns(const std::vector<double>& ordered) {
+    const std::size_t count = ordered.size();
+    std::vector<double> sum(count + 1, 0), cost(count + 1, std::numeric_limits<double>::infinity());
+    std::partial_sum(ordered.begin(), ordered.end(), sum.begin() + 1);
+    std::vector<std::size_t> begins(count + 1, 0);
+    cost[0] = 0;
+    for (std::size_t end = 1; end <= count; ++end)
+        for (std::size_t begin = 0; begin < end; ++begin) {
+            // Each rectangle of a column is as wide as the column, and their heights add up to the side of the matrix.
+            const double with = cost[begin] + static_cast<double>(end - begin) * (sum[end] - sum[begin]) + 1;
+            if (with < cost[end]) {
+                cost[end] = with;
+                begins[end] = begin;
+            }
+        }
+    return begins;
+}
+
+/// Whole parts of `length` in proportion; their ends are those of the exact ones, rounded, so that all fits together.
+std::vector<Units> whole_parts(std::span<const double> parts, Units length) {
+    const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+    std::vector<Units> whole;
+    double sum = 0;
+    Units end = 0;
+    for (const double part : parts) {
+        sum += part;
+        const Units next = std::min(length, static_cast<Units>(std::llround(sum / all * static_cast<double>(length))));
+        whole.push_back(next - end);
+        end = next;
+    }
+    return whole;
 }
 
 Rectangle nearly_square(Units area) {
@@ -35,7 +62,7 @@ std::optional<MatrixShape> with_squares(std::span<const Units> areas, std::span<
     const std::size_t largest = order.front();
     std::vector<Units> merged(areas.begin(), areas.end());
     for (const std::size_t p : order.last(squares)) merged[largest] += std::exchange(merged[p], 0);
-    MatrixShape found = in_columns(merged, side);
+    MatrixShape found = arrange_in_columns(merged, side);
     const Rectangle around = found.parts[largest].front();
     Rectangle lower = nearly_square(areas[order.back()]), upper = nearly_square(squares == 2 ? areas[order[1]] : 0);
     if (upper.rows + lower.rows >= around.rows || upper.columns + lower.columns >= around.columns) return {};
@@ -59,8 +86,46 @@ std::optional<MatrixShape> with_squares(std::span<const Units> areas, std::span<
 
 }  // namespace
 
+MatrixShape arrange_in_columns(std::span<const Units> areas, Units side) {
+    std::vector<std::size_t> order;
+    for (std::size_t p = 0; p < areas.size(); ++p)
+        if (areas[p] > 0) order.push_back(p);
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return areas[a] > areas[b]; });
+    const double all = static_cast<double>(std::accumulate(areas.begin(), areas.end(), Units{0}));
+    std::vector<double> ordered;
+    for (const std::size_t p : order) ordered.push_back(static_cast<double>(areas[p]) / all);
+
+    const std::vector<std::size_t> begins = best_columns(ordered);
+    std::vector<std::size_t> ends;
+    for (std::size_t end = order.size(); end > 0; end = begins[end]) ends.insert(ends.begin(), end);
+    std::vector<double> widths;
+    for (const std::size_t end : ends)
+        widths.push_back(std::accumulate(ordered.begin() + static_cast<std::ptrdiff_t>(begins[end]),
+                                         ordered.begin() + static_cast<std::ptrdiff_t>(end), 0.0));
+    const std::vector<Units> columns = whole_parts(widths, side);
+
+    MatrixShape found;
+    found.parts.resize(areas.size());
+    Units first_column = 0;
+    for (std::size_t c = 0; c < ends.size(); ++c) {
+        const std::size_t begin = begins[ends[c]];
+        const std::vector<Units> rows = whole_parts(std::span(ordered).subspan(begin, ends[c] - begin), side);
+        Units first_row = 0;
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            if (rows[k] > 0 && columns[c] > 0) {
+                found.parts[order[begin + k]] = {{first_row, first_column, rows[k], columns[c]}};
+                found.half_perimeters += rows[k] + columns[c];
+            }
+            first_row += rows[k];
+        }
+        first_column += columns[c];
+    }
+    found.half_perimeters_of_columns = found.half_perimeters;
+    return found;
+}
+
 MatrixShape arrange_matrix(std::span<const Units> areas, Units side) {
-    MatrixShape best = in_columns(areas, side);
+    MatrixShape best = arrange_in_columns(areas, side);
     std::vector<std::size_t> order;
     for (std::size_t p = 0; p < areas.size(); ++p)
         if (areas[p] > 0) order.push_back(p);

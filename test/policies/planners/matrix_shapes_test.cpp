@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Shapes of a matrix for two and three processors: every block has one owner, areas are kept, and what processors read,
-// counted block by block, is the sum that is told and never more than other arrangements need.
+// Shapes of a matrix: every block has one owner, areas are kept, and what processors read, counted block by block, is
+// the sum that is told and never more than other arrangements need.
 #include "policies/planners/matrix_shapes.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
 
 #include "test/catch.hpp"
 
@@ -47,6 +50,32 @@ MatrixShape of_speeds(const std::vector<double>& speeds) {
     for (const double speed : speeds) areas.push_back(std::llround(speed / all * kSide * kSide)), rest -= areas.back();
     areas.front() += rest;
     return arrange_matrix(areas, kSide);
+}
+
+/// The least cost of any assignment of processors to columns, in sides of the matrix.
+double least_in_columns(const std::vector<double>& areas) {
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<std::size_t> column(areas.size(), 0);
+    const auto cost = [&] {
+        double sum = 0;
+        for (std::size_t c = 0; c < areas.size(); ++c) {
+            double width = 0, members = 0;
+            for (std::size_t p = 0; p < areas.size(); ++p)
+                if (column[p] == c) width += areas[p], ++members;
+            if (members > 0) sum += members * width + 1;
+        }
+        return sum;
+    };
+    const auto assign = [&](auto&& self, std::size_t p) -> void {
+        if (p == areas.size()) {
+            best = std::min(best, cost());
+            return;
+        }
+        for (column[p] = 0; column[p] < areas.size(); ++column[p]) self(self, p + 1);
+        column[p] = 0;
+    };
+    assign(assign, 0);
+    return best;
 }
 
 }  // namespace
@@ -100,13 +129,13 @@ TEST_CASE("of three processors columns and slices communicate no less, for all a
             for (Units second = 1; first + second < side * side; ++second) {
                 const std::vector<Units> areas = {first, second, side * side - first - second};
                 const MatrixShape found = arrange_matrix(areas, side);
-                const MatrixColumns columns = arrange_in_columns(areas, side);
+                const MatrixShape columns = arrange_in_columns(areas, side);
                 if (counted(found, side) != found.half_perimeters || found.half_perimeters > 4 * side)
                     FAIL(first << " and " << second << " of " << side << " x " << side);
                 for (std::size_t p = 0; p < areas.size(); ++p)
                     if (std::abs(area(found.parts[p]) - areas[p]) > side)
                         FAIL(first << " and " << second << " of " << side << " x " << side << ": areas");
-                if (std::ranges::all_of(columns.rectangles, [](const Rectangle& r) { return r.area() > 0; }))
+                if (std::ranges::none_of(columns.parts, &std::vector<Rectangle>::empty))
                     CHECK(found.half_perimeters <= columns.half_perimeters);
                 CHECK(found.half_perimeters_of_columns == columns.half_perimeters);
             }
@@ -152,6 +181,36 @@ TEST_CASE("one processor has the matrix, those without an area nothing, and more
 
 TEST_CASE("a processor whose column would have no width gets its block as a square") {
     const std::vector<Units> areas = {99, 1};
-    CHECK(arrange_in_columns(areas, 10).rectangles[1].area() == 0);
+    CHECK(arrange_in_columns(areas, 10).parts[1].empty());
     CHECK(area(arrange_matrix(areas, 10).parts[1]) == 1);
+}
+
+TEST_CASE("rectangles in columns cover every block of the matrix once and have their areas") {
+    const std::vector<Units> areas = {4000, 0, 3000, 1500, 1000, 500};
+    const MatrixShape found = arrange_matrix(areas, 100);
+    CHECK(found.half_perimeters == counted(found, 100));
+    for (std::size_t p = 0; p < areas.size(); ++p) CHECK(std::abs(area(found.parts[p]) - areas[p]) <= 100);
+    CHECK(found.parts[1].empty());
+}
+
+TEST_CASE("sixteen equal areas become a square of squares, and one area the whole matrix") {
+    const MatrixShape squares = arrange_in_columns(std::vector<Units>(16, 100), 40);
+    for (const auto& part : squares.parts) CHECK((part.at(0).rows == 10 && part.at(0).columns == 10));
+    CHECK(squares.half_perimeters == 16 * 20);
+    CHECK(arrange_in_columns(std::vector<Units>{7}, 40).half_perimeters == 80);
+}
+
+TEST_CASE("no assignment of rectangles to columns has smaller half perimeters") {
+    std::mt19937 random(1);
+    std::uniform_int_distribution<Units> area(1, 1000);
+    for (int problem = 0; problem < 40; ++problem) {
+        std::vector<Units> areas(2 + static_cast<std::size_t>(problem) % 5);
+        for (Units& a : areas) a = area(random);
+        const double all = static_cast<double>(std::accumulate(areas.begin(), areas.end(), Units{0}));
+        std::vector<double> parts;
+        for (const Units a : areas) parts.push_back(static_cast<double>(a) / all);
+        constexpr Units kLong = 1'000'000;
+        const double cost = static_cast<double>(arrange_in_columns(areas, kLong).half_perimeters) / kLong;
+        CHECK(cost == Approx(least_in_columns(parts)).epsilon(1e-4));
+    }
 }
