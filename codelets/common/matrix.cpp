@@ -2,14 +2,16 @@
 #include "codelets/common/matrix.hpp"
 
 #include <fmt/format.h>
+#include <starpu.h>
 #include <sys/mman.h>
 
+#include <atomic>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <utility>
 
 #include "codelets/common/flavour.hpp"
-#include "codelets/common/pinned_memory.hpp"
 #include "codelets/common/random.hpp"
 #include "models/io/user_error.hpp"
 
@@ -129,5 +131,19 @@ void require_free_memory(std::size_t bytes, const std::string& what) {
             fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a smaller size", what,
                         gib(bytes), gib(kib * 1024)));
 }
+
+bool pin_memory(void* data, std::size_t bytes) {
+    if (kSimulated || starpu_cuda_worker_get_count() == 0) return false;
+    if (starpu_memory_pin(data, bytes) == 0) return true;
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true))
+        fmt::print(stderr,
+                   "{:.1f} MiB of main memory cannot be pinned, so that transfers to GPUs take several times as long; "
+                   "results are right all the same, but choose a smaller problem or free memory for full speed\n",
+                   static_cast<double>(bytes) / (1 << 20));
+    return false;
+}
+
+void unpin_memory(void* data, std::size_t bytes) { starpu_memory_unpin(data, bytes); }
 
 }  // namespace apportion

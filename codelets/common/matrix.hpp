@@ -98,4 +98,11 @@ std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns
 /// Throws UserError when this machine has less free memory. The simulated flavour has room for everything.
 void require_free_memory(std::size_t bytes, const std::string& what);
 
+/// Pins the memory where StarPU, which must run, has CUDA workers: they copy from and to it at the full speed of the
+/// bus and while the worker does something else. Returns whether it is pinned; then unpin_memory() is due while StarPU
+/// still runs. The first time that it cannot be, one sentence on standard error says so: results are right, but
+/// transfers slow.
+bool pin_memory(void* data, std::size_t bytes);
+void unpin_memory(void* data, std::size_t bytes);
+
 }  // namespace apportion

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codelets/common/device_worker.hpp"
+#include "codelets/common/handicap.hpp"
 #include "codelets/common/kernel_codelet.hpp"
 #include "codelets/fft2d/fft2d_kernels.hpp"
 #include "codelets/fft2d/fft_rows.hpp"
@@ -88,6 +89,16 @@ std::vector<TaskData> Pass::data(const TaskRange& range) {
 }
 
 }  // namespace
+
+void fft2d_cpu(void* buffers[], void* arg) {
+    FftRows& rows = *static_cast<const Fft2dParameters*>(arg)->cpu;
+    void* const in = buffers[0];
+    void* const out = buffers[1];
+    for (int repetition = repetitions(); repetition > 0; --repetition)
+        rows.run(starpu_worker_get_id(), reinterpret_cast<const void*>(STARPU_MATRIX_GET_PTR(in)),
+                 STARPU_MATRIX_GET_LD(in), reinterpret_cast<void*>(STARPU_MATRIX_GET_PTR(out)),
+                 STARPU_MATRIX_GET_LD(out), STARPU_MATRIX_GET_NY(in));
+}
 
 double Fft2dProblem::operations() const {
     const double elements = static_cast<double>(rows()) * static_cast<double>(columns());

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "codelets/common/device_worker.hpp"
+#include "codelets/common/handicap.hpp"
 #include "codelets/common/kernel_codelet.hpp"
+#include "codelets/grn/grn_buffers.hpp"
 
 namespace apportion {
 
@@ -88,6 +90,18 @@ std::vector<TaskData> Grn::data(const TaskRange& range) {
 }
 
 }  // namespace
+
+void grn_cpu(void* buffers[], void* arg) {
+    const auto& parameters = *static_cast<const GrnParameters*>(arg);
+    for (int repetition = repetitions(); repetition > 0; --repetition)
+        best_grn_kernels().search(grn_block(buffers, parameters), parameters);
+}
+
+void search_by_one_call(GrnProblem& p) {
+    best_grn_kernels().search({p.candidates.data(), p.targets.data(), score_rule(p.parameters, p.nlogn.data()),
+                               p.target_count(), p.results.data()},
+                              p.parameters);
+}
 
 std::unique_ptr<Workload> make_grn(std::shared_ptr<GrnProblem> problem) {
     return std::make_unique<Grn>(std::move(problem));

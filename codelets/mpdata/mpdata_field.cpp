@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "codelets/common/matrix.hpp"
-#include "codelets/common/pinned_memory.hpp"
 #include "codelets/mpdata/mpdata.hpp"
 #include "models/io/text.hpp"
 #include "models/io/user_error.hpp"
