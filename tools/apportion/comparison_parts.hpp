@@ -14,7 +14,6 @@
 #include "codelets/io/progress.hpp"
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/program_runner.hpp"
-#include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {
 

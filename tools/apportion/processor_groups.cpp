@@ -32,8 +32,7 @@ bool are_alike(const std::vector<const RunReport*>& reports, const std::vector<s
     return true;
 }
 
-}  // namespace
-
+/// "CUDA 1.0 (GTX 680 1.9 GiB)" -> "GTX 680", "CPU 3" -> "CPU 3".
 std::string short_processor_name(const std::string& name) {
     const std::size_t open = name.find('(');
     if (open == std::string::npos) return name;
@@ -43,14 +42,6 @@ std::string short_processor_name(const std::string& name) {
     if (gib != std::string::npos) model = model.substr(0, model.find_last_of(' ', gib - 1));
     return model;
 }
-
-std::vector<std::string> processor_names(const RunReport& report) {
-    std::vector<std::string> names;
-    for (const ReportedProcessor& processor : report.processors) names.push_back(processor.name);
-    return names;
-}
-
-namespace {
 
 /// Of reports that have the same processors.
 std::vector<ProcessorGroup> groups_of_alike(const std::vector<const RunReport*>& reports) {
@@ -84,6 +75,12 @@ std::vector<ProcessorGroup> groups_of_alike(const std::vector<const RunReport*>&
 }
 
 }  // namespace
+
+std::vector<std::string> processor_names(const RunReport& report) {
+    std::vector<std::string> names;
+    for (const ReportedProcessor& processor : report.processors) names.push_back(processor.name);
+    return names;
+}
 
 std::vector<ProcessorGroup> processor_groups(const std::vector<const RunReport*>& reports) {
     std::vector<std::vector<const RunReport*>> alike;

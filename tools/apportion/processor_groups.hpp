@@ -11,9 +11,6 @@
 
 namespace apportion {
 
-/// "CUDA 1.0 (GTX 680 1.9 GiB)" -> "GTX 680", "CPU 3" -> "CPU 3".
-std::string short_processor_name(const std::string& name);
-
 /// Processors under short names.
 struct ProcessorGroup {
     std::string name;

@@ -23,11 +23,13 @@ namespace apportion {
 
 namespace {
 
+void save(const std::string& out, const Profile& profile, const std::string& source = "") {
+    save_profile(out, profile);
+    fmt::print("{}: {} points of {} processors{}\n", shown(out), points_in(profile), profile.processors.size(), source);
+}
+
 int record_square(const ProfileOptions& options) {
-    const std::vector<Units> sizes = parse_sizes(options.sizes);
-    const Profile profile = square_profile(options.app, options.platform, sizes);
-    save_profile(options.out, profile);
-    fmt::print("{}: {} points of {} processors\n", shown(options.out), points_in(profile), profile.processors.size());
+    save(options.out, square_profile(options.app, options.platform, parse_sizes(options.sizes)));
     return 0;
 }
 
@@ -38,10 +40,7 @@ int record_platform(const ProfileOptions& options) {
     PlatformProfile profile = platform_profile(
         options.app, options.size, options.platform,
         options.sizes.empty() ? std::vector<Units>{} : parse_sizes(options.sizes), options.measure.samples);
-    const std::string out = options.out.empty() ? default_file(profile.load, profile.machine) : options.out;
-    save_profile(out, profile.profile);
-    fmt::print("{}: {} points of {} processors\n", shown(out), points_in(profile.profile),
-               profile.profile.processors.size());
+    save(options.out.empty() ? default_file(profile.load, profile.machine) : options.out, profile.profile);
     return 0;
 }
 
@@ -67,10 +66,8 @@ int learn(const ProfileOptions& options) {
             status = 1;
             continue;
         }
-        const std::string out = options.out.empty() ? default_file(profile.load, runner.machine()) : options.out;
-        save_profile(out, profile.profile);
-        fmt::print("{}: {} points of {} processors, learnt from {} runs\n", shown(out), points_in(profile.profile),
-                   profile.profile.processors.size(), 3 * options.repetitions);
+        save(options.out.empty() ? default_file(profile.load, runner.machine()) : options.out, profile.profile,
+             fmt::format(", learnt from {} runs", 3 * options.repetitions));
         for (const auto& [key, value] : profile.profile.notes)
             if (key == "note") std::cerr << fmt::format("apportion profile: {}\n", shown(value));
     }

@@ -3,6 +3,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ctime>
@@ -14,7 +15,6 @@
 #include "policies/starpu/learnt_store.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/run_report.hpp"
-#include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {
 
@@ -23,12 +23,6 @@ namespace {
 /// A whole share at once; probes of growing sizes; sizes that fall from a share to a unit. What is learnt last may
 /// replace all before it, so a policy of one size does not end the list.
 constexpr const char* kPolicies[] = {"equal", "plb-hec", "gss"};
-
-std::string words_of(const ProgramCommand& command) {
-    std::string text;
-    for (const std::string& word : command.words) text += (text.empty() ? "" : " ") + word;
-    return text;
-}
 
 /// `report`: of the load's last run, which names the file of what all of them learnt.
 LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
@@ -63,7 +57,7 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
     }
     RecordedTimes recorded = recorded_from_learnt(times, load);
     result.profile.processors = std::move(recorded.processors);
-    result.profile.notes = {{"kernel", "learnt from runs of " + words_of(runner.command())},
+    result.profile.notes = {{"kernel", fmt::format("learnt from runs of {}", fmt::join(runner.command().words, " "))},
                             {kLoadNote, request.load},
                             {kMachineNote, runner.machine().description},
                             {"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))}};

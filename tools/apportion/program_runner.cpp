@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -180,6 +182,21 @@ void check_for_smpirun(const std::vector<std::string>& words) {
                 fmt::format("{}: smpirun, which starts programs on simulated clusters, accepts no empty "
                             "argument and none with white space or *?[ in it; use other names",
                             in_quotes(word)));
+}
+
+TemporaryFolder::TemporaryFolder() {
+    const char* chosen = std::getenv("TMPDIR");
+    std::string name = (fs::path(chosen && *chosen ? chosen : "/tmp") / "apportion-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+        throw std::runtime_error(
+            fmt::format("{}: a temporary folder cannot be made: {}; let TMPDIR name a folder that you may write to",
+                        name, std::strerror(errno)));
+    path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
 }
 
 ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,7 +17,6 @@
 #include "codelets/simulated/platform.hpp"
 #include "policies/starpu/machine.hpp"
 #include "tools/apportion/run_report.hpp"
-#include "tools/apportion/temporary_folder.hpp"
 
 namespace apportion {
 
@@ -71,6 +71,19 @@ struct RunResult {
     std::vector<double> begins_s{};  ///< in `whole`, of all runs but the first
     std::vector<LoadTimes> loads{};
     std::vector<RunReport> last_reports{};  ///< of each load
+};
+
+/// A new folder in TMPDIR, removed with all that is in it.
+class TemporaryFolder {
+  public:
+    TemporaryFolder();  ///< throws std::runtime_error
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
 };
 
 class ProgramRunner {
