@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A folder of one test, removed at its end.
+// A folder of one test, removed at its end, and variables that it sets.
 #pragma once
 
 #include <cstdlib>
@@ -38,6 +38,18 @@ class Folder {
 
   private:
     std::filesystem::path path_;
+};
+
+/// A variable of the environment, set for the life of the object.
+class Setting {
+  public:
+    Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+    ~Setting() { unsetenv(name_); }
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
+
+  private:
+    const char* name_;
 };
 
 }  // namespace apportion

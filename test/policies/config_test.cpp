@@ -4,20 +4,11 @@
 #include <cstdlib>
 
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 
 namespace {
-
-/// Sets a variable for the life of the object; none of Apportion's is set otherwise.
-class Setting {
-  public:
-    Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-    ~Setting() { unsetenv(name_); }
-
-  private:
-    const char* name_;
-};
 
 void unset_all() {
     for (const EnvironmentVariable& variable : environment_variables()) unsetenv(variable.name);

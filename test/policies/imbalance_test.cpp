@@ -9,6 +9,7 @@
 
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 using namespace apportion::test;
@@ -120,10 +121,9 @@ TEST_CASE("imbalance takes an offset that is given, and refuses one that is larg
 TEST_CASE("the share of each processor is one range of units under imbalance, as planned") {
     FakePlatform platform = plain_platform({100, 100, 100, 100});
     for (FakeWorker& worker : platform.workers) worker.kind = 0;
-    setenv("APPORTION_OFFSET", "9", 1);
+    const Setting offset("APPORTION_OFFSET", "9");
     const auto policy = find_policy("imbalance")->make();
     policy->begin(without_profile(platform, 480));
-    unsetenv("APPORTION_OFFSET");
     std::vector<Units> firsts;
     for (const OwnedUnits& its : policy->owned()) firsts.push_back(its.first);
     CHECK(firsts == std::vector<Units>{0, 111, 240, 351});
@@ -136,14 +136,13 @@ TEST_CASE("as published, imbalance tries steps of 4 units until one is slow, and
         worker.seconds = [](double x) { return x / (x == 128 ? 110 : 100); };
     }
     const LoadDescription profiled = platform.load(480);
-    setenv("APPORTION_OFFSET", "published", 1);
+    const Setting offset("APPORTION_OFFSET", "published");
     const auto policy = find_policy("imbalance")->make();
     std::vector<double> larger;
     for (LoadDescription load = profiled; load.run <= 8; ++load.run) {
         CHECK(run(platform, *policy, load).done);
         larger.push_back(policy->report().distributions.at(0).shares_units.at(1));
     }
-    unsetenv("APPORTION_OFFSET");
     CHECK(larger == std::vector<double>{120, 120, 124, 128, 132, 128, 128, 128});
     CHECK(policy->report().note == "tried as published: offset 8 of 120 units found by trying");
 }

@@ -11,6 +11,7 @@
 #include "policies/starpu/learnt_process.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 namespace fs = std::filesystem;
@@ -18,23 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Profiles are kept in a folder of the test.
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "apportion-learnt-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-        setenv("APPORTION_PROFILES", path_.c_str(), 1);
-    }
-    ~Folder() {
-        unsetenv("APPORTION_PROFILES");
-        fs::remove_all(path_);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
+struct Kept : Folder {
+    const Setting kept{"APPORTION_PROFILES", path().string()};
 };
 
 LearntKey key_of(const std::string& load) {
@@ -74,7 +60,7 @@ std::string content(const fs::path& file) {
 }  // namespace
 
 TEST_CASE("what is learnt is read back as it was written, transfers included") {
-    const Folder folder;
+    const Kept folder;
     const LearntKey key = key_of("sum");
     const fs::path file = written(key);
     CHECK(file.parent_path() == folder.path() / "learnt");
@@ -85,12 +71,12 @@ TEST_CASE("what is learnt is read back as it was written, transfers included") {
 }
 
 TEST_CASE("where nothing was learnt nothing is known") {
-    const Folder folder;
+    const Kept folder;
     CHECK(read_learnt(learnt_file(key_of("sum")), key_of("sum")).processors.empty());
 }
 
 TEST_CASE("another machine, problem, codelet, processor or size of a unit has another file") {
-    const Folder folder;
+    const Kept folder;
     std::vector<LearntKey> keys(7, key_of("sum"));
     keys[1].machine.content += " faster";
     keys[2].load = "sum-4096";
@@ -103,7 +89,7 @@ TEST_CASE("another machine, problem, codelet, processor or size of a unit has an
 }
 
 TEST_CASE("a learnt profile that was cut off, changed or meant for something else is told in a sentence and not used") {
-    const Folder folder;
+    const Kept folder;
     const LearntKey key = key_of("sum"), other = key_of("product");
     const fs::path file = written(key);
     const std::string whole = content(file);
@@ -124,7 +110,7 @@ TEST_CASE("a learnt profile that was cut off, changed or meant for something els
 }
 
 TEST_CASE("a load whose name has line breaks and slashes keeps what it learns") {
-    const Folder folder;
+    const Kept folder;
     const LearntKey key = key_of("../a\nb: c " + std::string(300, 'x'));
     const fs::path file = written(key);
     CHECK(file.parent_path() == folder.path() / "learnt");
@@ -132,7 +118,7 @@ TEST_CASE("a load whose name has line breaks and slashes keeps what it learns") 
 }
 
 TEST_CASE("the name of a file of a load is text that a report can tell, whatever the load's name is") {
-    const Folder folder;
+    const Kept folder;
     std::string umlauts;
     while (umlauts.size() < 200) umlauts += "\u00fc";
     for (const std::string& load : {std::string("a\xf6z\x1b[31m\n"), umlauts, "x" + umlauts}) {
@@ -144,7 +130,7 @@ TEST_CASE("the name of a file of a load is text that a report can tell, whatever
 }
 
 TEST_CASE("what no run has confirmed for ninety days is not used") {
-    const Folder folder;
+    const Kept folder;
     const LearntKey key = key_of("sum");
     const fs::path file = written(key);
     fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(24 * 91));
@@ -152,7 +138,7 @@ TEST_CASE("what no run has confirmed for ninety days is not used") {
 }
 
 TEST_CASE("a full store loses what was not changed for longest, and what killed processes left") {
-    const Folder folder;
+    const Kept folder;
     const fs::path oldest = written(key_of("oldest")), learnt = oldest.parent_path(), dead = learnt / "dead.csv.1.part";
     std::ofstream(dead) << "half";
     for (const fs::path& file : {oldest, dead})
@@ -166,7 +152,7 @@ TEST_CASE("a full store loses what was not changed for longest, and what killed 
 }
 
 TEST_CASE("a folder that cannot be written to is told in a sentence") {
-    const Folder folder;
+    const Kept folder;
     std::ofstream(folder.path() / "learnt") << "a file";
     const LearntKey key = key_of("sum");
     try {
@@ -181,7 +167,7 @@ TEST_CASE("a folder that cannot be written to is told in a sentence") {
 constexpr std::chrono::hours kSeldom{1};
 
 TEST_CASE("later loads of a process know at once what earlier ones ran; its file is written once until StarPU ends") {
-    const Folder folder;
+    const Kept folder;
     const LearntKey key = key_of("steps");
     const fs::path file = written(key);
     LearntInProcess process(kSeldom);
@@ -206,7 +192,7 @@ TEST_CASE("later loads of a process know at once what earlier ones ran; its file
 }
 
 TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that are made after the next writing") {
-    const Folder folder;
+    const Kept folder;
     const LearntKey key = key_of("others");
     const fs::path file = learnt_file(key);
     LearntInProcess process(kSeldom);
@@ -226,7 +212,7 @@ TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that 
 }
 
 TEST_CASE("one block that takes much longer changes nothing for later processes, however often the file is written") {
-    const Folder folder;
+    const Kept folder;
     for (const bool each_time : {true, false}) {
         const LearntKey key = key_of(each_time ? "written each time" : "written once");
         const fs::path file = learnt_file(key);
@@ -244,7 +230,7 @@ TEST_CASE("one block that takes much longer changes nothing for later processes,
 }
 
 TEST_CASE("what cannot be written is known in the process all the same, and why it is not kept") {
-    const Folder folder;
+    const Kept folder;
     std::ofstream(folder.path() / "learnt") << "a file";
     const LearntKey key = key_of("read-only");
     const fs::path file = learnt_file(key);
@@ -260,7 +246,7 @@ TEST_CASE("what cannot be written is known in the process all the same, and why 
 }
 
 TEST_CASE("a process that gives every load another name keeps all of them in their files") {
-    const Folder folder;
+    const Kept folder;
     LearntInProcess process(kSeldom);
     for (int k = 0; k < 600; ++k) {
         const LearntKey key = key_of("load" + std::to_string(k));

@@ -2,23 +2,17 @@
 //
 // Cores that are one processor (APPORTION_GROUPS), under whichever scheduler STARPU_SCHED names.
 #include <atomic>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "policies/starpu/load_setup.hpp"
 #include "policies/starpu/own_schedulers.hpp"
+#include "test/folder.hpp"
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
 
 namespace {
-
-/// For the life of the object.
-struct Groups {
-    explicit Groups(const char* value) { setenv("APPORTION_GROUPS", value, 1); }
-    ~Groups() { unsetenv("APPORTION_GROUPS"); }
-};
 
 starpu_codelet computing_by(starpu_cpu_func_t cpu) {
     starpu_codelet codelet = Axpy::codelet();
@@ -40,7 +34,7 @@ nlohmann::json report_of(apportion_load* load) { return nlohmann::json::parse(ap
 }  // namespace
 
 TEST_CASE("two cores that are grouped are one processor, and both compute its blocks") {
-    const Groups groups("all");
+    const apportion::Setting groups("APPORTION_GROUPS", "all");
     Axpy axpy(20000);
     static std::atomic<unsigned> computed[STARPU_NMAXWORKERS];
     for (auto& count : computed) count = 0;
@@ -76,7 +70,7 @@ TEST_CASE("a task that ends on another processor's worker is in its block's firs
 }
 
 TEST_CASE("grouped cores compute every unit once, whatever the size, the granularity and the parts") {
-    const Groups groups("2");
+    const apportion::Setting groups("APPORTION_GROUPS", "2");
     for (const std::size_t units : {0, 1, 3, 17, 1000})
         for (const std::uint64_t granularity : {1, 8})
             for (const unsigned parts : {1u, 3u}) {
@@ -93,7 +87,7 @@ TEST_CASE("grouped cores compute every unit once, whatever the size, the granula
 }
 
 TEST_CASE("a load of grouped cores runs again, its data kept or not") {
-    const Groups groups("all");
+    const apportion::Setting groups("APPORTION_GROUPS", "all");
     for (const int modes : {0, APPORTION_KEEP}) {
         Axpy axpy(3000);
         axpy.modes = modes;
@@ -105,7 +99,7 @@ TEST_CASE("a load of grouped cores runs again, its data kept or not") {
 }
 
 TEST_CASE("the time of a group's block is that of the longer task, not of both") {
-    const Groups groups("all");
+    const apportion::Setting groups("APPORTION_GROUPS", "all");
     Axpy axpy(64);
     starpu_codelet codelet = computing_by([](void* buffers[], void* arg) {
         constexpr float kSecondsPerUnit = 1e-3F;
@@ -121,7 +115,7 @@ TEST_CASE("the time of a group's block is that of the longer task, not of both")
 }
 
 TEST_CASE("where a grouped core cannot compute its part, the group gets no more, and the load says so") {
-    const Groups groups("all");
+    const apportion::Setting groups("APPORTION_GROUPS", "all");
     Axpy axpy(1000);
     starpu_codelet codelet = computing_by([](void* buffers[], void* arg) {
         if (starpu_worker_get_id() == 1)

@@ -23,6 +23,7 @@
 
 #include "policies/starpu/apportion.h"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
@@ -126,10 +127,9 @@ TEST_CASE("a fill function may submit another load, and neither of them waits fo
 TEST_CASE("a fill function that refuses ends the load with its error and loses nothing else") {
     Axpy axpy(5000);
     axpy.refuse_from = 100;
-    setenv("APPORTION_TRACE", "1", 1);
+    const apportion::Setting trace("APPORTION_TRACE", "1");
     Load load = create(axpy.options());
     REQUIRE(run(load.get()) == -EPERM);
-    unsetenv("APPORTION_TRACE");
     REQUIRE(std::string(apportion_error()).find("refused units") != std::string::npos);
     // Nor has anybody what nobody ran.
     const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
@@ -332,8 +332,9 @@ TEST_CASE("a load that is destroyed without a wait says what the wait would have
 }
 
 TEST_CASE("every run's report is appended, also where nobody waits for it", "[once]") {
-    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
-    setenv("APPORTION_REPORT", file.c_str(), 1);
+    const apportion::Folder folder;
+    const std::string file = folder.file("reports");
+    const apportion::Setting report("APPORTION_REPORT", file);
     const auto lines = [&] {
         std::ifstream stream(file);
         return std::count(std::istreambuf_iterator<char>(stream), {}, '\n');
@@ -352,31 +353,29 @@ TEST_CASE("every run's report is appended, also where nobody waits for it", "[on
     REQUIRE(apportion_load_wait(load.get()) == 0);
     REQUIRE(apportion_load_wait(load.get()) == 0);
     CHECK(lines() == 3);
-    unsetenv("APPORTION_REPORT");
-    std::filesystem::remove(file);
 }
 
 TEST_CASE("a report file that another program keeps locked is an error", "[once]") {
-    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
+    const apportion::Folder folder;
+    const std::string file = folder.file("reports");
     const int other = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
     REQUIRE(flock(other, LOCK_EX) == 0);
     Axpy axpy(100);
     Load load = create(axpy.options());
-    setenv("APPORTION_REPORT", file.c_str(), 1);
+    const apportion::Setting report("APPORTION_REPORT", file);
     CHECK(run(load.get()) == -EBUSY);
     CHECK_THAT(apportion_error(), ContainsSubstring("another program has locked it"));
     close(other);
     CHECK(run(load.get()) == 0);
-    unsetenv("APPORTION_REPORT");
-    std::filesystem::remove(file);
 }
 
 TEST_CASE("a report for which the disk has no room leaves no half line") {
-    const auto file = std::filesystem::temp_directory_path() / ("reports-" + std::to_string(getpid()));
+    const apportion::Folder folder;
+    const std::string file = folder.file("reports");
     std::ofstream(file) << "{}\n";
     Axpy axpy(100);
     Load load = create(axpy.options());
-    setenv("APPORTION_REPORT", file.c_str(), 1);
+    const apportion::Setting report("APPORTION_REPORT", file);
     rlimit limit;
     REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
     const rlimit small{20, limit.rlim_max};  // bytes of a file: a part of the line fits
@@ -385,10 +384,8 @@ TEST_CASE("a report for which the disk has no room leaves no half line") {
     const int status = run(load.get());
     setrlimit(RLIMIT_FSIZE, &limit);
     std::signal(SIGXFSZ, ignored);
-    unsetenv("APPORTION_REPORT");
     CHECK(status == -ENOSPC);
     CHECK(std::filesystem::file_size(file) == 3);
-    std::filesystem::remove(file);
 }
 
 TEST_CASE("options that make no sense are refused with a sentence", "[once]") {

@@ -16,6 +16,7 @@
 #include "policies/starpu/apportion.hpp"
 #include "policies/starpu/default_floating_point.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "test/starpu/axpy.hpp"
 
 using namespace apportion::test;
@@ -62,10 +63,9 @@ TEST_CASE("blocks without work end within their submission, however many follow,
     apportion_load_options options = axpy.options();
     options.fill = fill_without_work;
     options.initial_block = 1;  // where that is the policy's block: too many for calls within calls
-    setenv("APPORTION_TRACE", "1", 1);
+    const apportion::Setting trace("APPORTION_TRACE", "1");
     Load load = create(options);
     for (int k = 0; k < 2; ++k) REQUIRE(run(load.get()) == 0);
-    unsetenv("APPORTION_TRACE");
     const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
     std::uint64_t units = 0;
     for (const auto& processor : report.at("processors")) units += processor.at("units").get<std::uint64_t>();

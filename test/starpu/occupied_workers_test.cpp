@@ -7,6 +7,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
 using namespace apportion::test;
@@ -17,10 +18,8 @@ using apportion::Load;
 
 /// Takes workers for lost early.
 Load impatient(const apportion_load_options& options) {
-    setenv("APPORTION_STALL_FACTOR", "2", 1);
-    Load load(options);
-    unsetenv("APPORTION_STALL_FACTOR");
-    return load;
+    const apportion::Setting setting("APPORTION_STALL_FACTOR", "2");
+    return Load(options);
 }
 
 int run(Work& work, apportion_load* load) {

@@ -13,6 +13,7 @@
 
 #include "policies/starpu/apportion.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
 using namespace apportion::test;
@@ -20,6 +21,7 @@ using namespace apportion::test;
 namespace {
 
 using apportion::Load;
+using apportion::Setting;
 using Json = nlohmann::json;
 
 Load create(const apportion_load_options& options) { return Load(options); }
@@ -114,19 +116,9 @@ TEST_CASE("a block of several tasks is computed again as a whole when one of the
     }
 }
 
-namespace {
-
-/// Of three cores the last two are one processor. For the life of the object.
-struct Groups {
-    Groups() { setenv("APPORTION_GROUPS", "1,2", 1); }
-    ~Groups() { unsetenv("APPORTION_GROUPS"); }
-};
-
-}  // namespace
-
 TEST_CASE("when a core of a group fails, other processors compute what both had") {
     if (std::string(std::getenv("STARPU_SCHED")) == "imbalance") return;  // for identical processors only
-    const Groups groups;
+    const Setting groups("APPORTION_GROUPS", "1,2");  // of three cores the last two are one processor
     Work work;
     work.fails = Sabotage{.worker = 2};
     Load load = create(work.options());
@@ -199,10 +191,8 @@ constexpr double kOverdue_s = 0.5;  ///< late by many times what a block should 
 
 /// A load that takes workers for lost early, however slow the first blocks are on a busy machine.
 Load create_impatient(const apportion_load_options& options) {
-    setenv("APPORTION_STALL_FACTOR", "2", 1);
-    Load load = create(options);
-    unsetenv("APPORTION_STALL_FACTOR");
-    return load;
+    const Setting impatient("APPORTION_STALL_FACTOR", "2");
+    return create(options);
 }
 
 }  // namespace
@@ -240,7 +230,7 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
 }
 
 TEST_CASE("others take over a group's block of which one core is late", "[silent]") {
-    const Groups groups;
+    const Setting groups("APPORTION_GROUPS", "1,2");  // of three cores the last two are one processor
     Work work;
     {
         auto options = work.options();
@@ -295,10 +285,9 @@ TEST_CASE("a stalled worker that changes data in place ends the load with a sent
 }
 
 TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]") {
-    setenv("APPORTION_STALL_FACTOR", "0", 1);
+    const Setting patient("APPORTION_STALL_FACTOR", "0");
     Work work;
     Load load = create(work.options());
-    unsetenv("APPORTION_STALL_FACTOR");
     REQUIRE(run(work, load.get()) == 0);
     work.stalls = Sabotage{.worker = Sabotage::kFirst};
     work.stall_s = kOverdue_s + 1.5;  // the shortest that any other factor takes for a stall, and more
