@@ -86,7 +86,7 @@ void* NodePart::wait_for_end(void* part) {
     auto& self = *static_cast<NodePart*>(part);
     Event event;
     event.kind = Event::Kind::ended;
-    self.status_ = event.status = apportion_load_wait(self.load_->get());
+    event.status = apportion_load_wait(self.load_->get());
     if (event.status != 0) event.text = apportion_error();
     self.post_.add(std::move(event));
     return nullptr;

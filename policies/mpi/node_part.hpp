@@ -53,7 +53,6 @@ class NodePart {
 
     starpu_pthread_t waits_{};  ///< for the load's end, in virtual time where that is simulated
     bool waiting_ = false;
-    int status_ = 0;  ///< of the last run
     std::string report_ = "{}";
 };
 
