@@ -197,7 +197,7 @@ JacobiProgress Solver::progress() {
     for (const std::uint64_t first : first_rows_) {
         auto& change = *static_cast<JacobiChange<T>*>(changes_.at(2 * first, 0));
         all.include(change);
-        change = {};  // a block that is filled in vain counts for nothing
+        change = {};  // a block that is filled and not computed counts for nothing
     }
     return {all.step, all.size};
 }

@@ -83,7 +83,7 @@ bool knows_own_times(const apportion_load_options& options) {
         const LoadDescription load = part_of_node(options);
         return load.recorded.problem.empty() || any_learnt(load.learnt);
     } catch (const std::exception&) {
-        return true;  // whoever needs a profile is told why there is none
+        return true;  // who needs a profile is told why there is none
     }
 }
 

@@ -89,7 +89,7 @@ class Rebalancer {
         std::vector<double> mean_s;  ///< per processor; empty: not known
         int runs = 0;                ///< in the averages, in which the last few count
         double run_s = std::numeric_limits<double>::infinity();
-        double shortest_s = run_s, longest_s = 0;  ///< of late: they come nearer to what runs take
+        double shortest_s = run_s, longest_s = 0;  ///< lately: they come nearer to what runs take
         int slow_runs = 0;                         ///< of the latest, in no average
 
         void add(std::span<const double> ends_s);

@@ -14,7 +14,7 @@ namespace apportion {
 namespace {
 
 struct Occupied {
-    Mutex mutex;  // held for these few lines only: whoever has it takes no other lock but the watch's
+    Mutex mutex;  // held for these few lines only: who has it takes no other lock but the watch's
     OccupiedWorkers* first = nullptr;
     std::set<std::weak_ptr<Watched>, std::owner_less<>> asked;
     std::atomic<int> all = 0;  // 0, as nearly always: who asks needs no lock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures: gnuplot shows texts and executes none; children end with whoever runs them.
+// Pictures: gnuplot shows texts and executes none; children end with the process that runs them.
 #include "codelets/io/gnuplot.hpp"
 
 #include <sys/stat.h>
@@ -99,7 +99,7 @@ TEST_CASE("children and theirs are ended, and none is started any more") {
     end_children(SIGTERM, SIGHUP);
     waiting.join();
     CHECK(interrupted == 128 + SIGHUP);
-    // Whoever adopts it may let it be a zombie for a moment.
+    // The process that adopts it may let it be a zombie for a moment.
     const auto runs = [&] {
         std::ifstream stat("/proc/" + std::to_string(grandchild) + "/stat");
         std::string number, name, state;

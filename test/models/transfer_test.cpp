@@ -85,5 +85,5 @@ TEST_CASE("a transfer is seen by a kernel that waited for its data") {
         const double between_tasks_s = 90e-6;
         CHECK_FALSE(transfer_seen_s(1, 1, 3, 3 + between_tasks_s));
     }
-    SECTION("but by whoever had nothing to do, however short it was") { CHECK(transfer_seen_s(3, 1, 3, 3 + 1e-5)); }
+    SECTION("but by one that had nothing to do, however short it was") { CHECK(transfer_seen_s(3, 1, 3, 3 + 1e-5)); }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What every registered policy must do when processors are lost at any moment, all of them as well: no exception leaves
-// it, and what is left goes to whoever is left. And that it does its work at every size that a load can have. The
+// it, and what is left goes to those that are left. And that it does its work at every size that a load can have. The
 // runtime here knows nothing but what policy.hpp says about asking: it does not help a policy that gives nobody
 // anything.
 #include <cmath>
@@ -232,7 +232,7 @@ std::deque<Loss> random_losses(unsigned seed, std::size_t lost) {
 
 }  // namespace
 
-TEST_CASE("whatever processors are lost and whenever, every policy hands what is left to whoever is left") {
+TEST_CASE("whatever processors are lost and whenever, every policy hands what is left to those that are left") {
     for (const PolicyEntry& entry : registered_policies())
         for (const bool recorded : {false, true})
             for (const auto& [units, granularity] : {std::pair<Units, Units>{1, 1}, {99, 1}, {20'003, 8}})

@@ -218,7 +218,7 @@ TEST_CASE("what a first run took is known, and what turns out to be worse is tak
     const auto back = rebalancer.decide(load_of(100, 2, 4), slow, model);
     CHECK(back.worthwhile);
     CHECK(back.shares == first);
-    // Others promise 10 %, but the last promise was in vain.
+    // Others promise 10 %, but the last promise was not kept.
     for (const int run : {5, 6})
         CHECK_FALSE(rebalancer.decide(load_of(100, 2, run), {first, {8, 10}}, model).worthwhile);
     CHECK(rebalancer.decide(load_of(100, 2, 7), {first, {8, 10}}, model).worthwhile);

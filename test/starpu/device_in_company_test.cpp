@@ -58,7 +58,7 @@ void submit_until_stalled(Work& work, apportion_load* load, int worker) {
 
 }  // namespace
 
-TEST_CASE("units of an open load are done when CPU workers do not compute them in vain any more") {
+TEST_CASE("units of an open load are done when CPU workers do not compute them again any more") {
     const int worker = device();
     Work work;
     static std::atomic<std::uint64_t> told;

@@ -264,7 +264,7 @@ TEST_CASE("when a late device ends before those who compute its units again, its
     CHECK(work.wrong() == 0);
 }
 
-TEST_CASE("what CPU workers compute again in vain is waited for: it reads the application's input") {
+TEST_CASE("what CPU workers compute again for nothing is waited for: it reads the application's input") {
     const int worker = device();
     Work work;
     const Load load = learnt_load(work);
@@ -278,7 +278,7 @@ TEST_CASE("what CPU workers compute again in vain is waited for: it reads the ap
     wait_for_the_stalled(work);
 }
 
-TEST_CASE("where the application keeps its memory nobody waits for what CPU workers compute again in vain") {
+TEST_CASE("where the application keeps its memory nobody waits for what CPU workers compute again for nothing") {
     const int worker = device();
     Work work;
     const Load load = learnt_load(work, true);

@@ -60,7 +60,7 @@ TEST_CASE("a load takes its place in a task graph: after its producers, before i
     REQUIRE(sum == expected);
 }
 
-TEST_CASE("a load can be submitted again by whoever has the handles that it uses, on a worker and off it") {
+TEST_CASE("a load can be submitted again by anyone who has the handles that it uses, on a worker and off it") {
     static starpu_codelet nothing = make_codelet([](void**, void*) {}, {STARPU_RW}, "nothing");
     constexpr int kTimes = 50;
     struct Again {

@@ -18,7 +18,7 @@ constexpr double kSecondsPerUnit = 2e-5;
 constexpr double kLook_s = 0.02;  ///< between two looks whether something has happened
 
 struct Sabotage {
-    int worker = -1;  ///< -1: none; kAll: every one; kFirst: whoever begins first, as a known one may get nothing
+    int worker = -1;  ///< -1: none; kAll: every one; kFirst: the one that begins first, as a known one may get nothing
     int block = 0;    ///< which of its blocks of a submission, from 0 on
     static constexpr int kAll = -2, kFirst = -3;
 

@@ -23,7 +23,7 @@ struct Woken final : apportion::Watched {
 
 }  // namespace
 
-TEST_CASE("the watch wakes whoever names a moment, also while its thread is about to end") {
+TEST_CASE("the watch wakes everyone who names a moment, also while its thread is about to end") {
     using namespace std::chrono_literals;
     constexpr auto kHangs = 20s;
     // The thread ends when nothing was to be watched for some time, which these pauses reach and pass.

@@ -103,7 +103,7 @@ one_sentence "what the load 'hello' learnt is not kept: "
 rm data
 mv other-data data
 
-# Several processes at once: whoever is last, the file is whole.
+# Several processes at once: whichever is last, the file is whole.
 rm -f "$file"
 pids=()
 for k in 1 2 3 4 5 6; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# extreme_platforms.sh APPORTION MATMUL: what the reader of platforms lets pass, the simulation bears; sensible numbers
+# extreme_platforms.sh APPORTION MATMUL: what the reader of platforms lets pass, can be simulated; sensible numbers
 # that give senseless times at the size of the problem end with one sentence.
 . "$(dirname "$0")/../../checks.sh"
 apportion=$1 matmul=$2

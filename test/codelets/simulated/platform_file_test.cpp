@@ -184,7 +184,7 @@ TEST_CASE("a mistake in a table of times is reported with file and line") {
     CHECK(with("units,seconds\r\n8,1\r\n") == "none");
 }
 
-TEST_CASE("numbers that no simulation bears are refused with file and line") {
+TEST_CASE("numbers that cannot be simulated are refused with file and line") {
     const Folder folder;
     const auto with = [&](const std::string& what, const std::string& by) {
         return complaint(folder.write("bad.toml", replaced(kGood, what, by)));
