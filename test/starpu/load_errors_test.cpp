@@ -236,7 +236,8 @@ TEST_CASE("a worker whose task StarPU refuses gets no more, and others compute i
     INFO(apportion_error());
     REQUIRE(status == 0);
     CHECK(axpy.wrong() == 0);
-    if (starpu_worker_get_count() > 1)
+    const std::string policy = apportion_load_policy(load.get());  // StarPU's own ask can_execute of each task
+    if (policy != "eager" && policy != "dmda" && policy != "dmdas" && policy != "lws")
         CHECK_THAT(apportion_load_report(load.get()), ContainsSubstring("StarPU refused"));
 }
 
