@@ -206,6 +206,13 @@ std::string on_one_line(const std::string& text) { return text.find('\n') == std
 
 }  // namespace
 
+std::string as_note(std::string_view text) {
+    std::string line = shown(text);
+    line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+}
+
 void write_profile(std::ostream& out, const Profile& profile) {
     for (const auto& [key, value] : profile.notes)
         out << "# " << on_one_line(key) << (key.empty() ? "" : ": ") << on_one_line(value) << '\n';

@@ -31,6 +31,9 @@ struct Profile {
     std::vector<ProcessorProfile> processors;  ///< in order of their first line
 };
 
+/// A text as the value of a note, as it is read back: shown on one line, without blanks at its ends.
+std::string as_note(std::string_view text);
+
 /// Of all processors.
 std::size_t points_in(const Profile& profile);
 

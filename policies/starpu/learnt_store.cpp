@@ -32,21 +32,16 @@ constexpr const char* kProcessesNote = "processes";
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
-/// One line without blanks at its ends, and not empty, as it is read back.
-std::string as_note(const std::string& text) {
-    std::string line = shown(text);
-    line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line.empty() ? "unnamed" : line;
-}
-
 Notes notes_of(const LearntKey& key) {
     Notes notes = {{kMachineNote, key.machine.content},
                    {kLoadNote, key.load},
                    {"codelet", key.codelet},
                    {"processors", fmt::format("{}", fmt::join(key.processors, ", "))},
                    {kDataNote, fmt::format("{} bytes per unit, {} shared", key.bytes_per_unit, key.bytes_shared)}};
-    for (auto& [name, value] : notes) value = as_note(value);
+    for (auto& [name, value] : notes) {
+        value = as_note(value);
+        if (value.empty()) value = "unnamed";
+    }
     return notes;
 }
 
@@ -115,11 +110,8 @@ LearntKey learnt_key(Machine machine, const std::string& load, const char* codel
 }
 
 fs::path learnt_file(const LearntKey& key) {
-    constexpr std::size_t kLongest = 80;  // of a part of the name
-    // A character that is cut is none any more.
-    const auto part = [](const std::string& text) { return file_name(file_name(text).substr(0, kLongest)); };
     return learnt_folder() /
-           fmt::format("{}-{}-{:016x}.csv", part(key.machine.name), part(key.load), checksum(identity(key)));
+           fmt::format("{}-{}-{:016x}.csv", file_name(key.machine.name), file_name(key.load), checksum(identity(key)));
 }
 
 Profile read_any_learnt(const fs::path& file) { return checked_profile(file, content_of(file)); }

@@ -9,6 +9,7 @@
 
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "models/profile_file.hpp"
 #include "policies/config.hpp"
 
@@ -46,9 +47,9 @@ std::string advice(const ProfileRequest& request, const fs::path& file) {
 /// Empty, or why a profile with these notes is not one of the load on the machine.
 std::string why_stale(const Profile& profile, const ProfileRequest& request, const Machine& machine) {
     for (const auto& [key, value] : profile.notes) {
-        if (key == kMachineNote && value != machine.description)
+        if (key == kMachineNote && value != as_note(machine.description))
             return fmt::format("was recorded on the machine '{}', but this is '{}'", value, machine.description);
-        if (key == kLoadNote && value != request.load)
+        if (key == kLoadNote && value != as_note(request.load))
             return fmt::format("was recorded for the load '{}', but this is '{}'", value, request.load);
     }
     return {};
@@ -100,7 +101,10 @@ fs::path learnt_folder() {
 }
 
 std::string file_name(std::string_view text) {
+    constexpr std::size_t kLongest = 80;
     std::string name = shown(text);
+    // What is cut may be the middle of a character, which then is none any more.
+    if (name.size() > kLongest) name = fmt::format("{}-{:016x}", shown(name.substr(0, kLongest)), checksum(text));
     std::ranges::replace(name, '/', '_');
     return name;
 }

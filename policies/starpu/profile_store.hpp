@@ -39,7 +39,7 @@ std::filesystem::path learnt_folder();
 /// FOLDER. Throws FileError.
 std::filesystem::path profiles_folder();
 
-/// A text as a part of the name of a file: valid UTF-8, as reports tell it.
+/// A text as a part of the name of a file: valid UTF-8, as reports tell it; a long one cut, with its checksum.
 std::string file_name(std::string_view text);
 
 /// The file of that load's profile on that machine, whether it exists or not. Throws FileError, see data_folder().

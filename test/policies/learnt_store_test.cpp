@@ -129,6 +129,34 @@ TEST_CASE("the name of a file of a load is text that a report can tell, whatever
     }
 }
 
+TEST_CASE("a recorded profile serves a load whatever its name is") {
+    const Kept folder;
+    const Machine machine{"here", "a machine", "a machine"};
+    for (const std::string& name : {std::string("sum"), std::string(" a blank at either end "),
+                                    std::string("a\nb\r\tc"), std::string("\xff/"), std::string(400, 'x')}) {
+        INFO(name);
+        const std::string file = profile_file(name, machine).string();
+        fs::create_directories(fs::path(file).parent_path());
+        save_profile(file, {{{kLoadNote, as_note(name)}}, {{"CPU 0", {{100, 1}}}}});
+        ProfileRequest request{name, "", 100, 1, {{.name = "CPU 0"}}};
+        CHECK(find_recorded_times(request, machine).problem.empty());
+        request.load += "y";
+        CHECK_FALSE(find_recorded_times(request, machine).problem.empty());
+    }
+}
+
+TEST_CASE("recorded sizes are large enough where a processor's memory holds no larger block") {
+    const Kept folder;
+    const Machine machine{"here", "a machine", "a machine"};
+    const std::string file = profile_file("sum", machine).string();
+    fs::create_directories(fs::path(file).parent_path());
+    save_profile(file, {{{kLoadNote, "sum"}}, {{"CUDA 0", {{100, 1}}}}});
+    ProfileRequest request{"sum", "", 1'000'000, 10, {{.name = "CUDA 0"}}};
+    CHECK_THAT(find_recorded_times(request, machine).problem, ContainsSubstring("too small for 1000000 units"));
+    request.processors[0].memory_units = 109;
+    CHECK(find_recorded_times(request, machine).problem.empty());
+}
+
 TEST_CASE("what no run has confirmed for ninety days is not used") {
     const Kept folder;
     const LearntKey key = key_of("sum");

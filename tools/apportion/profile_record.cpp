@@ -39,21 +39,13 @@ bool names(const std::string& mode, const std::string& processor) {
     throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno)));
 }
 
-/// As a note is read back: one line without blanks at its ends.
-void make_one_line(std::string& text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c >= 0 && c < ' '; }, ' ');
-    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-    text.erase(text.find_last_not_of(' ') + 1);
-}
-
 }  // namespace
 
 ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode)
     : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)), mode_(std::move(mode)) {
-    make_one_line(mode_.text);
+    mode_.text = as_note(mode_.text);
     for (Notes* notes : {&identity_, &remarks_})
-        for (auto& [key, value] : *notes) make_one_line(value);
+        for (auto& [key, value] : *notes) value = as_note(value);
     open();
     try {
         load();
