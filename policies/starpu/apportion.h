@@ -133,7 +133,8 @@ struct apportion_load_options {
     uint64_t initial_block; /**< units of a first block (plb-hec: of a device); 0: APPORTION_INITIAL_BLOCK, else units /
                                (64 workers) */
     /** Workers that cannot run it get nothing. Its can_execute is asked by apportion_load_create, of a task without
-     *  handles and arguments; under Apportion's policies its first implementation counts alone. */
+     *  handles and arguments; under Apportion's policies its first implementation counts alone. A worker whose task it
+     *  refuses later gets no more in that run, and others compute the units. */
     struct starpu_codelet* codelet;
     apportion_fill_func_t fill;
     void* arg;               /**< for fill and warm_up */
@@ -207,7 +208,8 @@ int apportion_load_close(struct apportion_load* load);
 
 /** Waits until every unit is computed and all results are in main memory: those of the blocks' own data (except
  *  with APPORTION_KEEP) and those of the application's handles that tasks wrote, reductions (STARPU_REDUX)
- *  included. Returns 0 or the error that ended the load.
+ *  included; of these no device keeps a copy, so that the program may change them. Returns 0 or the error that ended
+ *  the load.
  *
  *  Under a policy of Apportion, when all units are handed out and a block on a device takes much longer than
  *  expected, idle workers compute its units as well, and the first result counts; `fill` is called for them again. A
