@@ -55,10 +55,11 @@ struct Watch {
     std::multimap<double, std::weak_ptr<Watched> > alarms;
     std::atomic<double> stood_still_us = 0;
 };
-Watch* watch = new Watch;  // its thread may outlive static objects
+std::atomic<Watch*> current{new Watch};  // its thread may outlive static objects
+Watch& watch() { return *current; }
 
 /// A child has neither the thread nor the loads that the alarms are for, and the mutex may have been locked.
-[[maybe_unused]] const int kForkIsHeardOf = pthread_atfork(nullptr, nullptr, [] { watch = new Watch; });
+[[maybe_unused]] const int kForkIsHeardOf = pthread_atfork(nullptr, nullptr, [] { current = new Watch; });
 
 /// Where the program may run. Its threads may be bound to a core each, StarPU's are, and so would be those they begin.
 struct Cores {
@@ -83,20 +84,20 @@ void ring_until_none_is_left() noexcept {
     // Sleeps in short parts, and sees by one that lasts much longer that the program stood still meanwhile.
     constexpr double kPart_us = 2e5;
     if (kCores.known) sched_setaffinity(0, sizeof kCores.set, &kCores.set);  // of this thread
-    std::unique_lock lock(watch->mutex);
-    while (!watch->alarms.empty()) {
+    std::unique_lock lock(watch().mutex);
+    while (!watch().alarms.empty()) {
         const double now_us = starpu_timing_now();
-        const double part_us = std::clamp(watch->alarms.begin()->first - now_us, 0.0, kPart_us);
-        const auto woken = watch->changed.wait_for(lock, std::chrono::duration<double, std::micro>(part_us));
+        const double part_us = std::clamp(watch().alarms.begin()->first - now_us, 0.0, kPart_us);
+        const auto woken = watch().changed.wait_for(lock, std::chrono::duration<double, std::micro>(part_us));
         if (woken == std::cv_status::no_timeout) continue;
         const double late_us = starpu_timing_now() - now_us - part_us;
-        if (late_us > kPart_us) watch->stood_still_us += late_us;  // less is a busy machine
-        while (!watch->alarms.empty() && watch->alarms.begin()->first <= starpu_timing_now()) {
-            const auto alarm = watch->alarms.begin();  // stays there meanwhile: no other thread begins
+        if (late_us > kPart_us) watch().stood_still_us += late_us;  // less is a busy machine
+        while (!watch().alarms.empty() && watch().alarms.begin()->first <= starpu_timing_now()) {
+            const auto alarm = watch().alarms.begin();  // stays there meanwhile: no other thread begins
             lock.unlock();
             look(alarm->second, alarm->first);
             lock.lock();
-            watch->alarms.erase(alarm);
+            watch().alarms.erase(alarm);
         }
     }
 }
@@ -104,19 +105,19 @@ void ring_until_none_is_left() noexcept {
 }  // namespace
 
 bool wake_at(const std::weak_ptr<Watched>& watched, double at_us) noexcept {
-    const std::lock_guard lock(watch->mutex);
-    const auto alarm = watch->alarms.emplace(at_us, watched);
+    const std::lock_guard lock(watch().mutex);
+    const auto alarm = watch().alarms.emplace(at_us, watched);
     try {
-        if (watch->alarms.size() == 1) std::thread(ring_until_none_is_left).detach();
+        if (watch().alarms.size() == 1) std::thread(ring_until_none_is_left).detach();
     } catch (const std::system_error&) {
-        watch->alarms.erase(alarm);
+        watch().alarms.erase(alarm);
         return false;
     }
-    watch->changed.notify_one();
+    watch().changed.notify_one();
     return true;
 }
 
-double stood_still_us() noexcept { return watch->stood_still_us; }
+double stood_still_us() noexcept { return watch().stood_still_us; }
 
 #endif
 
