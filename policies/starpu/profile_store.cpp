@@ -81,8 +81,8 @@ std::string why_too_small(const std::vector<ProcessorProfile>& processors, const
         if (const Units least = std::min(request.granularity, request.units); largest < least)
             return fmt::format("has only sizes below {} units, the smallest block, for {}", least, processors[p].name);
         const Units fitting = request.processors[p].memory_units / request.granularity * request.granularity;
-        if (largest >= fitting) return {};  // it has no larger blocks
-        reach += static_cast<double>(largest) * kMostBlocks;
+        // Of the largest that its memory holds it may have any number.
+        reach += largest >= fitting ? static_cast<double>(request.units) : static_cast<double>(largest) * kMostBlocks;
     }
     if (static_cast<double>(request.units) <= reach) return {};
     return fmt::format("has only sizes that are too small for {} units", request.units);

@@ -141,9 +141,9 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
                                                                : ""));
 
     if (left_out && !refused.empty())
-        *left_out = fmt::format("{} left out: the codelet's can_execute {}", fmt::join(refused, ", "),
-                                bound ? "refuses its first implementation there, which alone counts"
-                                      : "refuses all of its implementations there");
+        *left_out = fmt::format("{} left out: the codelet's {} there", fmt::join(refused, ", "),
+                                bound ? "first implementation, which alone counts, cannot run"
+                                      : "can_execute refuses all of its implementations");
 
     std::map<std::string, int> kinds;
     for (Worker& worker : workers) {

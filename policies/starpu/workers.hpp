@@ -29,8 +29,8 @@ struct Worker {
 };
 
 /// The workers of the context that can run the codelet, in StarPU's order; `left_out` tells of those that the codelet
-/// has a function for, but its can_execute refuses. Throws ApiError when there are none, or when a device cannot hold
-/// one granule.
+/// has a function for, but none that counts and that its can_execute accepts. Throws ApiError when there are none, or
+/// when a device cannot hold one granule.
 std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Units granularity, const MemoryNeed& need,
                                 std::string* left_out = nullptr);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Workers that the codelet's can_execute refuses, when the load is made or later.
+#include <string>
+
+#include "policies/starpu/apportion.h"
+#include "test/catch.hpp"
+#include "test/starpu/axpy.hpp"
+
+using namespace apportion::test;
+
+TEST_CASE("a worker whose task StarPU refuses gets no more, and others compute its units") {
+    Axpy axpy(2000);
+    static starpu_codelet codelet;
+    codelet = Axpy::codelet();
+    codelet.can_execute = [](unsigned worker, starpu_task* task, unsigned) {
+        return static_cast<int>(!task->cl_arg || worker == 0);  // the task by which workers are asked has no argument
+    };
+    apportion_load_options options = axpy.options();
+    options.codelet = &codelet;
+    const Load load = create(options);
+    const int status = run(load.get());
+    INFO(apportion_error());
+    REQUIRE(status == 0);
+    CHECK(axpy.wrong() == 0);
+    const std::string policy = apportion_load_policy(load.get());  // StarPU's own ask can_execute of each task
+    if (policy != "eager" && policy != "dmda" && policy != "dmdas" && policy != "lws")
+        CHECK_THAT(apportion_load_report(load.get()), ContainsSubstring("StarPU refused"));
+}
+
+TEST_CASE("a report names the workers that the codelet's can_execute refuses") {
+    Axpy axpy(100);
+    static starpu_codelet codelet;
+    codelet = Axpy::codelet();
+    codelet.can_execute = [](unsigned worker, starpu_task*, unsigned) { return static_cast<int>(worker == 0); };
+    apportion_load_options options = axpy.options();
+    options.codelet = &codelet;
+    const Load load = create(options);
+    CHECK(apportion_load_policy(load.get()) == std::string(starpu_sched_get_sched_policy()->policy_name));
+    REQUIRE(run(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
+    CHECK_THAT(apportion_load_report(load.get()), ContainsSubstring("left out: the codelet's "));
+}
