@@ -36,7 +36,9 @@ void UnlikeUnits::begin(const LoadDescription& load, Promise last) {
         without_plan_ = std::exchange(next_without_plan_, std::min(2 * next_without_plan_, kMostWithoutPlan));
     else if (last == Promise::kept)
         next_without_plan_ = 1;
-    found_ = seen_ || without_plan_ > 0;
+    (began_without_plan_ ? without_plan_s_ : with_plan_s_) = std::exchange(end_s_, 0);
+    const bool longer = with_plan_s_ > 0 && without_plan_s_ > with_plan_s_;
+    found_ = began_without_plan_ = !longer && (seen_ || without_plan_ > 0);
     without_plan_ = std::max(0, without_plan_ - 1);
     seen_ = false;
     for (Lane& lane : lanes_) lane.begin();
@@ -60,6 +62,7 @@ int UnlikeUnits::Lane::deviation(const Sample& sample) const {
 void UnlikeUnits::finished(const FinishedBlock& block) {
     const Sample sample{static_cast<double>(block.units), std::max(block.occupied_s(), block.busy_s), block.busy_s};
     if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
+    end_s_ = std::max(end_s_, block.end_s);
     Lane& lane = at(block.processor);
     // A node's times contradict each other while it learns about its own processors.
     if (!(block.half_busy_s > 0)) judge(lane, lane.deviation(sample));

@@ -111,6 +111,24 @@ TEST_CASE("blocks whose time or speed falls with their size tell that units are 
     CHECK_FALSE(units.measured(0));
 }
 
+TEST_CASE("no run begins without a plan while the last one that did took longer than the last one with a plan") {
+    UnlikeUnits units;
+    const auto run = [&](UnlikeUnits::Promise last, double seconds) {
+        units.begin(load_of_two(), last);
+        const bool without = units.found();
+        for (const int p : {0, 1}) units.finished(finished(p, 500, seconds, 0));
+        return without;
+    };
+    using Promise = UnlikeUnits::Promise;
+    CHECK_FALSE(run(Promise::none, 10));
+    CHECK(run(Promise::broken, 9));
+    CHECK_FALSE(run(Promise::none, 10));
+    CHECK(run(Promise::broken, 11));
+    CHECK_FALSE(run(Promise::none, 10));
+    CHECK_FALSE(run(Promise::broken, 12));
+    CHECK(run(Promise::broken, 11));
+}
+
 TEST_CASE("blocks of unlike units are a tenth of a chunk, and as long as fixed costs ask for") {
     UnlikeUnits units;
     units.begin(load_of_two());
