@@ -187,6 +187,7 @@ void Simulation::kernel_ended(int w) {
     }
     block.waiting = block.again && !block.dropped;
     const FakeBlock done = block;
+    if (!done.again && worker(w).link >= 0) flow_.goes_home(done.id);
     if (!done.again) send_home(done);
     std::vector<Block> next = flow_.finished(done.id, done.start_s, done.end_s, done.end_s - done.start_s, now_s_);
     if (done.dropped) drop(done.id);
@@ -216,8 +217,10 @@ void Simulation::transfer_ended(const Transfer& transfer) {
         block.returned_s = now_s_;
         result_.makespan_s = now_s_;
         result_.blocks.push_back(block);
-        if (worker(transfer.worker).link >= 0) flow_.returned(transfer.worker, block.units, block.end_s, now_s_);
+        const FakeBlock home = block;
         blocks_.erase(transfer.block);
+        if (worker(home.processor).link >= 0 && flow_.returned(home.id, home.processor, home.units, home.end_s, now_s_))
+            accept(flow_.ask_freed(now_s_));
     }
     start_what_can(transfer.worker);
 }

@@ -17,8 +17,14 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
       lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
     policy_.begin(load_);
-    for (int p = 0; p < processors(); ++p)  // one computes while the data of the other travel
-        if (load.processors[static_cast<std::size_t>(p)].own_memory) lane(p).depth = 2;
+    const auto limited =
+        std::ranges::count_if(load.processors, [](const Processor& p) { return p.memory_units != kNoLimit; });
+    for (int p = 0; p < processors(); ++p) {
+        const Processor& its = load.processors[static_cast<std::size_t>(p)];
+        if (its.own_memory) lane(p).depth = 2;  // one computes while the data of the other travel
+        if (its.memory_units == kNoLimit) continue;
+        lane(p).memory = DeviceMemory(std::max(its.memory_units, load.granularity), load.units / limited);
+    }
     if (std::vector<OwnedUnits> its = policy_.owned(); !its.empty()) owned = std::move(its);
     Units covered = 0;
     for (const OwnedUnits& range : owned) covered += range.units;
@@ -30,7 +36,8 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
 // --- Handing out ---
 
 Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
-    const Block block{next_id_++, processor, range.first, range.units, piece_of, is_trial(processor, range.units)};
+    Block block{next_id_++, processor, range.first, range.units, piece_of, is_trial(processor, range.units)};
+    block.room = lane(processor).memory.take(block.id, block.units);
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
     flights_[block.id] = {.processor = processor, .piece_of = piece_of, .trial = block.trial};
     return block;
@@ -48,22 +55,19 @@ bool BlockFlow::is_trial(int processor, Units units) const {
 }
 
 Units BlockFlow::room(int processor) const {
-    const Units limit = load_.processors[static_cast<std::size_t>(processor)].memory_units;
-    if (limit == kNoLimit) return kNoLimit;
-    Units used = 0;
-    for (const BlockInFlight& block : lane(processor).blocks) used += block.units;
-    if (used == 0) return std::max(limit, load_.granularity);
-    return limit > used ? (limit - used) / load_.granularity * load_.granularity : 0;
+    const Units units = lane(processor).memory.room();
+    return units == kNoLimit ? units : units / load_.granularity * load_.granularity;
 }
 
 void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
     const auto& blocks = lane(processor).blocks;
     for (const BlockInFlight& block : blocks)
         if (flights_.at(block.id).taken > 0) return;  // it may be lost soon
+    lane(processor).waits_for_room = false;
     while (remaining() > 0 && lane(processor).takes_blocks() && blocks.size() < depth) {
         const Units room_units = room(processor);
-        if (room_units < load_.granularity) break;
-        Units units = policy_.next_block(processor, now_s, *this);
+        Units units = room_units == 0 ? 0 : policy_.next_block(processor, now_s, *this);
+        lane(processor).waits_for_room = units <= 0 && lane(processor).memory.empties();
         if (units <= 0) break;
         units = std::min(units, room_units);
         if (units < remaining()) units = std::max(units / load_.granularity, Units{1}) * load_.granularity;
@@ -76,7 +80,9 @@ void BlockFlow::ask_idle(double now_s, std::vector<Block>& out) {
         if (lane(p).blocks.empty()) ask(p, 1, now_s, out);
     const auto idle = std::ranges::find_if(lanes_, &Lane::idle);
     if (remaining() == 0 || !flights_.empty() || idle == lanes_.end()) return;
-    const auto comes_soon = [](const Lane& its) { return its.occupied && its.soon_free && !its.fenced && !its.lost; };
+    const auto comes_soon = [](const Lane& its) {
+        return !its.fenced && !its.lost && (its.occupied ? its.soon_free : its.waits_for_room);
+    };
     if (std::ranges::any_of(lanes_, comes_soon)) return;
     // Nobody wants a block and none is in flight: the load must not stand still, for who is occupied least of all.
     const auto lost = std::ranges::count(lanes_, true, &Lane::lost);
@@ -116,7 +122,9 @@ BlockInFlight* BlockFlow::find(std::int64_t id) {
 std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id) {
     const BlockInFlight block = *find(id);
     Flight flight = flights_.extract(id).mapped();
-    std::erase_if(lane(flight.processor).blocks, [id](const BlockInFlight& its) { return its.id == id; });
+    Lane& its = lane(flight.processor);
+    std::erase_if(its.blocks, [id](const BlockInFlight& other) { return other.id == id; });
+    its.memory.ended(id);
     return {std::move(flight), block};
 }
 
@@ -157,11 +165,14 @@ std::vector<Block> BlockFlow::ask_freed(double now_s) {
     return out;
 }
 
-void BlockFlow::returned(int processor, Units units, double end_s, double home_s) {
-    double& last_home_s = lane(processor).last_home_s;  // of two at once, the later one may be heard first
-    const double begun_s = std::max(end_s, last_home_s);
-    last_home_s = std::max(last_home_s, home_s);
+bool BlockFlow::returned(std::int64_t id, int processor, Units units, double end_s, double home_s) {
+    Lane& its = lane(processor);
+    const double begun_s = std::max(end_s, its.last_home_s);  // of two at once, the later one may be heard first
+    its.last_home_s = std::max(its.last_home_s, home_s);
+    its.memory.home(id);
     policy_.block_returned({processor, units, std::max(0.0, home_s - end_s), std::max(0.0, home_s - begun_s), home_s});
+    if (its.waits_for_room) freed_.push_back(processor);
+    return std::exchange(its.waits_for_room, false);
 }
 
 /// What others computed of it is not needed.

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/engine/device_memory.hpp"
 #include "policies/engine/free_units.hpp"
 #include "policies/engine/recovery.hpp"
 #include "policies/policy.hpp"
@@ -31,6 +32,7 @@ struct Block {
     Units units = 0;
     std::int64_t again_of = -1;  ///< of what block it is a piece, whose results wait for the flow's decision
     bool trial = false;  ///< the smallest block there is, of a core of which nothing is known: that may take long
+    Units room = 0;      ///< units of its device's memory that it takes (DeviceMemory)
 };
 
 /// What the flow has decided on blocks, for its caller, which runs them.
@@ -78,8 +80,11 @@ class BlockFlow final : public Progress {
         return ask_freed(now_s);
     }
 
-    /// The results of a finished block, whose kernel ended at `end_s`, are home.
-    void returned(int processor, Units units, double end_s, double home_s);
+    /// The results of a block in flight, which is about to be reported as finished, go home.
+    void goes_home(std::int64_t id) { lane(flights_.at(id).processor).memory.goes_home(id); }
+    /// The results of a finished block, whose kernel ended at `end_s`, are home. Returns whether its processor waited
+    /// for the room: ask_freed() asks it now.
+    bool returned(std::int64_t id, int processor, Units units, double end_s, double home_s);
 
     /// Gives the units of a block back, because it was not computed, if it is in flight; no processor is asked.
     bool give_back(std::int64_t id);
@@ -125,6 +130,8 @@ class BlockFlow final : public Progress {
         std::vector<BlockInFlight> blocks;
         std::size_t depth = 1;  ///< blocks in flight, at most
         double last_end_s = 0, last_home_s = 0;
+        DeviceMemory memory;
+        bool waits_for_room = false;
         bool fenced = false;    ///< gets nothing more
         bool occupied = false;  ///< gets nothing now
         bool soon_free = false;

@@ -117,7 +117,7 @@ void Grants::home(std::int64_t id, double now_s) {
     grant.state = GrantRecord::State::home;
     grant.home_s = now_s;
     --fetching_;
-    flow_.returned(grant.block.processor, grant.block.units, grant.end_s, now_s);
+    flow_.returned(grant.block.id, grant.block.processor, grant.block.units, grant.end_s, now_s);
 }
 
 void Grants::note_lost(int node, const std::string& reason, double now_s) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "policies/engine/device_memory.hpp"
+
 namespace apportion {
 
 namespace {
@@ -58,13 +60,21 @@ double PipelineTime::seconds_of(std::span<const Units> blocks) const {
     return home_s;
 }
 
+/// With another one in flight.
+bool PipelineTime::fills_memory(double block) const { return block * DeviceMemory::kBuffers > memory_ * (1 + 1e-9); }
+
+/// Both ways of a block's data together, with another one in flight.
+double PipelineTime::both_ways(double in_s, double out_s, double block) const {
+    return fills_memory(block) ? in_s + out_s : std::max(in_s, out_s);
+}
+
 double PipelineTime::total(double units, const Blocks& blocks) const {
     const bool stays = units <= memory_;
     const double x = units / blocks.count, travels = x * (stays ? 1 - stays_ : 1);
     const double in_s = in_seconds(x, stays), out_s = out_seconds(x, travels), kernel_s = kernel_seconds(x);
     if (!own_memory_) return blocks.count * kernel_s;
     if (!blocks.overlapped) return blocks.count * (in_s + kernel_s) + out_s;
-    return (follows_ ? 0 : in_s) + blocks.count * std::max({kernel_s, in_s, out_s}) + out_s;
+    return (follows_ ? 0 : in_s) + blocks.count * std::max(kernel_s, both_ways(in_s, out_s, x)) + out_s;
 }
 
 PipelineTime::Blocks PipelineTime::blocks(double units) const {
@@ -95,8 +105,13 @@ PipelineTime::Blocks PipelineTime::best_blocks(double units) const {
     };
     if (const Blocks twice{2 * best.count, false, memory_}; total(units, twice) < best_s) consider(twice, kDoublings);
     if (own_memory_) {
-        const double half = memory_ / 2;
-        consider({std::max(follows_ ? 1.0 : 2.0, std::ceil(units / half * kCeil)), true, half}, kDoublings + 1);
+        const auto overlapped = [&](double parts) {
+            const double largest = memory_ / parts;
+            return Blocks{std::max(follows_ ? 1.0 : 2.0, std::ceil(units / largest * kCeil)), true, largest};
+        };
+        const Blocks small = overlapped(DeviceMemory::kBuffers), large = overlapped(2);
+        consider(small, kDoublings + 1);
+        if (large.count < small.count) consider(large, 1);
     }
     return best;
 }
@@ -111,7 +126,8 @@ double PipelineTime::derivative(double units) const {
     const double in = in_.seconds_per_unit(), out = out_.seconds_per_unit();
     if (!best.overlapped) return in + kernel + out / k;
     const double in_s = in_.seconds(x), out_s = out_.seconds(x), kernel_s = kernel_seconds(x);
-    const double slowest = kernel_s >= std::max(in_s, out_s) ? kernel : in_s >= out_s ? in : out;
+    const double link = fills_memory(x) ? in + out : in_s >= out_s ? in : out;
+    const double slowest = kernel_s >= both_ways(in_s, out_s, x) ? kernel : link;
     return (follows_ ? 0 : in / k) + slowest + out / k;
 }
 
@@ -120,7 +136,7 @@ double PipelineTime::second_derivative(double units) const {
     const double x = units / best.count;
     if (!kernel_) return 0;
     const double kernel_s = kernel_seconds(x);
-    const bool computing = !best.overlapped || kernel_s >= std::max(in_.seconds(x), out_.seconds(x));
+    const bool computing = !best.overlapped || kernel_s >= both_ways(in_.seconds(x), out_.seconds(x), x);
     return computing ? slowdown_ * kernel_->second_derivative(x) / best.count : 0;
 }
 

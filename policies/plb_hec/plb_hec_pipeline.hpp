@@ -4,9 +4,11 @@
 // best k (PLB-HeC, section III.C, eq. 5, has k = 1 and no overlap):
 //
 //     one block at a time      k (In(x) + F(x)) + Out(x)              x = y / k <= memory
-//     two blocks in flight     In(x) + k max(F, In, Out)(x) + Out(x)  x = y / k <= memory / 2
+//     two blocks in flight     In(x) + k max(F, In, Out)(x) + Out(x)  x = y / k <= memory / 4
+//                              In(x) + k max(F, In + Out)(x) + Out(x) x = y / k <= memory / 2
 //
-// Whether one block that fills the memory beats two half as large is decided by which E is smaller.
+// Beside two blocks in flight that fill the memory there is no room for results on their way home
+// (engine/device_memory.hpp), so that nothing comes before these have left. The smallest E decides.
 #pragma once
 
 #include <span>
@@ -60,6 +62,8 @@ class PipelineTime final : public ShareTime {
     void release_blocks() { is_fixed_ = false; }
 
   private:
+    bool fills_memory(double block) const;
+    double both_ways(double in_s, double out_s, double block) const;
     double total(double units, const Blocks& blocks) const;
     double in_seconds(double units, bool stays) const;
     double out_seconds(double units, double travels) const;

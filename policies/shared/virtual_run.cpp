@@ -27,10 +27,12 @@ class VirtualRun {
             const std::size_t p = static_cast<std::size_t>(block.block.processor);
             if (home) {
                 makespan_s_ = std::max(makespan_s_, at_s);
-                if (load_.processors[p].own_memory)
-                    flow_.returned(block.block.processor, block.block.units, block.end_s, at_s);
+                if (load_.processors[p].own_memory &&
+                    flow_.returned(block.block.id, block.block.processor, block.block.units, block.end_s, at_s))
+                    accept(flow_.ask_freed(at_s), at_s);
                 continue;
             }
+            if (load_.processors[p].own_memory) flow_.goes_home(block.block.id);
             events_.emplace(at_s + one_way_s(load_, p, block.block.units), number, true);
             accept(flow_.finished(block.block.id, block.start_s, block.end_s, block.end_s - block.start_s, at_s), at_s);
         }

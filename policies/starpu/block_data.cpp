@@ -182,6 +182,17 @@ bool BlockData::stores_apart() const {
     return apart && !in_place && foreign.empty() && std::ranges::any_of(handles, &BlockHandle::written);
 }
 
+std::size_t BufferSizes::size(std::size_t place, std::size_t bytes, Units units, Units room) {
+    const std::lock_guard lock(mutex_);
+    std::size_t& known = bytes_[{place, room}];
+    if (bytes > known) {
+        // Not all data have as many elements as there are units.
+        const double all = static_cast<double>(bytes) * (static_cast<double>(room) / static_cast<double>(units));
+        known = std::max(bytes, static_cast<std::size_t>(std::min(all, static_cast<double>(std::bit_ceil(bytes)))));
+    }
+    return known;
+}
+
 void BlockData::forget_results() {
     if (!own_memory && !apart) return;
     for (const BlockHandle& h : handles)
@@ -190,9 +201,8 @@ void BlockData::forget_results() {
 
 namespace {
 
-starpu_data_handle_t register_data(void* data, const DataShape& s, bool rounds_up) {
+starpu_data_handle_t register_data(void* data, const DataShape& s, std::size_t allocated) {
     starpu_data_handle_t handle = nullptr;
-    const std::size_t allocated = rounds_up ? std::bit_ceil(s.bytes()) : s.bytes();
     static std::byte nothing;  // drivers take no null pointer, even for no bytes
     const auto address = reinterpret_cast<uintptr_t>(data ? data : &nothing);
     switch (s.interface) {
@@ -228,11 +238,19 @@ BlockHandle without_handle(void* data, const DataShape& shape, bool apart, [[may
     return made;
 }
 
-void make_handle(BlockHandle& of, bool rounds_up) {
+void make_handle(BlockHandle& of, std::size_t allocated) {
     DataShape dense = of.shape;
     dense.ldy = dense.nx;
     dense.ldz = dense.nx * dense.ny;
-    of.handle = of.copy ? register_data(of.copy.get(), dense, false) : register_data(of.data, of.shape, rounds_up);
+    of.handle =
+        of.copy ? register_data(of.copy.get(), dense, dense.bytes()) : register_data(of.data, of.shape, allocated);
+}
+
+/// Of the last handle. What is kept stays in its buffer.
+std::size_t buffer_bytes(const BlockData& block, bool keep) {
+    const std::size_t bytes = block.handles.back().shape.bytes();
+    if (!block.buffers || keep) return bytes;
+    return block.buffers->size(block.handles.size() - 1, bytes, block.units, block.room);
 }
 
 /// The handle of these data in this block, registered the first time they are named.
@@ -294,7 +312,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             block_data.problem = "there is no memory for its results";
             return nullptr;
         }
-        make_handle(*known, block_data.rounds_up && !keep);
+        make_handle(*known, buffer_bytes(block_data, keep));
     }
     if (known->first == BlockHandle::First::none) {
         known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "policies/policy.hpp"
@@ -55,6 +57,17 @@ struct BlockHandle {
     bool earlier() const { return from_earlier && first != First::overwrites; }
 };
 
+/// In bytes, the buffers on a device of blocks that take as much room, whatever their units: in each place (the first
+/// handle that `fill` asks for, the second, ...) as large as the largest so far and the next power of two.
+class BufferSizes {
+  public:
+    std::size_t size(std::size_t place, std::size_t bytes, Units units, Units room);
+
+  private:
+    std::mutex mutex_;  ///< several threads fill tasks
+    std::map<std::pair<std::size_t, Units>, std::size_t> bytes_;
+};
+
 struct BlockData {
     Units first = 0;
     Units units = 0;
@@ -67,10 +80,9 @@ struct BlockData {
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
     bool apart = false;                         ///< what it writes is written apart from the application's memory
-    /// Its buffers on the device have powers of two as sizes, so that data of other blocks fit in them when it is done:
-    /// to free one and allocate another stops all transfers.
-    bool rounds_up = false;
-    const char* problem = nullptr;  ///< why a handle could not be made, or is not what the task needs
+    BufferSizes* buffers = nullptr;             ///< of its device; null: as large as the data
+    Units room = 0;                             ///< in units, of its buffers
+    const char* problem = nullptr;              ///< why a handle could not be made, or is not what the task needs
 
     /// These data stayed since an earlier run and are used again.
     void use_again();

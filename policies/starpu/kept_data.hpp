@@ -46,6 +46,7 @@ class KeptData {
     /// Of the bytes of the blocks that some stay of, the part that does.
     double part() const;
     bool evacuating() const { return !evacuations_.empty(); }
+    BufferSizes& buffers_on(unsigned node) { return buffers_[node]; }
     /// Whether data are on their way from this memory.
     bool leaves(unsigned node) const;
 
@@ -72,6 +73,7 @@ class KeptData {
     std::map<Units, BlockData> kept_;  ///< by first unit, disjoint
     std::map<Units, Evacuation> evacuations_;
     std::list<BlockHandle> retired_;
+    std::map<unsigned, BufferSizes> buffers_;  ///< by memory node
 };
 
 }  // namespace apportion

@@ -196,7 +196,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void start(Locked& on);
     std::vector<Block> equal_blocks(UnitRange range, Locked& on) const;
     void start_blocks(const std::vector<Block>& blocks, Locked& on);
-    bool twice_fits(const RunningBlock& running, Locked& on) const;
     void take_kept(RunningBlock& running, Locked& on);
     void fill_later(RunningBlock& running, Locked& on);
     void fill_next(Locked& on);
@@ -208,7 +207,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void task_ended(RunningBlock& running, const TaskEnd& end, Locked& on);
     void record_task(RunningBlock& running, const TaskEnd& end, Locked& on);
     void block_computed(RunningBlock& running, Locked& on);
-    void tell_finished(std::int64_t id, const BlockRecord& record, Locked& on);
+    void tell_finished(std::int64_t id, const BlockRecord& record, bool travels, Locked& on);
     void bring_home(starpu_data_handle_t handle, Return::Of of, std::int64_t number, Locked& on);
     void send_home(RunningBlock& running, Locked& on);
     void copy_home(RunningBlock& running, Locked& on);

@@ -28,7 +28,8 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         running.data.apart =
             !running.data.own_memory && (running.again() || (block.trial && setup_.options.parts == 1));
         running.data.stays = !running.again() && !running.data.apart && !description_.open;
-        running.data.rounds_up = twice_fits(running, on);
+        running.data.room = block.room;
+        if (block.room > block.units) running.data.buffers = &state_.kept.buffers_on(running.data.node);
         if (running.again()) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())
@@ -43,15 +44,6 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
 void Run::fill_later(RunningBlock& running, Locked& on) {
     on.to_fill.push_back(running.block.id);
     running.to_be_filled = true;
-}
-
-/// Whether its processor could hold twice of all its blocks, as far as is known what they take.
-bool Run::twice_fits(const RunningBlock& running, Locked&) const {
-    if (!running.data.own_memory || setup_.options.bytes_per_unit == 0) return false;
-    Units held = 0;
-    for (const auto& [id, block] : blocks_)
-        if (block->block.processor == running.block.processor) held += block->block.units;
-    return held <= setup_.worker_of(running.block.processor).processor.memory_units / 2;
 }
 
 /// Since it began; 0, if it has not.
@@ -76,7 +68,8 @@ void Run::take_kept(RunningBlock& running, Locked& on) {
         record_of(running.block.id, on).data_there = kept->node == running.data.node;
         kept->node = running.data.node;
         kept->own_memory = running.data.own_memory;
-        kept->rounds_up = running.data.rounds_up;
+        kept->buffers = running.data.buffers;
+        kept->room = running.data.room;
         running.data = std::move(*kept);
         running.data.use_again();
     }
@@ -209,7 +202,8 @@ void Run::block_computed(RunningBlock& running, Locked& on) {
     record.home_s = record.end_s;
     if (running.counts == RunningBlock::Counts::yes) send_home(running, on);
     const std::int64_t id = running.block.id;
-    if (flow_ && error_ == 0) tried([&] { tell_finished(id, record, on); }, on);
+    const bool travels = running.returns_left > 0 && running.data.own_memory;
+    if (flow_ && error_ == 0) tried([&] { tell_finished(id, record, travels, on); }, on);
     // The decision on a piece may have come with it.
     if (RunningBlock* still = find(id, on)) settle(*still, on);
 }
@@ -237,8 +231,9 @@ bool Run::changed_on_device(const RunningBlock& running, Locked&) const {
 }
 
 /// Who has nothing to do now is asked when all that has happened is told.
-void Run::tell_finished(std::int64_t id, const BlockRecord& record, Locked& on) {
+void Run::tell_finished(std::int64_t id, const BlockRecord& record, bool travels, Locked& on) {
     const auto note = [&] {
+        if (travels) flow_->goes_home(id);
         flow_->note_finished(id, record.start_s, record.end_s, record.busy_s, now_s(), 0, record.data_there);
         return true;
     };
@@ -318,7 +313,9 @@ void Run::block_returned(std::int64_t block, bool copied, double at_s, Locked& o
         return discard(*running, on);
     }
     const BlockRecord& record = record_of(block, on);
-    if (flow_ && running->data.own_memory) flow_->returned(record.processor, record.units, record.end_s, record.home_s);
+    if (flow_ && running->data.own_memory && !copied &&
+        flow_->returned(block, record.processor, record.units, record.end_s, record.home_s))
+        freed_ = true;
     if (!copied && running->data.has_results_apart())
         copy_home(*running, on);
     else

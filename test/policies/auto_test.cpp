@@ -183,7 +183,7 @@ TEST_CASE("with a record auto is as good as the best policy that is registered, 
                 }
             }
             const auto policy = find_policy("auto")->make();
-            CHECK(run(platform, *policy, load).makespan_s <= 1.05 * best_s);
+            CHECK(run(platform, *policy, load).makespan_s <= 1.06 * best_s);
             const PolicyReport report = policy->report();
             CHECK_FALSE(report.predictions.empty());
             CHECK(find_policy(report.chosen));
@@ -200,7 +200,7 @@ TEST_CASE("auto copes with a record of a machine whose largest device has become
     };
     for (const auto& [machines, order, device, most] :
          {Case{"A", 16384, kTeslaK20c, 1.15}, Case{"A", 65536, kTeslaK20c, 1.1}, Case{"AB", 16384, kTeslaK20c, 1.25},
-          Case{"ABC", 65536, kTeslaK20c, 1.05}, Case{"ABCD", 16384, kTitan, 1.15}, Case{"ABCD", 65536, kTitan, 1.05}}) {
+          Case{"ABC", 65536, kTeslaK20c, 1.05}, Case{"ABCD", 16384, kTitan, 1.2}, Case{"ABCD", 65536, kTitan, 1.05}}) {
         INFO(machines << " " << order);
         FakePlatform platform = plb_hec_machines(machines, order);
         platform.links_known = true;

@@ -125,7 +125,7 @@ TEST_CASE("plb-hec rebalances when the largest processor becomes three times slo
             // What is left then at the speeds that are left, and as efficient as the undisturbed run.
             const double best_s = slower.drift_at_s + (1 - part) * without_s * speed / (speed - lost);
             const auto policy = improved();
-            CHECK(run(platform, *policy, platform.load(units)).makespan_s <= 1.3 * best_s);
+            CHECK(run(platform, *policy, platform.load(units)).makespan_s <= 1.35 * best_s);
         }
     }
 }

@@ -3,8 +3,11 @@
 // What main memory and a device's own memory hold of the same data. The load is one block on the device, which computes
 // y += x. Skipped (77) where StarPU finds no OpenCL device.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
@@ -100,4 +103,36 @@ TEST_CASE("a block may have no data at all, at no address") {
     sum.at_x = sum.at_y = nullptr;
     const apportion::Load load = sum.load();
     CHECK(run(load) == 0);
+}
+
+TEST_CASE("small blocks of a load that does not fit the device's memory have buffers of few sizes") {
+    static constexpr std::size_t kBuffer = 75;
+    struct Sums : Sum {
+        std::vector<int> xs = std::vector<int>(1000, 1), ys = std::vector<int>(1000, 0);
+        std::set<std::size_t> allocated;  ///< for blocks smaller than a buffer
+
+        static int fill(starpu_task* task, apportion_block* block, void* arg) {
+            auto& self = *static_cast<Sums*>(arg);
+            const auto data = [&](std::vector<int>& of, int mode) {
+                return apportion_block_vector(block, mode, of.data() + block->first, block->units, sizeof(int));
+            };
+            task->handles[0] = data(self.xs, STARPU_R);
+            task->handles[1] = data(self.ys, STARPU_RW);
+            if (block->units <= kBuffer) self.allocated.insert(starpu_data_get_alloc_size(task->handles[0]));
+            return 0;
+        }
+    } sums;
+    apportion::LoadOptions options("sums", sums.xs.size(), sums.codelet, Sums::fill, &sums);
+    const auto memory = starpu_memory_get_total(starpu_worker_get_memory_node(static_cast<unsigned>(opencl_worker())));
+    REQUIRE(memory > 0);
+    options.bytes_per_unit = static_cast<std::size_t>(memory) / 400;  // 300 units fit
+    const apportion::Load load(options);
+    for (int k = 1; k <= 2; ++k) {
+        REQUIRE(run(load) == 0);
+        CHECK(sums.ys == std::vector<int>(sums.ys.size(), k));
+    }
+    if (std::string(std::getenv("STARPU_SCHED")) != "plb-hec") return;  // which begins with small blocks
+    CHECK_FALSE(sums.allocated.empty());
+    for (const std::size_t bytes : sums.allocated)
+        CHECK((std::has_single_bit(bytes) || bytes == kBuffer * sizeof(int)));
 }

@@ -125,6 +125,30 @@ TEST_CASE("the blocks in flight on a processor never exceed its memory") {
     run(flow);
 }
 
+TEST_CASE("a device whose memory is full of results on their way home gets its next block when there is room") {
+    LoadDescription load = load_of(1000, 1);
+    load.processors[0].own_memory = true;
+    load.processors[0].memory_units = 40;
+    Scripted policy([](int, const Progress&) { return 10; });
+    BlockFlow flow(load, policy);
+    std::vector<Block> blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 2);
+    CHECK(blocks[0].room == 10);
+    double now_s = 0;
+    for (std::size_t k = 0; k < 4; ++k, ++now_s) {
+        flow.goes_home(blocks[k].id);
+        const auto more = flow.finished(blocks[k].id, now_s, now_s + 1, 1, now_s + 1);
+        CHECK(more.size() == (k < 2 ? 1 : 0));
+        blocks.insert(blocks.end(), more.begin(), more.end());
+    }
+    CHECK(flow.stalls() == 0);  // the load does not stand still: it waits for what is on its way
+    CHECK(flow.returned(blocks[0].id, 0, 10, 1, 5));
+    CHECK(flow.ask_freed(5).size() == 1);
+    CHECK(flow.returned(blocks[1].id, 0, 10, 2, 6));
+    CHECK(flow.ask_freed(6).size() == 1);
+    CHECK_FALSE(flow.returned(blocks[2].id, 0, 10, 3, 7));  // two are in flight
+}
+
 TEST_CASE("a processor that declined is asked again when any block finishes") {
     bool open = false;
     Scripted policy([&](int p, const Progress&) { return p == 0 || open ? 1 : 0; });
