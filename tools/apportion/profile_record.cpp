@@ -103,7 +103,7 @@ void ProfileRecord::load() {
     compare_mode(profile);
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
-            points_[processor.name].emplace(point.units, point.seconds);
+            points_[processor.name].insert(point.units);
             ++found_;
         }
     empty_ = false;
@@ -177,7 +177,7 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     write(lines);
     empty_ = false;
     mode_noted_ = true;
-    points_[processor].emplace(point.units, point.seconds);
+    points_[processor].insert(point.units);
 }
 
 MeasurementCourse::MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples,
