@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How long the planners take: the published data assignment instances and large ones, lp_solve's time limit, and the
-// planners with functional models for 1000 processors. Prints median and spread of the repetitions, in processor time;
+// How long the planners take: the published data assignment instances and large ones, lp_solve's time limit, the
+// planners with functional models for 1000 processors, and IPOPT for 8 and 64 on time functions of PLB-HeC's kind
+// (fitted curve plus transfer line). Prints median and spread of the repetitions, in processor time;
 // exits with 1 when a target is missed.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <deque>
 #include <functional>
@@ -18,7 +20,7 @@
 #include "policies/planners/assignment/ilp.hpp"
 #include "policies/planners/assignment/ilp_milp.hpp"
 #include "policies/planners/assignment/min_min.hpp"
-#include "policies/planners/continuous/equal_finish.hpp"
+#include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/numerical.hpp"
 #include "test/published/gdansk.hpp"
@@ -123,13 +125,14 @@ bool measure_assignments() {
 
 class CurveTime final : public ShareTime {
   public:
-    explicit CurveTime(FittedCurve curve) : curve_(std::move(curve)) {}
-    double seconds(double x) const override { return curve_.seconds(x); }
-    double derivative(double x) const override { return curve_.derivative(x); }
+    explicit CurveTime(FittedCurve curve, double transfer_s = 0) : curve_(std::move(curve)), transfer_s_(transfer_s) {}
+    double seconds(double x) const override { return curve_.seconds(x) + transfer_s_ * x; }
+    double derivative(double x) const override { return curve_.derivative(x) + transfer_s_; }
     double second_derivative(double x) const override { return curve_.second_derivative(x); }
 
   private:
     FittedCurve curve_;
+    double transfer_s_;
 };
 
 /// Profiles of 20 sizes: a speed that saturates, then falls by a fifth, with 3 % of noise.
@@ -180,10 +183,52 @@ bool measure_functional(std::size_t processors) {
     return met;
 }
 
+struct Equations {
+    std::deque<CurveTime> times;
+    EqualFinishProblem problem;
+};
+
+/// Every third processor is a line, every third bends upwards, every third saturates like a device.
+Equations equations(std::size_t processors) {
+    std::mt19937 random(42);
+    std::lognormal_distribution<> spread(0, 1);
+    Equations result;
+    for (std::size_t g = 0; g < processors; ++g) {
+        const double slope = 1e-3 * spread(random);
+        std::vector<BlockTime> samples;
+        for (double x = 50; x <= 6400; x *= 2) {
+            const double line_s = slope * x;
+            const double bend_s = g % 3 == 0 ? 0 : g % 3 == 1 ? slope * x * x / 6400 : slope * 500 * std::log(x);
+            samples.push_back({x, 0.01 + line_s + bend_s});
+        }
+        result.problem.processors.push_back({&result.times.emplace_back(*FittedCurve::fit(samples), 1e-5)});
+    }
+    result.problem.units = 2000 * static_cast<double>(processors);
+    return result;
+}
+
+bool measure_ipopt() {
+    const Equations small = equations(8), large = equations(64);
+    EqualFinishIpopt ipopt;
+    bool met = true;
+    for (const IpoptStart start : {IpoptStart::equal_shares, IpoptStart::bisection}) {
+        ipopt.reset_statistics();
+        const std::string from = start == IpoptStart::bisection ? "bisection" : "equal shares";
+        met = measure("IPOPT from " + from + ", 8 processors", 5, [&] { ipopt.solve(small.problem, start); }) && met;
+        met = measure("IPOPT from " + from + ", 64 processors", 50, [&] { ipopt.solve(large.problem, start); }) && met;
+        const SolverStatistics& statistics = ipopt.statistics();
+        fmt::print("  {} solves, {} fallbacks, {:.1f} iterations each\n", statistics.solves, statistics.fallbacks,
+                   static_cast<double>(statistics.iterations) / statistics.solves);
+        met = met && statistics.fallbacks == 0;
+    }
+    return measure("equal-finish bisection, 8 processors", 0.05, [&] { equal_finish(small.problem); }) && met;
+}
+
 }  // namespace
 
 int main() {
     const bool assignments_met = measure_assignments();
     const bool functional_met = measure_functional(1000);
-    return assignments_met && functional_met ? 0 : 1;
+    const bool ipopt_met = measure_ipopt();
+    return assignments_met && functional_met && ipopt_met ? 0 : 1;
 }
