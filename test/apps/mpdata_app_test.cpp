@@ -94,17 +94,9 @@ TEST_CASE("mpdata refuses plans that are none of its domain") {
         folder.write("plan.json", plan(side, shares));
         check_refused(folder.run(kInRectangles, "STARPU_NCPU=2"), reason);
     };
-    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1", 0, 1, 4, 2}}, "two rectangles overlap");
-    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1", 0, 2, 4, 1}}, "are not the whole matrix");
-    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1", 0, 3, 4, 2}}, "is not within the matrix");
-    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"card", 0, 2, 4, 2}}, "has no worker 'card' here");
     refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1-2", 0, 2, 4, 2}}, "has no worker 'CPU 2' here");
     refused(5, {{"CPU 0", 0, 0, 5, 5}}, "is of 5 x 5 blocks, which the domain's 24 x 12 columns cannot be divided");
     refused(24, {{"CPU 0", 0, 0, 23, 24}, {"CPU 1", 23, 0, 1, 24}}, "is of 24 x 24 blocks");
-    refused(0, {}, "are not the whole matrix");
-    folder.write("plan.json", "{}");
-    check_refused(folder.run(kInRectangles), "is no plan of a matrix");
-    check_refused(folder.run("mpdata --size 12 --rectangles none.json"), "cannot be opened");
     check_refused(folder.run(kInRectangles + " --peer"), "excludes");
     check_refused(folder.run(kInRectangles + " --steps-at-once 5"), "excludes");
 }
