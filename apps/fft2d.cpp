@@ -20,7 +20,7 @@ using namespace apportion;
 
 struct Fft2dOptions {
     AppOptions common;
-    std::string size, in_file, out_file, planning;
+    std::string size, in_file, out_file;
     std::string type = "double";
     bool inverse = false;
 };
@@ -47,10 +47,6 @@ Fft2dProblem make_problem(const Fft2dOptions& options) {
     return problem;
 }
 
-FftPlanningChoice planning_of(const Fft2dOptions& options) {
-    return options.planning.empty() ? fft_planning_variable() : parse_fft_planning(options.planning, "--planning");
-}
-
 void check(const Fft2dOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size M[,N], or --in");
     refuse_in_simulation(options.common, {{"--out", options.out_file}});
@@ -74,7 +70,7 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& op
 
 int transform(const Fft2dOptions& options) {
     Nodes::here().agreed([&] { check(options); });
-    const FftPlanningChoice planning = planning_of(options);
+    const FftPlanningChoice planning = fft_planning_variable();
     struct Shape {
         ElementType type;
         std::size_t rows, columns;
@@ -109,10 +105,6 @@ int main(int argc, char** argv) {
         ->excludes(size, type);
     cli.add_option("--out", options.out_file, "write the transform into a .npy file")->type_name("FILE");
     cli.add_flag("--inverse", options.inverse, "the inverse transform, divided by MN");
-    cli.add_option("--planning", options.planning,
-                   "FFTW's effort: estimate, measure (default), patient or unaligned, with exceptions for CPU workers, "
-                   "as in measure,1=unaligned (default: APPORTION_FFT_PLANNING)")
-        ->type_name("MODE[,W=MODE...]");
     add_peer(cli, options.common, "one multi-threaded FFTW plan for the whole matrix");
     add_app_options(cli, options.common);
     return run_app(cli, argc, argv, [&] { return transform(options); });

@@ -27,12 +27,13 @@ std::optional<FftPlanning> planning_named(std::string_view name) {
 
 }  // namespace
 
-FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& option) {
+FftPlanningChoice parse_fft_planning(std::string_view text) {
     const auto refuse = [&](std::string_view entry) {
         throw UserError(
-            fmt::format("{}: '{}' is not estimate, measure, patient or unaligned, nor worker=one of them for a worker "
+            fmt::format("APPORTION_FFT_PLANNING: '{}' is not estimate, measure, patient or unaligned, nor worker=one "
+                        "of them for a worker "
                         "that is named once",
-                        option, entry));
+                        entry));
     };
     FftPlanningChoice choice;
     for (const std::string_view entry : split(text, ',')) {
@@ -52,7 +53,7 @@ FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& o
 
 FftPlanningChoice fft_planning_variable() {
     const char* text = std::getenv("APPORTION_FFT_PLANNING");
-    return text && *text ? parse_fft_planning(text, "APPORTION_FFT_PLANNING") : FftPlanningChoice{};
+    return text && *text ? parse_fft_planning(text) : FftPlanningChoice{};
 }
 
 }  // namespace apportion

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <string>
 #include <string_view>
 
 namespace apportion {
@@ -27,10 +26,10 @@ struct FftPlanningChoice {
     }
 };
 
-/// Throws UserError, one sentence that begins with `option`, when the text is not of that form.
-FftPlanningChoice parse_fft_planning(std::string_view text, const std::string& option);
+/// Of the variable's value. Throws UserError, one sentence, when it is not of that form.
+FftPlanningChoice parse_fft_planning(std::string_view text);
 
-/// What APPORTION_FFT_PLANNING says; the default without it. Throws like the above.
+/// What the variable says; the default without it. Throws like the above.
 FftPlanningChoice fft_planning_variable();
 
 }  // namespace apportion

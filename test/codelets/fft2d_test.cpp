@@ -161,15 +161,15 @@ TEST_CASE("verification notices one element of many", "[once]") {
 }
 
 TEST_CASE("the planning of workers is read strictly", "[once]") {
-    const FftPlanningChoice choice = parse_fft_planning("patient,1=unaligned,3=estimate", "--planning");
+    const FftPlanningChoice choice = parse_fft_planning("patient,1=unaligned,3=estimate");
     CHECK(choice.of(0) == FftPlanning::patient);
     CHECK(choice.of(1) == FftPlanning::unaligned);
     CHECK(choice.of(3) == FftPlanning::estimate);
-    CHECK(parse_fft_planning("2=patient", "").general == FftPlanning::measure);
+    CHECK(parse_fft_planning("2=patient").general == FftPlanning::measure);
     for (const char* text : {"", "fast", "1=fast", "x=measure", "-1=measure", "1=measure,1=measure", "measure,patient",
                              "measure,", "=measure", "measure=1"}) {
         INFO(text);
-        CHECK_THROWS_WITH(parse_fft_planning(text, "--planning"), ContainsSubstring("--planning: '"));
+        CHECK_THROWS_WITH(parse_fft_planning(text), ContainsSubstring("APPORTION_FFT_PLANNING: '"));
     }
 }
 
