@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Boinski, Czarnul: Optimization of Data Assignment for Parallel Processing in a Hybrid Heterogeneous Environment Using
-// Integer Linear Programming (The Computer Journal, 2021). Tables A.1, A.3, B.1, B.2, B.4, B.5; packets of 512^2 and
-// 1024^2.
+// Integer Linear Programming (The Computer Journal, 2021). Tables A.1, A.3, B.1, B.2; packets of 512^2 and 1024^2.
 //
 // The seconds of a packet `c` include start-up and clean-up of the run with device fission, which the paper does not
 // print: they are fitted to the printed times and distributions.
@@ -16,8 +15,7 @@ namespace published::gdansk {
 
 inline constexpr std::size_t kNodes = 4;
 inline constexpr std::size_t kUnits = 10;
-inline constexpr double kIterations = 1300;        // of the Jacobi method for a packet
-inline constexpr double kMinMinIterations = 1000;  // with which min-min was planned
+inline constexpr double kIterations = 1300;  // of the Jacobi method for a packet
 
 inline constexpr std::array<const char*, kNodes> kNodeNames = {"apl09", "apl10", "apl11", "apl12"};
 inline constexpr std::array<std::size_t, kUnits> kNodeOfUnit = {0, 0, 1, 1, 2, 2, 2, 3, 3, 3};
@@ -74,12 +72,7 @@ inline constexpr std::array<Size, 2> kSizes = {{
      }}},
 }};
 
-// Tables B.4 and B.5: 2048 packets of 1024^2 and of 2048^2.
-inline constexpr std::array<std::int64_t, kUnits> kMinMinV1Of1024 = {204, 5, 211, 5, 608, 616, 15, 27, 178, 179};
-inline constexpr std::array<std::int64_t, kUnits> kMinMinV2Of1024 = {401, 11, 414, 11, 494, 493, 34, 56, 67, 67};
-inline constexpr std::array<std::int64_t, kUnits> kProportionalOf1024 = {165, 3, 165, 3, 710, 732, 11, 19, 120, 120};
-inline constexpr std::array<std::int64_t, kUnits> kMinMinV1Of2048 = {162, 4, 167, 3, 495, 495, 10, 17, 343, 352};
-inline constexpr std::array<std::int64_t, kUnits> kProportionalOf2048 = {184, 5, 184, 3, 496, 497, 7, 16, 324, 332};
+// 2048 packets of 2048^2.
 inline constexpr std::array<double, kUnits> kIterationOf2048S = {
     1.5546e-3, 67.6384e-3, 1.5539e-3, 78.9142e-3, 0.2619e-3, 0.2608e-3, 25.1866e-3, 17.6083e-3, 0.884e-3, 0.8631e-3};
 inline constexpr double kInputBytesOf2048 = 33570816, kResultBytesOf2048 = 16384;

@@ -29,12 +29,10 @@ inline constexpr std::array<Offset, 4> kOffsets240 = {{{0, 1.486}, {4, 1.470}, {
 inline constexpr std::array<Offset, 5> kOddOffsets240 = {
     {{6, 1.401}, {7, 1.422}, {9, 1.398}, {10, 1.397}, {11, 1.429}}};
 
-// Speeds that section 5.4 prints [cells/s], for 120 x m x 128 cells.
-inline constexpr double kSpeedOf112 = 1436742, kSpeedOf120 = 1240376, kSpeedOf128 = 1418579;
+// Speed that section 5.4 prints [cells/s], for 120 x 112 x 128 cells.
+inline constexpr double kSpeedOf112 = 1436742;
 
 // 480 x 480 x 128 cells: equal shares are 240 frames.
 inline constexpr int kBalanced480 = 240;
-inline constexpr std::array<Offset, 7> kOffsets480 = {
-    {{0, 6.136}, {4, 5.731}, {8, 5.809}, {12, 5.543}, {16, 5.509}, {20, 5.499}, {24, 5.624}}};
 
 }  // namespace published::mpdata
