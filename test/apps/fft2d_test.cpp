@@ -120,6 +120,4 @@ TEST_CASE("fft2d refuses what is no matrix of complex numbers") {
     const Matrix vector(ElementType::complex64, 5, 1);
     write_npy_rows(folder.file("vector.npy"), vector, {5});
     check_refused(folder.run("fft2d --in vector.npy"), "a matrix with 2 dimensions is needed, and it has 1");
-    folder.write("empty.npy", "");
-    check_refused(folder.run("fft2d --in empty.npy"), "is not a .npy file");
 }

@@ -36,13 +36,6 @@ std::vector<double> read_array(const std::string& path) {
     return values;
 }
 
-/// An array of float64 that announces no elements, and has none.
-std::string npy_without_elements(const std::string& shape) {
-    std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }";
-    header.resize(117, ' ');
-    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n";
-}
-
 /// Of the plain loops, until no element changes by more than the tolerance times the largest.
 std::size_t iterations_needed(const LinearSystem& system, double tolerance) {
     Matrix x(system.type(), system.n(), 1), x_new(system.type(), system.n(), 1);
@@ -133,8 +126,6 @@ TEST_CASE("jacobi says why a system is not solved") {
             "has not converged after 1001 iterations (x changed by 2 in the last, 2e-10 is needed): row 1", 1);
     refused(array + "2 2\n0\n2\n2\n1\n", "a zero on the diagonal of row 1");
     refused(array + "2 3\n1\n2\n2\n1\n5\n6\n", ":2: the matrix is 2 x 3");
-    refused(array + "2 2\n1\n2\nnan\n1\n", ":5: 'nan' is no finite number");
-    refused(kMatrix + "1 2 3\n", "goes on behind");
     write_array(folder.file("a.npy"), {2, 3}, {1, 2, 3, 4, 5, 6});
     check_refused(folder.run("jacobi --a a.npy"), "must be square, and is 2 x 3");
     write_array(folder.file("a.npy"), {2, 2}, {1, 0, NAN, 4});
@@ -145,10 +136,6 @@ TEST_CASE("jacobi says why a system is not solved") {
     check_refused(folder.run(files + "b.npy"), "has 3 elements, but");
     write_array(folder.file("b.npy"), {5}, {1, 2, 3, NAN, 5});
     check_refused(folder.run(files + "b.npy"), "b.npy: the element in row 0, column 3 (from 0) is not finite");
-    folder.write("empty.npy", "");
-    check_refused(folder.run("jacobi --a empty.npy"), "is not a .npy file");
-    folder.write("zero.npy", npy_without_elements("(0, 3)"));
-    check_refused(folder.run("jacobi --a zero.npy"), "is an empty array of 0 x 3");
     write_npy_rows(folder.file("b.npy"), Matrix(ElementType::float32, 5, 1), {5});
     check_refused(folder.run(files + "b.npy"), "another element type");
     folder.write("empty", "");

@@ -84,14 +84,10 @@ said "a platform that includes itself" 2 'itself.toml:1: the platform has no dev
 
 said "no command" 2 'a command is missing; choose one of compare, explain, plan, platform, policies, profile, trace' "$apportion"
 said "a misspelt command" 2 "there is no command 'plna' (did you mean plan?); choose one of compare, explain, plan, platform, policies, profile, trace" "$apportion" plna
-said "a misspelt command with options" 2 "there is no command 'plna'" "$apportion" plna --units 3
 said "a misspelt option" 2 '--polices (did you mean --policies?); see apportion compare --help' "$apportion" compare --polices eager
 for command in compare explain plan platform policies profile trace; do
     said "an unknown option of $command" 2 "see apportion $command --help" "$apportion" $command --nothing
     "$apportion" $command --help >/dev/null || fail "$command --help"
 done
-said "a size that is none" 2 'give whole numbers' "$apportion" compare --app fake --size 10x
 said "an unknown policy" 2 'there is no policy' "$apportion" compare --app fake --size 8 --policies best
 said "an unknown platform" 2 'there is no platform' "$apportion" platform nowhere
-said "an unknown planner" 2 'is not a planner here' "$apportion" plan --profiles names.csv --units 2 --algorithm best
-said "an application that fails" 1 'the simulated disk is full' "$apportion" compare --app fake --size 8 --policies prio
