@@ -9,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "codelets/common/child_process.hpp"
@@ -63,11 +64,14 @@ Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
             {"precision", fmt::format("{} at 95 % confidence", options.measure.samples.precision)}};
 }
 
+Units whole_problem(const ProfileSubject& subject, Units size) {
+    return subject.most_units() == kNoLimit ? size : subject.most_units();
+}
+
 /// Sixteenths of the problem, and all of it.
 std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
     constexpr Units kSizes = 16;
-    const Units whole = subject.most_units() == kNoLimit ? size : subject.most_units();
-    const Units granules = std::max<Units>(whole / subject.granularity(), 1);
+    const Units granules = std::max<Units>(whole_problem(subject, size) / subject.granularity(), 1);
     const Units step = std::max<Units>(granules / kSizes, 1);
     std::vector<Units> sizes;
     for (Units i = step; i < granules && std::ssize(sizes) < kSizes - 1; i += step)
@@ -82,7 +86,7 @@ Notes remarks(double load) {
             {"load per CPU before", fmt::format("{:.2f}", load)}};
 }
 
-/// Returns the exit status.
+/// Measures the profile, and the instance where it is wanted. Returns the exit status.
 int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions& options, const std::string& out,
             Units size) {
     const std::vector<Units> sizes = options.sizes.empty() ? default_sizes(subject, size) : parse_sizes(options.sizes);
@@ -92,6 +96,16 @@ int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions
     MeasurementCourse course(subject, record, options.measure.samples, points, is_interrupted);
     const bool complete = measure_profile(subject, sizes, options.measure, course.watcher());
     course.finish(out, complete);
+    if (complete && !options.instance.empty()) {
+        std::vector<std::map<Units, double>> times;
+        for (const std::string& processor : subject.processors()) times.push_back(record.times(processor));
+        const Units share = whole_problem(subject, size) / std::ssize(subject.processors());
+        const std::string instance = machine_instance(subject, times, share, options.measure.samples, is_interrupted);
+        if (is_interrupted())
+            std::cerr << fmt::format("apportion profile: interrupted; {} is not written\n", shown(options.instance));
+        else
+            fmt::print("{}", save_instance(options.instance, instance));
+    }
     return is_interrupted() ? Interrupted(interrupted).status() : 0;
 }
 
@@ -123,6 +137,7 @@ int profile_here(ProfileOptions options) {
     const auto subject = options.app.empty() ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()),
                                                                options.processors)
                                              : workload_subject(options.app, size, options.processors);
+    if (!options.instance.empty()) check_instance(options.instance, *subject);
     const std::string out = options.out.empty() ? default_file(subject->load(), this_machine()) : options.out;
     const double load = load_per_cpu();
     ProfileRecord record(out, identity(*subject, options), remarks(load), mode(*subject, options));

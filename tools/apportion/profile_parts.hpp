@@ -101,14 +101,15 @@ void forget_learnt(const std::string& load_or_file);
 /// For forget_learnt: everything.
 inline constexpr const char* kEverything = "all";
 
-// `apportion profile --app` and `--kernel`: the measurement on this machine.
+// `apportion profile --app` and `--kernel`: the measurement on this machine; with `--instance` also the links to
+// devices.
 
 struct ProfileOptions {
     std::string app, kernel, show, forget;  ///< one of them, or
     bool list = false;
     bool json = false;
     bool square = false;
-    std::string sizes, out, platform;
+    std::string sizes, out, platform, instance;
     std::string size = "1024";
     bool size_given = false;
     int repetitions = 2;

@@ -103,7 +103,7 @@ void ProfileRecord::load() {
     compare_mode(profile);
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
-            points_[processor.name].insert(point.units);
+            points_[processor.name].emplace(point.units, point.seconds);
             ++found_;
         }
     empty_ = false;
@@ -177,7 +177,7 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     write(lines);
     empty_ = false;
     mode_noted_ = true;
-    points_[processor].insert(point.units);
+    points_[processor].emplace(point.units, point.seconds);
 }
 
 MeasurementCourse::MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <ranges>
 
 #include "codelets/common/codelet.hpp"
@@ -115,12 +116,53 @@ class BundledWorkload final : public ProfileSubject {
         }
         return seconds;
     }
+    std::optional<Transfers> transfers() override;
 
   private:
     StarpuSession session_;
     std::vector<std::vector<unsigned>> workers_;  ///< of each processor
     std::unique_ptr<Workload> workload_;
 };
+
+/// From main memory to that one and back, halved.
+double one_way_s(unsigned memory, std::size_t bytes) {
+    void* data = nullptr;
+    if (starpu_malloc(&data, bytes) != 0)
+        throw UserError(fmt::format("there is no memory for a message of {} bytes", bytes));
+    std::memset(data, 0, bytes);
+    starpu_data_handle_t handle;
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(data), bytes, 1);
+    const auto go = [&](unsigned to) {
+        if (starpu_data_acquire_on_node(handle, static_cast<int>(to), STARPU_RW) != 0)
+            throw UserError(fmt::format("StarPU moves no data to memory {}", to));
+        starpu_data_release_on_node(handle, static_cast<int>(to));
+    };
+    go(memory);  // what is allocated there stays
+    go(STARPU_MAIN_RAM);
+    const double begin_us = starpu_timing_now();
+    go(memory);
+    go(STARPU_MAIN_RAM);
+    const double seconds = (starpu_timing_now() - begin_us) * 1e-6 / 2;
+    starpu_data_unregister(handle);
+    starpu_free_noflag(data, bytes);
+    return seconds;
+}
+
+std::optional<Transfers> BundledWorkload::transfers() {
+    Transfers found;
+    TaskRange range;
+    range.units = static_cast<std::uint64_t>(granularity_);
+    for (const TaskData& data : workload_->data(range)) {
+        if (data.shared) continue;
+        const std::size_t bytes = data.rows * std::max<std::size_t>(data.columns, 1) * data.element_size / range.units;
+        if ((data.mode & STARPU_R) != 0) found.bytes_in += bytes;
+        if ((data.mode & STARPU_W) != 0) found.bytes_out += bytes;
+    }
+    for (const std::vector<unsigned>& group : workers_)
+        found.memories.push_back(starpu_worker_get_memory_node(group.front()));
+    found.one_way_s = one_way_s;
+    return found;
+}
 
 }  // namespace
 
