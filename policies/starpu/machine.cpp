@@ -56,7 +56,7 @@ std::string host_name() {
 
 Machine this_machine() {
     if (const std::string platform = platform_file_option(); !platform.empty())
-        return simulated_machine(host_name(), platform);
+        return host_of_node.empty() ? simulated_machine(host_name(), platform) : simulated_node(host_of_node, platform);
     const std::string description = fmt::format("{} ({})", host_name(), cpu_model());
     return handicapped({host_name(), description, description});
 }
@@ -65,10 +65,14 @@ Machine simulated_machine(const std::string& host, const std::string& platform_f
     std::ifstream in(platform_file, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     const std::string content = fmt::format("{:016x}", checksum(text));
-    const std::string node = host_of_node.empty() ? "" : host_of_node + ", ";
-    return {host,
-            fmt::format("{}simulated {} ({})", node, std::filesystem::path(platform_file).filename().string(), content),
+    return {host, fmt::format("simulated {} ({})", std::filesystem::path(platform_file).filename().string(), content),
             "simulated " + content};
+}
+
+Machine simulated_node(const std::string& node, const std::string& platform_file) {
+    Machine machine = simulated_machine(node, platform_file);
+    machine.description = node + ", " + machine.description;
+    return machine;
 }
 
 }  // namespace apportion

@@ -25,4 +25,7 @@ Machine this_machine();
 /// The machine of a platform file that StarPU knows under that host name.
 Machine simulated_machine(const std::string& host, const std::string& platform_file);
 
+/// That node of a platform file's cluster: others of the same file are other machines.
+Machine simulated_node(const std::string& node, const std::string& platform_file);
+
 }  // namespace apportion

@@ -118,7 +118,7 @@ std::string save_cluster_profiles(const Kernel& kernel, const Platform& cluster,
                                rank, node_host(cluster, static_cast<int>(rank)));
     for (int rank = 0; rank < cluster.node_count(); ++rank) {
         const PlatformProfile profile = true_times(kernel, machine_of_node(cluster, rank),
-                                                   simulated_machine(node_host(cluster, rank), cluster.file.string()),
+                                                   simulated_node(node_host(cluster, rank), cluster.file.string()),
                                                    report.nodes[static_cast<std::size_t>(rank)], {}, {});
         const fs::path file = folder / file_name(profile.machine.name) / (file_name(profile.load) + ".csv");
         fs::create_directories(file.parent_path());
