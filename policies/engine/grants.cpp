@@ -97,7 +97,8 @@ Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s, do
     // Others compute its units: given up, or its node was lost.
     if (std::ranges::find(in_flight, id, &BlockInFlight::id) == in_flight.end()) return {};
     double& last_end_s = last_end_s_[static_cast<std::size_t>(grant.block.processor)];
-    grant.start_s = std::max(grant.arrived_s, std::min(last_end_s, now_s - busy_s));
+    // That its input had arrived may be heard late, even together with its end: it took its time all the same.
+    grant.start_s = std::max(grant.given_s, std::min(std::max(grant.arrived_s, last_end_s), now_s - busy_s));
     grant.end_s = last_end_s = now_s;
     grant.busy_s = busy_s;
     const bool dropped = grant.state == GrantRecord::State::dropped;

@@ -35,8 +35,8 @@ struct GrantRecord {
     Block block;
     State state = State::granted;
     double given_s = 0;
-    double arrived_s = 0;
-    double start_s = 0;  ///< arrived, and the grant before it computed, or so far computed that both end together
+    double arrived_s = 0;  ///< as node 0 heard of it
+    double start_s = 0;    ///< arrived, and the grant before it computed; busy_s before its end where that is earlier
     double end_s = 0;
     double busy_s = 0;  ///< that the node's devices need together, by the speeds they showed
     double home_s = 0;

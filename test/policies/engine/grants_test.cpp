@@ -270,6 +270,18 @@ TEST_CASE("of two grants that end together, the second began before the first ha
     CHECK(records[static_cast<std::size_t>(its.of_node_1[1])].start_s == 4);
 }
 
+TEST_CASE("a grant whose arrival is heard late took as long as its node says, but no longer than since it was given") {
+    for (const auto& [busy_s, begun_s] : {std::pair{3.0, 4.0}, {6.5, 0.5}, {20.0, 0.0}}) {
+        INFO(busy_s << " s");
+        EqualNodes nodes;
+        nodes.grants->begin(0);
+        nodes.grants->arrived(1, 6.9);
+        nodes.grants->computed(1, busy_s, 7);
+        CHECK(nodes.grants->records()[1].start_s == begun_s);
+        CHECK(nodes.grants->records()[1].end_s == 7);
+    }
+}
+
 TEST_CASE("a grant that ends after the next one took all of its time, not what lay between their ends") {
     TwoGrants its;
     its.grants->computed(its.of_node_1[1], 1, 6.9);
