@@ -93,7 +93,7 @@ struct Children {
 };
 
 Children& children() {
-    static Children children;
+    static Children& children = *new Children;  // threads may outlive static objects
     return children;
 }
 

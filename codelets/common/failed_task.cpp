@@ -11,7 +11,7 @@ namespace apportion {
 
 namespace {
 std::mutex mutex;
-std::string failure;
+std::string& failure = *new std::string;  // threads may outlive static objects
 }  // namespace
 
 void fail_block(const char* why) noexcept {

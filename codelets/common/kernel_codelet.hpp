@@ -4,6 +4,7 @@
 // simulated::install() replaces in the simulated flavour.
 #pragma once
 
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -48,9 +49,8 @@ class KernelCodelet {
   public:
     /// `name`: the codelet's. `model`: the performance model's is "apportion_" and that. `modes`: of the handles.
     KernelCodelet(const char* name, const std::string& model, Kernels kernels,
-                  const std::vector<starpu_data_access_mode>& modes)
-        : symbol_("apportion_" + model) {
-        model_.symbol = symbol_.c_str();
+                  const std::vector<starpu_data_access_mode>& modes) {
+        model_.symbol = strdup(("apportion_" + model).c_str());  // threads may outlive static objects
         model_.type = STARPU_PER_WORKER;
         model_.worker_cost_function = measured_cost;
         starpu_codelet_init(&codelet_);
@@ -68,7 +68,6 @@ class KernelCodelet {
     starpu_codelet& get() { return codelet_; }
 
   private:
-    std::string symbol_;
     starpu_perfmodel model_{};
     starpu_codelet codelet_;
 };

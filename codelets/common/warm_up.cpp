@@ -129,7 +129,7 @@ double MeasuredTimes::seconds(double work) const {
 namespace {
 
 /// What warm_up() measured last, per worker; written before the load's tasks are submitted.
-std::vector<MeasuredTimes> measured;
+std::vector<MeasuredTimes>& measured = *new std::vector<MeasuredTimes>;  // threads may outlive static objects
 
 /// While warm_up() runs. What it measures is predicted to take next to no time: dmda never takes back how long a task
 /// was to keep its worker, and a prediction that is too long leaves the worker busy for it when the load begins.

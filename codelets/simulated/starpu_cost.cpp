@@ -43,13 +43,13 @@ struct Model {
     starpu_perfmodel model{};
 };
 
-// The simulation runs one thread at a time, and StarPU refers to models until the process ends.
+// The simulation runs one thread at a time, and StarPU refers to models until the process ends, beyond static objects.
 Machine& machine() {
-    static Machine machine;
+    static Machine& machine = *new Machine;
     return machine;
 }
 std::map<const starpu_codelet*, Model>& models() {
-    static std::map<const starpu_codelet*, Model> models;
+    static std::map<const starpu_codelet*, Model>& models = *new std::map<const starpu_codelet*, Model>;
     return models;
 }
 

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -28,9 +27,10 @@ namespace apportion {
 
 namespace {
 
-std::string last_error = "no error";
+// Nothing that threads use has a static destructor: they go on while one of them calls exit().
+std::string& last_error = *new std::string("no error");
 std::atomic<int> ended_rank = 0, ended_nodes = 0;  ///< once MPI has ended
-std::unique_ptr<Post> post;
+Post* post = nullptr;                              ///< until apportion_mpi_shutdown
 
 void set_last_error(const std::string& sentence) { last_error = shown(sentence); }
 
@@ -96,7 +96,7 @@ void start(starpu_conf* conf) {
         apportion_shutdown();
         throw ApiError(EIO, sentence);
     }
-    post = std::make_unique<Post>(world.of_grants());
+    post = new Post(world.of_grants());
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ void apportion_mpi_shutdown(void) {
         apportion::ended_nodes = World::rank_and_size().second;
     }
     World::stop_starpu_mpi();
-    apportion::post.reset();
+    delete std::exchange(apportion::post, nullptr);
     apportion_shutdown();
     World::finish();
 }

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -18,7 +17,7 @@ namespace apportion {
 
 namespace {
 
-std::unique_ptr<World> world;
+World* world = nullptr;  ///< until finish(); threads may outlive static objects
 
 void check(int status, const char* function) {
     if (status == MPI_SUCCESS) return;
@@ -39,7 +38,7 @@ void refuse_foreign_starpu_mpi() {
 }  // namespace
 
 World& World::get() {
-    if (!world) world.reset(new World);
+    if (!world) world = new World;
     return *world;
 }
 
@@ -112,7 +111,7 @@ void World::finish() {
     if (!world) return;
     for (MPI_Comm* own : {&world->common_, &world->of_grants_}) MPI_Comm_free(own);
     if (world->started_here_) MPI_Finalize();
-    world.reset();
+    delete std::exchange(world, nullptr);
 }
 
 void World::meet(const std::string& call) const {

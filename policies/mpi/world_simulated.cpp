@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
+#include <utility>
 
 #include "policies/mpi/post.hpp"
 #include "policies/mpi/world.hpp"
@@ -21,7 +21,7 @@ namespace apportion {
 
 namespace {
 
-std::unique_ptr<World> world;
+World* world = nullptr;  ///< until finish(); threads may outlive static objects
 
 /// Bytes on their way between two ranks.
 class Transfers {
@@ -87,7 +87,7 @@ std::string host_of(int rank) {
 }  // namespace
 
 World& World::get() {
-    if (!world) world.reset(new World);
+    if (!world) world = new World;
     return *world;
 }
 
@@ -120,7 +120,7 @@ void World::abort() {
     std::_Exit(EXIT_FAILURE);
 }
 
-void World::finish() { world.reset(); }
+void World::finish() { delete std::exchange(world, nullptr); }
 
 void World::meet(const std::string&) const {}
 

@@ -15,7 +15,7 @@ namespace apportion {
 
 namespace {
 
-std::string host_of_node;
+std::string& host_of_node = *new std::string;  // threads may outlive static objects
 
 std::string read_cpu_model() {
     std::ifstream in("/proc/cpuinfo");
@@ -28,7 +28,7 @@ std::string read_cpu_model() {
 
 /// The system makes that file anew for each reader, a paragraph for each core.
 const std::string& cpu_model() {
-    static const std::string model = read_cpu_model();
+    static const std::string& model = *new std::string(read_cpu_model());
     return model;
 }
 

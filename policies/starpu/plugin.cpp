@@ -39,7 +39,7 @@ void ends(unsigned sched_ctx) {
 }
 
 std::vector<starpu_sched_policy>& schedulers() {
-    static std::vector<starpu_sched_policy> all = [] {
+    static std::vector<starpu_sched_policy>& all = *new auto([] {  // threads may outlive static objects
         std::vector<starpu_sched_policy> list;
         for (const PolicyEntry& entry : registered_policies()) {
             starpu_sched_policy& scheduler = list.emplace_back(scheduler_of_plain_tasks());
@@ -49,7 +49,7 @@ std::vector<starpu_sched_policy>& schedulers() {
             scheduler.policy_description = entry.description;
         }
         return list;
-    }();
+    }());
     return all;
 }
 
@@ -96,12 +96,12 @@ starpu_sched_policy** starpu_get_sched_lib_policies(void) {
     static starpu_sched_policy* none[] = {nullptr};  // StarPU walks the array up to NULL
     starpu_sched_policy** found = none;
     const int failed = apportion::guarded([&] {
-        static std::vector<starpu_sched_policy*> list = [] {
+        static std::vector<starpu_sched_policy*>& list = *new auto([] {
             std::vector<starpu_sched_policy*> pointers;
             for (starpu_sched_policy& scheduler : apportion::schedulers()) pointers.push_back(&scheduler);
             pointers.push_back(nullptr);
             return pointers;
-        }();
+        }());
         found = list.data();
     });
     if (failed != 0) std::cerr << "apportion: " << apportion_error() << '\n';

@@ -47,6 +47,7 @@ void compute(void* buffers[], void*) {
         --running;
         return;
     }
+    if (here && work.what == "exits" && number > 3) std::exit(7);
     if (here && work.what == "hangs") raise(SIGSTOP);
     if (here && (work.what == "stalls" || work.what == "stays") && number > 1 && !stalled.exchange(true))
         usleep(6'000'000);
