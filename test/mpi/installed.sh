@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # installed.sh BUILD_FOLDER PREFIX SOURCE_FOLDER: installs, and compiles the examples of docs/several-nodes.md with what was
-# installed, by pkg-config and by CMake, and runs it on two nodes. What was installed lies over the prefix in a mount
-# namespace of its own, in which the build folder and the sources are empty.
+# installed, by pkg-config and by CMake, and runs it on two nodes; first one with what is in the build folder. What was
+# installed lies over the prefix in a mount namespace of its own, in which the build folder and the sources are empty.
 set -euo pipefail
 fail() {
     echo "$1"
@@ -55,6 +55,16 @@ add_executable(heat heat_over_nodes.c)
 target_compile_options(heat PRIVATE -Wall -Wextra -Werror)
 target_link_libraries(heat apportion::apportion-mpi)
 END_OF_CMAKE
+(
+    cd "$folder/user"
+    . ./run_nodes.sh
+    unset LD_LIBRARY_PATH
+    export PKG_CONFIG_PATH=$build/meson-uninstalled
+    mpicc sum_over_nodes.c $(pkg-config --cflags --libs apportion-mpi) -o uninstalled >output 2>&1 || fail "not installed: $(cat output)"
+    nodes -np 2 ./uninstalled >output 2>&1 && grep -q '^2 nodes, .*, sum 5999995$' output || fail "not installed: $(cat output)"
+    [ -e "$(pkg-config --variable=sched_lib apportion-mpi)" ] || fail "not installed: there is no plug-in"
+    exit "$failed"
+) || exit 1
 name_space=(unshare --mount)
 [ "$(id -u)" = 0 ] || name_space=(unshare --mount --map-root-user)
 # shellcheck disable=SC2016
