@@ -92,6 +92,12 @@ void print_processors(const nlohmann::ordered_json& report) {
     }
 }
 
+void print_lost(const nlohmann::ordered_json& report) {
+    for (const auto& lost : report.at("lost_processors"))
+        fmt::print("  {} got no more blocks from {:.4g} s on: {}\n", shown(lost.at("name").get<std::string>()),
+                   lost.at("at_seconds").get<double>(), shown(lost.at("reason").get<std::string>()));
+}
+
 /// What `auto` chose, and what it expected of it and of the others, best first.
 void print_choice(const nlohmann::ordered_json& report) {
     const auto choice = report.find("choice");
@@ -123,6 +129,7 @@ void print_table(const Outcome& outcome, const Work& work, const std::string& ti
     }
     print_choice(outcome.report);
     print_processors(outcome.report);
+    print_lost(outcome.report);
     if (outcome.verification)
         fmt::print("  verified: {} (largest error {:.2g}, tolerance {:.2g})\n",
                    outcome.verification->correct ? "yes" : "NO", outcome.verification->max_error,

@@ -12,6 +12,7 @@
 #include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/mpi/world.hpp"
+#include "policies/policy.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
 
@@ -30,6 +31,21 @@ NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_
     own.done = done;
     own.unreported = 1;
     load_.emplace(own);
+    check_profile(own);
+}
+
+/// Whether there is what a policy plans from does not depend on what the node is granted: a load without units needs it
+/// as well, and is made here, before others rely on this node.
+void NodePart::check_profile(apportion_load_options own) const {
+    const PolicyEntry* const entry = find_policy(policy());
+    if (!entry || !entry->reads_profile()) return;
+    own.warm_up = nullptr;
+    own.uses = nullptr;  // which the program may have acquired until the run
+    own.uses_count = 0;
+    Load without_units(own);
+    without_units.submit();
+    without_units.close();
+    without_units.wait();
 }
 
 NodePart::~NodePart() {

@@ -19,7 +19,7 @@ class Deadline;
 
 class NodePart {
   public:
-    /// `options`: the user's. Throws apportion::Error.
+    /// `options`: the user's. Throws apportion::Error, also where the node's policy has no profile to plan from.
     NodePart(const apportion_load_options& options, std::uint64_t initial_block, Post& post);
     ~NodePart();
     NodePart(const NodePart&) = delete;
@@ -40,6 +40,7 @@ class NodePart {
     bool results_stay() const { return options_.results_stay != 0; }
 
   private:
+    void check_profile(apportion_load_options own) const;
     std::optional<Deadline> deadline_of_tasks() const;
     static int fill(starpu_task* task, apportion_block* block, void* part);
     static int warm_up(void* part);

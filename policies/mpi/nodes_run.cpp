@@ -338,9 +338,14 @@ nlohmann::ordered_json apportion_mpi_load::outer_report(bool with_nodes) const {
     apportion::RunRecord record =
         apportion::record_of_nodes(name_, policy_name_, description_, runs_, seconds_, sentence_);
     record.policy_stalls = grants_->stalls();
-    if (sentence_.empty() && !with_nodes)
-        record.note =
-            "the nodes' own reports are missing: one of them was late, and nobody waited for what was computed twice";
+    if (sentence_.empty() && !with_nodes) {
+        std::string who;
+        for (const apportion::LostNode& lost : grants_->lost_nodes())
+            who += (who.empty() ? "" : ", ") + description_.processors[static_cast<std::size_t>(lost.node)].name;
+        record.note = "the nodes' own reports are missing: " +
+                      (who.empty() ? "one of them was late, and nobody waited for what was computed twice"
+                                   : who + " got nothing more from some moment on, see lost_processors");
+    }
     double unit_bytes = 0, elsewhere = 0;
     for (const apportion_mpi_array& array : arrays_)
         unit_bytes += static_cast<double>(array.bytes_per_unit) * static_cast<double>(array.pieces);

@@ -143,11 +143,14 @@ int run(apportion_mpi_load* load) {
                 return std::fprintf(stderr, "axpy_over_nodes: a task stores after the run\n"), 1;
         }
         const auto report = nlohmann::json::parse(apportion_mpi_load_report(load));
+        const std::string note = report.at("note");
         std::size_t units = 0;
         for (const auto& node : report.at("processors")) units += node.at("units").get<std::size_t>();
         if (units != work.units) return std::fprintf(stderr, "axpy_over_nodes: %zu units counted\n", units), 1;
         std::printf("%zu nodes, %zu lost, %g s\n", report.at("processors").size(), report.at("lost_processors").size(),
                     apportion_mpi_load_seconds(load));
+        const bool lost = !report.at("lost_processors").empty(), told = note.find("lost_processors") != note.npos;
+        if (lost != told) return std::fprintf(stderr, "axpy_over_nodes: the note is: %s\n", note.c_str()), 1;
         const auto& network = report.at("network");
         std::printf("bytes %.0f, at least %.0f\n", network.at("bytes").get<double>(),
                     network.at("least_bytes").get<double>());

@@ -18,6 +18,7 @@ refused 'rank 2 .*APPORTION_BLOCK is unknown' -np 2 "$matmul" --size 100 : -np 1
 refused 'rank 1 .*StarPU finds no worker' -np 1 "$matmul" --size 100 : -np 1 env STARPU_NCPU=0 "$matmul" --size 100
 refused 'missing.npy' -np 3 "$matmul" --a "$folder/missing.npy" --b "$folder/missing.npy"
 refused 'no folder' -np 2 "$matmul" --size 100 --out "$folder/none/c.npy"
+refused 'rank 1 .*there is no recorded profile' -np 1 "$matmul" --size 100 : -np 1 env STARPU_SCHED=hpopta APPORTION_PROFILES="$folder" "$matmul" --size 100
 refused 'recorded' -np 2 env APPORTION_NODES=hpopta APPORTION_PROFILES="$folder" "$matmul" --size 100
 
 # The list of policies is no error, and comes once.

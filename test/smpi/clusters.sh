@@ -114,6 +114,16 @@ if slower["seconds"] > 1.2 * best_s: sys.exit(f"{slower['seconds']:.4g} s, the b
 END
 done
 
+# A node that was lost, 200 times slower from some moment on, is a line with the reason below the table; the report's note
+# names it.
+sed '/^drift/d' "$folder/slower.toml" >"$folder/lost.toml"
+echo 'drift = { factor = 200, from_s = 0.02 }' >>"$folder/lost.toml"
+lost() { APPORTION_NODES=greedy on "$folder/lost.toml" "$apps/matmul" --size 2048 "$@" >"$folder/out" 2>"$folder/err" || fail "lost: $(tail -3 "$folder/err")"; }
+lost
+grep -q '^  node 2 (slower) got no more blocks from .* s on: units .* not computed after .* s$' "$folder/out" || fail "lost: $(cat "$folder/out")"
+lost --json
+holds 'j["report"]["note"].endswith("node 2 (slower) got nothing more from some moment on, see lost_processors")' <"$folder/out" || fail "the note"
+
 # A load that is nearly over before a message could come back runs in few grants when it runs again.
 on unlike-4 "$apps/blackscholes" --size 3000 --repeat 4 --json >"$folder/out" 2>"$folder/err" || fail "a small load: $(tail -3 "$folder/err")"
 holds 'max(j["runs"][1:]) < 0.6 * j["runs"][0]' 'j["report"]["blocks"] <= 4' 'j["report"]["units"] == 3000' \
