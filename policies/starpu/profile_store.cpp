@@ -29,6 +29,7 @@ bool names_a_file(const fs::path& path) {
 /// "run `apportion profile ...`", so that the profile lands in `file`.
 std::string advice(const ProfileRequest& request, const fs::path& file) {
     const bool one_file = names_a_file(profiles_option());
+    const bool learns = (request.learns && learn_option()) || request.command.empty();
     std::vector<const char*> in_the_way;
     if (!learn_option()) in_the_way.push_back("APPORTION_LEARN=0");
     if (one_file) in_the_way.push_back("APPORTION_PROFILES");
@@ -38,10 +39,11 @@ std::string advice(const ProfileRequest& request, const fs::path& file) {
             : fmt::format("run the program with STARPU_SCHED=plb-hec, which learns it, without {} from now on",
                           fmt::join(in_the_way, " and "));
     if (request.command.empty()) return learn;
-    std::string command = request.command;
-    if (const std::string platform = platform_file_option(); !platform.empty()) command += " --platform " + platform;
-    if (one_file) command += " --out " + file.string();
-    return fmt::format("record it with `{}`, or {}", command, learn);
+    std::string command = request.command, options;
+    if (const std::string platform = platform_file_option(); !platform.empty()) options += " --platform " + platform;
+    if (one_file) options += " --out " + file.string();
+    command.insert(std::min(command.find(" -- "), command.size()), options);  // what follows is the program's
+    return fmt::format("record it with `{}`{}", command, learns ? ", or " + learn : "");
 }
 
 /// Empty, or why a profile with these notes is not one of the load on the machine.

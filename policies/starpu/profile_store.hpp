@@ -31,6 +31,7 @@ struct ProfileRequest {
     Units units = 0;
     Units granularity = 1;
     std::vector<Processor> processors;
+    bool learns = true;  ///< what runs learn serves it as well
 };
 
 /// FOLDER/learnt; of the user's folder where APPORTION_PROFILES names a file. Throws FileError, see data_folder().

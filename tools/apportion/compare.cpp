@@ -138,7 +138,7 @@ int compare_command(CompareOptions options) {
 
     Comparison comparison;
     std::optional<ComparisonProfile> profile;
-    if (options.launch.empty()) {
+    {
         ProgressLine preparing("apportion compare", true, plan.limit_s);
         profile.emplace(runner, options.platform, plan.policies, options.policies_given, preparing);
         plan.policies = profile->policies();
@@ -147,7 +147,7 @@ int compare_command(CompareOptions options) {
         ProgressLine progress("apportion compare", true, plan.limit_s);
         comparison = compare(runner, plan, progress);
     }
-    if (profile) std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
+    std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
     if (is_cluster(platform))
         comparison.notes.push_back(fmt::format("policies grant units to {} nodes; inside of them is {}",
                                                platform->node_count(), inner_policy()));

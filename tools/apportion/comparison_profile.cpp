@@ -2,6 +2,7 @@
 #include "tools/apportion/comparison_parts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -69,6 +70,10 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     : policies_(std::move(policies)) {
     if (std::ranges::none_of(policies_, reads_profile)) return;
     progress.begin("which profile is there");
+    if (!runner.command().launcher.empty() && !runner.platform()) {
+        check_nodes(runner);
+        return;
+    }
     std::string problem;
     if (runner.platform() && !runner.platform()->nodes.empty()) {
         problem = record_nodes(runner);
@@ -94,6 +99,27 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     std::erase_if(policies_, needs_profile);
     if (!left_out.empty())
         notes_.push_back(fmt::format("left out are {}, which need a profile: {}", left_out, problem));
+}
+
+/// Each machine has its own profile, which no comparison makes. Those of this one are seen from here.
+void ComparisonProfile::check_nodes(const ProgramRunner& runner) const {
+    const auto policy = std::ranges::find_if(policies_, needs_profile);
+    if (policy == policies_.end()) return;
+    const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
+    for (const RunReport& report : run.last_reports)
+        for (std::size_t rank = 0; rank < std::min(report.nodes.size(), report.processors.size()); ++rank) {
+            const std::string node = fmt::format("node {} ({})", rank, host_name());
+            if (report.nodes[rank].processors.empty() || report.processors[rank].name != node) continue;
+            ProfileRequest request = profile_request(report.nodes[rank]);
+            request.command = fmt::format("apportion profile -- {}", fmt::join(runner.words(), " "));
+            request.learns = false;  // the runs of a comparison do not take what was learnt
+            const std::string problem = find_recorded_times(request, this_machine()).problem;
+            if (!problem.empty())
+                throw UserError(
+                    fmt::format("{} needs a recorded profile on every machine, and on {} {}; or leave {} "
+                                "out of --policies",
+                                *policy, node, problem, *policy));
+        }
 }
 
 /// Recorded profiles are those of machines, and no command records them for nodes.

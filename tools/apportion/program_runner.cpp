@@ -203,7 +203,7 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
     : command_(std::move(command)),
       name_(fs::path(command_.words.front()).filename().string()),
       platform_(std::move(platform)) {
-    for (const std::string& word : command_.words) arguments_.push_back(with_size(word, command_.size));
+    arguments_ = words();
     if (command_.bundled) {
         arguments_.front() = find_app(name_, flavour_of(command_, platform_));
         if (std::ranges::find(arguments_, "--json") == arguments_.end()) arguments_.push_back("--json");
@@ -221,6 +221,12 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
         for (const std::string& name : files.removed) environment_.push_back({name, "", true});
     }
     for (const auto& [name, value] : environment) environment_.push_back({name, value});
+}
+
+std::vector<std::string> ProgramRunner::words() const {
+    std::vector<std::string> words;
+    for (const std::string& word : command_.words) words.push_back(with_size(word, command_.size));
+    return words;
 }
 
 Machine ProgramRunner::machine() const {

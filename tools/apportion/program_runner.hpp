@@ -100,6 +100,8 @@ class ProgramRunner {
 
     const std::string& name() const { return name_; }  ///< of the program, without its folder
     const ProgramCommand& command() const { return command_; }
+    /// Of the command, with the size where it belongs.
+    std::vector<std::string> words() const;
 
     /// The machine that the runs are on, as profiles call it.
     Machine machine() const;
