@@ -189,10 +189,6 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
         platform_.description = description;
         platform_.seed = static_cast<std::uint64_t>(seed);
         platform_.noise = noise;
-    } else {
-        for (const char* key : {"name", "seed", "noise"})
-            if (table.has(key))
-                table.fail(key, fmt::format("an included part has no {}; only whole platforms do", key));
     }
     table.for_each_named("included",
                          [&](const std::string& device, TomlTable t) { change_included(device, std::move(t)); });

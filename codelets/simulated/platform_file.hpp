@@ -2,8 +2,9 @@
 //
 // Reads platform files (TOML). All keys of the format:
 //
-//     include = ["parts/node.toml"]  # read first, once: their links, devices, kernels are added; relative to this
-//                                    # file or, where there is none, to the bundled ones: "unlike/processors.toml"
+//     include = ["parts/node.toml"]  # read first, once: their links, devices, kernels are added, and their name,
+//                                    # description, seed and noise do not count; relative to this file or, where
+//                                    # there is none, to the bundled ones: "unlike/processors.toml"
 //     name = "two-nodes"             # default: the file's name without .toml
 //     description = "one line"
 //     seed = 1                       # of the noise; default 1

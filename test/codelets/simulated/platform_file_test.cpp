@@ -96,6 +96,18 @@ TEST_CASE("included files add their devices once, in order") {
     CHECK(p.count(DeviceKind::cpu) == 1);
 }
 
+TEST_CASE("what an included file is called, its noise and its seed are not those of the whole") {
+    const Folder folder;
+    folder.write("part.toml", std::string("name = \"drawn\"\ndescription = \"alone\"\nseed = 3\nnoise = 0.5\n") +
+                                  "[[device]]\nname = \"core\"\nkind = \"cpu\"\n");
+    const Platform plain = load_platform(folder.write("all.toml", "include = [\"part.toml\"]\n"));
+    CHECK(plain.name == "all");
+    CHECK(plain.description == "no description");
+    CHECK(plain.seed == 1);
+    CHECK(plain.noise == 0);
+    CHECK(load_platform(folder.write("own.toml", "include = [\"part.toml\"]\nname = \"own\"\nseed = 9\n")).seed == 9);
+}
+
 TEST_CASE("a file includes bundled parts from anywhere, unless it has its own of that name") {
     const Folder folder;
     const std::string file = folder.write("own.toml", "include = [\"unlike/processors.toml\"]\n");
@@ -159,8 +171,6 @@ TEST_CASE("a mistake in a platform file is reported with file, line and what to 
     CHECK(with("rate = 1e9", "table = \"loop/a.csv\"").find("cannot be opened") != std::string::npos);
     folder.write("part.toml", "[kernel.k]\nwork = { factor = 1 }\nname = \"x\"\n");
     CHECK(after("include = [\"part.toml\"]\n").starts_with("part.toml:3: kernel k has no key name"));
-    folder.write("part.toml", "seed = 3\n");
-    CHECK(after("include = [\"part.toml\"]\n") == "part.toml:1: an included part has no seed; only whole platforms do");
     CHECK(after("\ninclude = [\n\"missing\\n.toml\"]\n") ==
           "bad.toml:3: include: there is no file 'missing\\n.toml', neither beside this one nor among those bundled");
     CHECK(complaint("no-such-platform").starts_with("there is no platform no-such-platform; give a file or one of"));
