@@ -14,7 +14,8 @@ namespace {
 constexpr int kAllocation = STARPU_MALLOC_COUNT | STARPU_MEMORY_OVERFLOW;
 constexpr std::size_t kBlasWorkspace_bytes = 32 << 20;  // what cuBLAS' manual recommends for the largest GPUs
 
-DeviceWorker device_workers[STARPU_NMAXWORKERS];  // each worker uses its own
+// Each worker uses its own. Threads may outlive static objects.
+DeviceWorker* const device_workers = new DeviceWorker[STARPU_NMAXWORKERS];
 
 void forget_this(void*) { this_device_worker().forget(); }
 
