@@ -29,7 +29,7 @@ bool names_a_file(const fs::path& path) {
 /// "run `apportion profile ...`", so that the profile lands in `file`.
 std::string advice(const ProfileRequest& request, const fs::path& file) {
     const bool one_file = names_a_file(profiles_option());
-    const bool learns = (request.learns && learn_option()) || request.command.empty();
+    const bool learns = request.learns || request.command.empty();
     std::vector<const char*> in_the_way;
     if (!learn_option()) in_the_way.push_back("APPORTION_LEARN=0");
     if (one_file) in_the_way.push_back("APPORTION_PROFILES");
