@@ -28,7 +28,7 @@ struct Processor {
     std::string name;               ///< for reports, e.g. "CUDA 0 (Tesla K20c)"
     int kind = 0;                   ///< processors of equal kind are thought alike until their times differ
     bool own_memory = false;        ///< its blocks' data cross a link, so a second block in flight hides the transfer
-    Units memory_units = kNoLimit;  ///< units whose data fit its memory together (all its blocks in flight)
+    Units memory_units = kNoLimit;  ///< units whose data fit its memory together
 
     bool operator==(const Processor&) const = default;
 };
@@ -148,7 +148,7 @@ class Progress {
     virtual Units remaining() const = 0;  ///< units not handed out
     virtual std::span<const BlockInFlight> in_flight(
         int processor) const = 0;                 ///< the one that runs, then oldest first
-    virtual Units room(int processor) const = 0;  ///< units that fit beside those in flight; 0: none now
+    virtual Units room(int processor) const = 0;  ///< units that fit beside those that are there; 0: none now
     /// Whether what it computes has run twice as long as its last blocks admit (engine/recovery.hpp): nobody knows when
     /// that will end. Never, where every block is waited for.
     virtual bool is_late(int processor, double now_s) const {
@@ -208,8 +208,8 @@ class Policy {
 
     /// Units of the next block for `processor` at time `now_s`: a multiple of the granularity, cut to what remains and
     /// to the room in its memory by the caller. 0: nothing now; the processor is asked again when one of its blocks
-    /// finishes, and, while it has none in flight, when any block of the load finishes, or, where blocks are not waited
-    /// for whatever they take, after asked_again_after_s(). Called only while units remain.
+    /// finishes, or gives its memory free, and, while it has none in flight, when any block of the load finishes, or,
+    /// where blocks are not waited for whatever they take, after asked_again_after_s(). Called only while units remain.
     virtual Units next_block(int processor, double now_s, const Progress& progress) = 0;
 
     /// More units of an open load are there to be handed out: Progress::remaining() has grown by so many. Without

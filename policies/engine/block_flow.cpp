@@ -17,13 +17,12 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
       lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
     policy_.begin(load_);
-    const auto limited =
-        std::ranges::count_if(load.processors, [](const Processor& p) { return p.memory_units != kNoLimit; });
+    const auto devices = std::ranges::count(load.processors, true, &Processor::own_memory);
     for (int p = 0; p < processors(); ++p) {
         const Processor& its = load.processors[static_cast<std::size_t>(p)];
         if (its.own_memory) lane(p).depth = 2;  // one computes while the data of the other travel
-        if (its.memory_units == kNoLimit) continue;
-        lane(p).memory = DeviceMemory(std::max(its.memory_units, load.granularity), load.units / limited);
+        if (its.memory_units != kNoLimit)
+            lane(p).memory = DeviceMemory(its.memory_units, load.units / std::max(devices, Units{1}), load.granularity);
     }
     if (std::vector<OwnedUnits> its = policy_.owned(); !its.empty()) owned = std::move(its);
     Units covered = 0;
@@ -67,7 +66,7 @@ void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<
     while (remaining() > 0 && lane(processor).takes_blocks() && blocks.size() < depth) {
         const Units room_units = room(processor);
         Units units = room_units == 0 ? 0 : policy_.next_block(processor, now_s, *this);
-        lane(processor).waits_for_room = units <= 0 && lane(processor).memory.empties();
+        lane(processor).waits_for_room = units <= 0 && (room_units == 0 || lane(processor).memory.empties());
         if (units <= 0) break;
         units = std::min(units, room_units);
         if (units < remaining()) units = std::max(units / load_.granularity, Units{1}) * load_.granularity;

@@ -147,6 +147,7 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
         if (!lane(p).idle()) continue;
         const auto granules = static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part));
         const Units left = late.units - flight.taken;
+        lane(p).waits_for_room = room(p) == 0;
         Units units = std::min({left, granules * load_.granularity, room(p)});
         if (units < left)
             units = units / load_.granularity * load_.granularity;  // the load may end in no whole granule

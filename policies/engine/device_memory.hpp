@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How much of a device's memory the blocks of a load take, in units. A block takes its room until its task has ended
-// and its results are home: what is filled before that must first be emptied by the runtime, while all of the device's
-// transfers wait. So does what needs memory in other pieces than there are. Therefore rooms have few sizes, so that a
-// block fits where another one was:
+// and its results are at home: what is in the way of the next one the runtime must write back first, while all of the
+// device's transfers wait. So they do when memory is freed and allocated in other pieces. Rooms have few sizes,
+// therefore, so that a block fits where another one was:
 //
-//  - all that the device may get fits twice: powers of two;
+//  - an equal part of the load for each device fits twice: powers of two;
 //  - otherwise data stream through four buffers, each a quarter of the memory: one is filled, one is computed with, and
 //    two are emptied;
-//  - larger blocks, for which the load asks where fixed costs are high, take as many units as they have, and nothing
-//    while their results go home: the runtime makes room as these leave.
+//  - a larger block, for which a policy asks where fixed costs are high, takes as many units as it has, and nothing
+//    while its results go home: the runtime makes room as these leave.
+//
+// No room is larger than the block and what is left. Beside others, less than a quarter is none: it would be a small
+// block, which pays fixed costs once more.
 #pragma once
 
 #include <algorithm>
@@ -25,20 +28,24 @@ class DeviceMemory {
   public:
     static constexpr Units kBuffers = 4;
 
-    /// `limit`: units whose data fit (kNoLimit: nothing is counted); `share`: units that it may get.
-    explicit DeviceMemory(Units limit = kNoLimit, Units share = 0)
-        : limit_(limit), buffer_(limit != kNoLimit && share > limit / 2 ? limit / kBuffers : 0) {}
+    /// All that is taken is not counted.
+    DeviceMemory() = default;
+    /// `limit`: units whose data fit; `share`: units of an equal part of the load.
+    DeviceMemory(Units limit, Units share, Units granularity)
+        : limit_(std::max(limit, granularity)),
+          buffer_(std::max(limit_ / kBuffers / granularity, Units{1}) * granularity),
+          streams_(share > limit_ / 2) {}
 
     /// Units that fit beside what is there; 0: none now. All of it, if it is empty.
     Units room() const {
         const Units left = limit_ - taken_;
-        return left < (taken_ > 0 ? std::max(buffer_, Units{1}) : 1) ? 0 : left;
+        return taken_ > 0 && left < buffer_ ? 0 : left;
     }
     /// The block comes. Returns the room that it takes; 0: nothing is counted.
     Units take(std::int64_t block, Units units) {
         if (limit_ == kNoLimit) return 0;
         const auto power_of_two = static_cast<Units>(std::bit_ceil(static_cast<std::uint64_t>(units)));
-        const Units room = std::max(units, buffer_ > 0 ? buffer_ : power_of_two);
+        const Units room = std::max(units, std::min(streams_ ? buffer_ : power_of_two, limit_ - taken_));
         blocks_[block] = {room};
         taken_ += room;
         return room;
@@ -46,8 +53,9 @@ class DeviceMemory {
     /// The results of the block, whose task ends, go home, ...
     void goes_home(std::int64_t block) {
         const auto its = blocks_.find(block);
-        if (its != blocks_.end() && (buffer_ == 0 || its->second.room <= buffer_))
-            its->second.goes_home = true, ++going_;
+        if (its == blocks_.end() || (streams_ && its->second.room > buffer_)) return;
+        its->second.goes_home = true;
+        ++going_;
     }
     /// ... its task has ended, or it was given back, ...
     void ended(std::int64_t block) {
@@ -59,8 +67,8 @@ class DeviceMemory {
         const auto its = blocks_.find(block);
         if (its != blocks_.end() && its->second.goes_home) --going_, leave(its);
     }
-    /// Whether there is little room now, and more as soon as results are home.
-    bool empties() const { return going_ > 0 && taken_ > limit_ / 2; }
+    /// Whether there is little room now, or none, and more as soon as results are at home.
+    bool empties() const { return going_ > 0 && (room() == 0 || taken_ > limit_ / 2); }
 
   private:
     struct Block {
@@ -72,8 +80,8 @@ class DeviceMemory {
         blocks_.erase(block);
     }
 
-    Units limit_, buffer_;  ///< 0: no buffers
-    Units taken_ = 0;
+    Units limit_ = kNoLimit, buffer_ = 0, taken_ = 0;
+    bool streams_ = false;
     int going_ = 0;
     std::unordered_map<std::int64_t, Block> blocks_;
 };

@@ -7,8 +7,8 @@
 // to the same side: what varies by chance does so to both. They stay so while one of the four still does. Nodes are
 // not judged: they become faster while they learn about their own processors. A run may have too few blocks to tell:
 // when blocks took twice as long as planned, the next one goes without a plan, and twice as many each time that the
-// plan after these is wrong again. No run
-// begins without a plan while the last one that did took longer than the last one that began with one.
+// plan after these is wrong again. No run begins without a plan while the last one that did took longer than the last
+// one that began with one.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:

@@ -2,7 +2,7 @@
 #include "policies/starpu/block_data.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -185,12 +185,12 @@ bool BlockData::stores_apart() const {
 std::size_t BufferSizes::size(std::size_t place, std::size_t bytes, Units units, Units room) {
     const std::lock_guard lock(mutex_);
     std::size_t& known = bytes_[{place, room}];
-    if (bytes > known) {
-        // Not all data have as many elements as there are units.
-        const double all = static_cast<double>(bytes) * (static_cast<double>(room) / static_cast<double>(units));
-        known = std::max(bytes, static_cast<std::size_t>(std::min(all, static_cast<double>(std::bit_ceil(bytes)))));
-    }
-    return known;
+    const double all = static_cast<double>(bytes) * (static_cast<double>(room) / static_cast<double>(units));
+    const auto power_of_two = [](double size) { return std::exp2(std::ceil(std::log2(std::max(1.0, size)))); };
+    const double enough = std::min(all, power_of_two(static_cast<double>(bytes)));
+    known = std::max(known, static_cast<std::size_t>(enough));
+    // Not all blocks have the same data there, nor do these have as many elements as there are units.
+    return std::max(bytes, static_cast<std::size_t>(std::min(static_cast<double>(known), power_of_two(all))));
 }
 
 void BlockData::forget_results() {

@@ -58,7 +58,8 @@ struct BlockHandle {
 };
 
 /// In bytes, the buffers on a device of blocks that take as much room, whatever their units: in each place (the first
-/// handle that `fill` asks for, the second, ...) as large as the largest so far and the next power of two.
+/// handle that `fill` asks for, the second, ...) as large as the largest so far and the next power of two, but not
+/// larger than the room means.
 class BufferSizes {
   public:
     std::size_t size(std::size_t place, std::size_t bytes, Units units, Units room);

@@ -131,6 +131,7 @@ void KeptData::release() {
                 starpu_data_unregister_no_coherency(h.handle);
         }
     kept_.clear();
+    buffers_.clear();  // shapes may change
 }
 
 }  // namespace apportion

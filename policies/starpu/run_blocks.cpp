@@ -29,7 +29,8 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
             !running.data.own_memory && (running.again() || (block.trial && setup_.options.parts == 1));
         running.data.stays = !running.again() && !running.data.apart && !description_.open;
         running.data.room = block.room;
-        if (block.room > block.units) running.data.buffers = &state_.kept.buffers_on(running.data.node);
+        if (running.data.own_memory && block.room > block.units)
+            running.data.buffers = &state_.kept.buffers_on(running.data.node);
         if (running.again()) {
             const auto late = static_cast<std::size_t>(block.again_of);
             if (std::ranges::find(record_.late, late, &LateBlock::block) == record_.late.end())

@@ -149,6 +149,24 @@ TEST_CASE("a device whose memory is full of results on their way home gets its n
     CHECK_FALSE(flow.returned(blocks[2].id, 0, 10, 3, 7));  // two are in flight
 }
 
+TEST_CASE("a device without room for a granule waits for results on their way home, however few") {
+    LoadDescription load = load_of(100, 1, 10);
+    load.units = 11;
+    load.processors[0].own_memory = true;
+    load.processors[0].memory_units = 11;
+    Scripted policy([](int, const Progress& progress) { return progress.remaining() == 11 ? 10 : 1; });
+    BlockFlow flow(load, policy);
+    const std::vector<Block> blocks = flow.ask_all(0);
+    REQUIRE(blocks.size() == 1);
+    flow.goes_home(blocks[0].id);
+    CHECK(flow.finished(blocks[0].id, 0, 1, 1, 1).empty());
+    CHECK(flow.stalls() == 0);
+    CHECK(flow.returned(blocks[0].id, 0, 10, 1, 2));
+    const std::vector<Block> rest = flow.ask_freed(2);
+    REQUIRE(rest.size() == 1);
+    CHECK(rest[0].units == 1);
+}
+
 TEST_CASE("a processor that declined is asked again when any block finishes") {
     bool open = false;
     Scripted policy([&](int p, const Progress&) { return p == 0 || open ? 1 : 0; });
