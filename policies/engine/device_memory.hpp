@@ -11,8 +11,8 @@
 //  - a larger block, for which a policy asks where fixed costs are high, takes as many units as it has, and nothing
 //    while its results go home: the runtime makes room as these leave.
 //
-// No room is larger than the block and what is left. Beside others, less than a quarter is none: it would be a small
-// block, which pays fixed costs once more.
+// No room is larger than what is left, unless the block is. Beside others, less than a quarter is no room: it would be
+// for a small block, which pays fixed costs once more.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class DeviceMemory {
   public:
     static constexpr Units kBuffers = 4;
 
-    /// All that is taken is not counted.
+    /// Without a limit: nothing is counted.
     DeviceMemory() = default;
     /// `limit`: units whose data fit; `share`: units of an equal part of the load.
     DeviceMemory(Units limit, Units share, Units granularity)

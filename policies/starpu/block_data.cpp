@@ -246,11 +246,9 @@ void make_handle(BlockHandle& of, std::size_t allocated) {
         of.copy ? register_data(of.copy.get(), dense, dense.bytes()) : register_data(of.data, of.shape, allocated);
 }
 
-/// Of the last handle. What is kept stays in its buffer.
-std::size_t buffer_bytes(const BlockData& block, bool keep) {
-    const std::size_t bytes = block.handles.back().shape.bytes();
-    if (!block.buffers || keep) return bytes;
-    return block.buffers->size(block.handles.size() - 1, bytes, block.units, block.room);
+/// Of the block's next handle. What is kept stays in its buffer.
+std::size_t buffer_bytes(const BlockData& block, std::size_t bytes, bool keep) {
+    return !block.buffers || keep ? bytes : block.buffers->size(block.handles.size(), bytes, block.units, block.room);
 }
 
 /// The handle of these data in this block, registered the first time they are named.
@@ -305,14 +303,16 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
             block_data.problem = "its data have more bytes than memory has addresses; a number of elements is wrong";
             return nullptr;
         }
+        std::size_t allocated = 0;
         try {
+            allocated = buffer_bytes(block_data, shape.bytes(), keep);
             known = handles.insert(handles.end(), without_handle(data, shape, writes && block_data.apart,
                                                                  block_data.node == STARPU_MAIN_RAM));
         } catch (const std::bad_alloc&) {
             block_data.problem = "there is no memory for its results";
             return nullptr;
         }
-        make_handle(*known, buffer_bytes(block_data, keep));
+        make_handle(*known, allocated);
     }
     if (known->first == BlockHandle::First::none) {
         known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;
