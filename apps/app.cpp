@@ -92,7 +92,9 @@ void print_processors(const nlohmann::ordered_json& report) {
     }
 }
 
+/// None where a plan of rectangles was computed.
 void print_lost(const nlohmann::ordered_json& report) {
+    if (!report.contains("lost_processors")) return;
     for (const auto& lost : report.at("lost_processors"))
         fmt::print("  {} got no more blocks from {:.4g} s on: {}\n", shown(lost.at("name").get<std::string>()),
                    lost.at("at_seconds").get<double>(), shown(lost.at("reason").get<std::string>()));

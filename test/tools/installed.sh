@@ -27,8 +27,11 @@ if [ "$build" = --as-user ]; then
         # Debian's StarPU always misses one, which its package lacks.
         ! grep 'does not exist' output | grep -v '</usr/share/starpu/perfmodels/sampling>' || fail "StarPU misses a folder of where it was built"
     done
-    STARPU_SCHED=plb-hec-published APPORTION_REPORT=report "$prefix/bin/matmul" --size 64 >output 2>&1 ||
-        fail "matmul under plb-hec-published: $(cat output)"
+    # Without IPOPT every solution is the bisection's; with it those of runs whose times fit no curve may be.
+    for _ in 1 2 3 4 5 6 7 8; do
+        STARPU_SCHED=plb-hec-published APPORTION_REPORT=report "$prefix/bin/matmul" --size 64 >output 2>&1 ||
+            fail "matmul under plb-hec-published: $(cat output)"
+    done
     grep -q '"solver":{[^}]*"fallbacks":0,' report || fail "IPOPT is not found: $(cat report)"
     mkdir broken && echo nothing >broken/libapportion-ipopt.so
     rm report
