@@ -150,21 +150,23 @@ TEST_CASE("a device whose memory is full of results on their way home gets its n
 }
 
 TEST_CASE("a device without room for a granule waits for results on their way home, however few") {
-    LoadDescription load = load_of(100, 1, 10);
-    load.units = 11;
+    LoadDescription load = load_of(0, 1, 10);
+    load.open = true;
     load.processors[0].own_memory = true;
     load.processors[0].memory_units = 11;
-    Scripted policy([](int, const Progress& progress) { return progress.remaining() == 11 ? 10 : 1; });
+    Scripted policy([](int, const Progress&) { return 10; });
     BlockFlow flow(load, policy);
-    const std::vector<Block> blocks = flow.ask_all(0);
+    flow.ask_all(0);
+    const std::vector<Block> blocks = flow.add({0, 2}, 0);
     REQUIRE(blocks.size() == 1);
     flow.goes_home(blocks[0].id);
-    CHECK(flow.finished(blocks[0].id, 0, 1, 1, 1).empty());
+    flow.finished(blocks[0].id, 0, 1, 1, 1);
+    CHECK(flow.add({10, 10}, 1).empty());
     CHECK(flow.stalls() == 0);
-    CHECK(flow.returned(blocks[0].id, 0, 10, 1, 2));
+    CHECK(flow.returned(blocks[0].id, 0, 2, 1, 2));
     const std::vector<Block> rest = flow.ask_freed(2);
     REQUIRE(rest.size() == 1);
-    CHECK(rest[0].units == 1);
+    CHECK(rest[0].units == 10);
 }
 
 TEST_CASE("a processor that declined is asked again when any block finishes") {
