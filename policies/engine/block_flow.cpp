@@ -39,6 +39,7 @@ Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of,
     block.room = lane(processor).memory.take(block.id, block.units);
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
     flights_[block.id] = {.processor = processor, .piece_of = piece_of, .trial = block.trial};
+    if (among_ == Among::nodes && piece_of == kNone) flights_.at(block.id).begun = Flight::Begun::perhaps;
     return block;
 }
 
@@ -60,8 +61,11 @@ Units BlockFlow::room(int processor) const {
 
 void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out) {
     const auto& blocks = lane(processor).blocks;
-    for (const BlockInFlight& block : blocks)
-        if (flights_.at(block.id).taken > 0) return;  // it may be lost soon
+    for (const BlockInFlight& block : blocks) {
+        const Flight& flight = flights_.at(block.id);
+        if (flight.taken > 0) return;  // it may be lost soon
+        if (among_ == Among::nodes && flight.piece_of == kNone && flight.begun != Flight::Begun::perhaps) return;
+    }
     lane(processor).waits_for_room = false;
     while (remaining() > 0 && lane(processor).takes_blocks() && blocks.size() < depth) {
         const Units room_units = room(processor);
@@ -215,6 +219,18 @@ bool BlockFlow::give_back(std::int64_t id) {
         drop_pieces(late);
     }
     return true;
+}
+
+std::vector<Block> BlockFlow::withdrawn(std::int64_t id, Units kept, double now_s) {
+    flights_.at(id).begun = Flight::Begun::all;
+    BlockInFlight& block = *find(id);
+    if (kept == 0) {
+        give_back(id);
+    } else if (kept < block.units) {
+        free_.add({block.first + kept, block.units - kept}, FreeUnits::kNobody);
+        block.units = kept;
+    }
+    return ask_all(now_s);
 }
 
 void BlockFlow::fence(int processor) {

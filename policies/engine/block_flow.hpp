@@ -41,6 +41,8 @@ struct Decisions {
     std::vector<int> lost;               ///< of these processors those that stall, or are slower than they were
     std::vector<std::int64_t> counted;   ///< pieces, all finished, of a block that was taken over
     std::vector<std::int64_t> dropped;   ///< pieces, finished or in flight, that do not count
+    /// Of grants: what their node has not begun of these units, with which they end, see withdrawn().
+    std::vector<std::pair<std::int64_t, UnitRange>> wanted;
 };
 
 /// What a load's processors are. To nodes the input of a block travels through a network that others need, too: its
@@ -89,6 +91,9 @@ class BlockFlow final : public Progress {
     /// Gives the units of a block back, because it was not computed, if it is in flight; no processor is asked.
     bool give_back(std::int64_t id);
 
+    /// A node computes only these first units of a grant: what it had not begun is free again, for all.
+    std::vector<Block> withdrawn(std::int64_t id, Units kept, double now_s);
+
     /// The processor gets no more blocks; its blocks in flight stay until they finish or are given back.
     void fence(int processor);
 
@@ -97,6 +102,9 @@ class BlockFlow final : public Progress {
 
     /// Units of an open load are there, none of which was before. Returns the blocks to start now.
     std::vector<Block> add(UnitRange range, double now_s);
+
+    /// Takes back the units with which the range ends, as far as they are not handed out; returns how many.
+    Units withdraw(UnitRange range) { return free_.withdraw(range); }
 
     /// Looks for late and stalled blocks, and returns the blocks to start now. When the load has ended with an error,
     /// nothing is computed again, and blocks that stall are given up.
@@ -147,6 +155,9 @@ class BlockFlow final : public Progress {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the block that it is a piece of, which waits for it
         bool yields = false, trial = false;
+        /// Whether all units of a grant are; if its node was asked, the grant's time counts since then.
+        enum class Begun { perhaps, asked, all } begun = Begun::all;
+        std::optional<double> since_s = {};
         // Of a block whose units are computed again, from the first on:
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
@@ -178,7 +189,9 @@ class BlockFlow final : public Progress {
     };
     /// Of what the processor computes; none, if it does not, or all is waited for.
     std::optional<Lateness> lateness(int processor) const;
+    void want_back(int processor, const Lateness& late);
     void take_blocks_of(int processor);
+    bool has(int processor, Flight::Begun begun) const;
     double rest_s(int processor, const Lateness& late, double now_s) const;
     double granules_left(const BlockInFlight& block) const;
     double granules_left(int processor) const;

@@ -39,7 +39,8 @@ std::optional<BlockFlow::Lateness> BlockFlow::lateness(int processor) const {
     const double begun_s = among_ == Among::nodes ? its.running().given_s : its.running().begun_s;
     if (begun_s < 0) return {};
     const Units units = its.running().units;
-    return Lateness{std::max(begun_s, its.last_end_s), recovery_->should_run_s(processor, units),
+    const auto since_s = flights_.at(its.running().id).since_s;
+    return Lateness{since_s.value_or(std::max(begun_s, its.last_end_s)), recovery_->should_run_s(processor, units),
                     recovery_->overdue_after_s(processor, units), recovery_->late_after_s(processor, units)};
 }
 
@@ -70,6 +71,24 @@ double BlockFlow::rest_s(int processor, const Lateness& late, double now_s) cons
     return (ran_s + late.overdue_s(now_s)) * units / static_cast<double>(its.running().units) - ran_s;
 }
 
+bool BlockFlow::has(int processor, Flight::Begun begun) const {
+    return std::ranges::any_of(lane(processor).blocks,
+                               [&](const auto& block) { return flights_.at(block.id).begun == begun; });
+}
+
+/// What an overdue node has not begun is for others, but for a granule of what it runs: its next block comes when that
+/// has ended.
+void BlockFlow::want_back(int processor, const Lateness& late) {
+    for (const BlockInFlight& block : lane(processor).blocks) {
+        Flight& flight = flights_.at(block.id);
+        if (flight.begun != Flight::Begun::perhaps || block.begun_s < 0 || flight.taken > 0) continue;
+        flight.begun = Flight::Begun::asked;
+        flight.since_s = late.begun_s;
+        const Units kept = block.id == lane(processor).running().id ? std::min(block.units, load_.granularity) : 0;
+        decisions_.wanted.emplace_back(block.id, UnitRange{block.first + kept, block.units - kept});
+    }
+}
+
 /// First those of who would end last.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     if (!recovery_ || remaining() > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
@@ -77,8 +96,9 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     std::vector<std::pair<double, int>> order;
     for (int p = 0; p < processors(); ++p) {
         const auto its = lateness(p);
-        const bool overdue = its && its->overdue_s(now_s) > 0 && its->overdue_s(now_s) >= smallest_s;
-        if (overdue && can_be_lost(p) && (its->late(now_s) || not_only_late()))
+        if (!its || its->overdue_s(now_s) <= 0 || its->overdue_s(now_s) < smallest_s) continue;
+        want_back(p, *its);
+        if (can_be_lost(p) && !has(p, Flight::Begun::asked) && (its->late(now_s) || not_only_late()))
             order.emplace_back(rest_s(p, *its, now_s), p);
     }
     std::ranges::stable_sort(order, std::greater(), &std::pair<double, int>::first);
@@ -188,6 +208,7 @@ double BlockFlow::next_look_s(double now_s) const {
     for (int p = 0; p < processors(); ++p)
         if (const auto its = lateness(p)) {
             if (remaining() > 0) look_at(its->begun_s + its->late_after_s);
+            if (has(p, Flight::Begun::perhaps)) look_at(its->begun_s + its->overdue_after_s + smallest_s);
             if (!can_be_lost(p)) continue;
             look_at(its->begun_s + std::max(its->late_after_s, its->should_s + smallest_s));
             if (not_only_late())

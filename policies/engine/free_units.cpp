@@ -97,4 +97,16 @@ UnitRange FreeUnits::take(int processor, Units units, Units granularity) {
     return taken;
 }
 
+Units FreeUnits::withdraw(UnitRange range) {
+    const Units end = range.first + range.units;
+    Units first = end;
+    for (auto piece = pieces_.lower_bound(end); piece != pieces_.begin() && first > range.first;) {
+        --piece;
+        if (piece->first + piece->second.units < first) break;
+        first = std::max(piece->first, range.first);
+    }
+    if (first < end) remove({first, end - first});
+    return end - first;
+}
+
 }  // namespace apportion

@@ -31,6 +31,10 @@ class FreeUnits {
     /// takes from.
     UnitRange take(int processor, Units units, Units granularity);
 
+    /// Takes the free units with which the range ends, whoever owns them. Returns how many: 0 where its last one is not
+    /// free. O(log ranges) for each range it takes from.
+    Units withdraw(UnitRange range);
+
   private:
     struct Piece {
         Units units = 0;

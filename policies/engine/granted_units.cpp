@@ -23,6 +23,11 @@ bool GrantedUnits::has(UnitRange range) const {
     return grant != grants_.end() && grant->first < range.first + range.units;
 }
 
+bool GrantedUnits::has(std::int64_t grant, UnitRange range) const {
+    const auto its = grants_.find(range.first);
+    return its != grants_.end() && its->second.id == grant;
+}
+
 std::vector<GrantedUnits::Computed> GrantedUnits::done(UnitRange range, int worker, double seconds) {
     const auto units_done = static_cast<double>(range.units);
     for (auto& [other, its] : workers_) its.of_others += units_done;
@@ -43,12 +48,28 @@ std::vector<GrantedUnits::Computed> GrantedUnits::done(UnitRange range, int work
             ++grant;
             continue;
         }
-        const auto units = static_cast<double>(its.range.units);
-        const double all_s = this->seconds(units), half_s = this->seconds(units / 2);
-        computed.push_back({its.id, all_s, half_s > all_s / 2 * (1 + 1e-6) ? half_s : 0});
+        computed.push_back(this->computed(its));
         grant = grants_.erase(grant);
     }
     return computed;
+}
+
+GrantedUnits::Computed GrantedUnits::computed(const Grant& grant) const {
+    const auto units = static_cast<double>(grant.range.units);
+    const double all_s = seconds(units), half_s = seconds(units / 2);
+    return {grant.id, all_s, half_s > all_s / 2 * (1 + 1e-6) ? half_s : 0};
+}
+
+std::optional<GrantedUnits::Computed> GrantedUnits::shorten(UnitRange range, Units by) {
+    const auto grant = grants_.find(range.first);
+    Grant& its = grant->second;
+    its.left -= by;
+    its.range.units -= by;
+    if (its.left > 0) return {};
+    const Computed ended = computed(its);
+    grants_.erase(grant);
+    if (by == range.units) return {};
+    return ended;
 }
 
 /// Least squares, neither fixed costs nor those of a unit below zero; without sizes that differ there are no fixed

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "policies/engine/free_units.hpp"
@@ -27,8 +28,12 @@ class GrantedUnits {
 
     /// Whether some of the units are in a grant that is not computed.
     bool has(UnitRange range) const;
+    bool has(std::int64_t grant, UnitRange range) const;
     /// None of them are. units >= 1.
     void add(std::int64_t grant, UnitRange range);
+    /// The last units of a grant that is here, none of which was computed, are not any more. Returns the grant, if
+    /// others are left and computed.
+    std::optional<Computed> shorten(UnitRange grant, Units by);
 
     /// `worker` has computed these units, in so many seconds. Returns the grants that are computed with them.
     std::vector<Computed> done(UnitRange range, int worker, double seconds);
@@ -45,6 +50,7 @@ class GrantedUnits {
         UnitRange range;
         Units left = 0;
     };
+    Computed computed(const Grant& grant) const;
     struct Sample {
         double units = 0;
         double seconds = 0;

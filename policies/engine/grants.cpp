@@ -33,6 +33,8 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
     }
     for (const std::int64_t id : decisions.dropped) forget(id, orders);
     for (const std::int64_t id : decisions.counted) fetch(id, now_s, orders);
+    for (const auto& [id, range] : decisions.wanted)
+        orders.push_back({GrantOrder::Kind::withdraw, at(id).block.processor, id, range});
     for (const Block& block : blocks) {
         GrantRecord record;
         record.block = block;
@@ -111,6 +113,17 @@ Grants::Orders Grants::computed(std::int64_t id, double busy_s, double now_s, do
     if (home) fetch_deferred(now_s, fetched);
     orders.insert(orders.begin(), fetched.begin(), fetched.end());
     return orders;
+}
+
+Grants::Orders Grants::withdrawn(std::int64_t id, Units kept, double now_s) {
+    GrantRecord& grant = at(id);
+    const auto in_flight = flow_.in_flight(grant.block.processor);
+    if (std::ranges::find(in_flight, id, &BlockInFlight::id) == in_flight.end()) return {};
+    if (kept == 0)
+        grant.state = GrantRecord::State::dropped;
+    else
+        grant.block.units = kept;
+    return go_on(flow_.withdrawn(id, kept, now_s), now_s);
 }
 
 void Grants::home(std::int64_t id, double now_s) {

@@ -22,7 +22,7 @@ namespace apportion {
 
 /// What a node is told.
 struct GrantOrder {
-    enum class Kind { compute, send_results, forget };
+    enum class Kind { compute, withdraw, send_results, forget };
     Kind kind = Kind::compute;
     int node = 0;
     std::int64_t grant = 0;
@@ -62,6 +62,8 @@ class Grants {
     void arrived(std::int64_t grant, double now_s);
     /// half_s: its node would need for half as many units (see FinishedBlock).
     Orders computed(std::int64_t grant, double busy_s, double now_s, double half_s = 0);
+    /// Of a grant that was to be withdrawn, its node keeps these first units: none of the others had begun.
+    Orders withdrawn(std::int64_t grant, Units kept, double now_s);
     /// Its results are where they belong.
     void home(std::int64_t grant, double now_s);
     /// The node computes nothing any more in this run.

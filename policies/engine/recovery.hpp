@@ -6,10 +6,11 @@
 //     given it; no time where nothing is known. It is overdue since it exceeded that by more than any block before it
 //     did; late when it has run twice as long, and then overdue since it should have ended. It is thought to end when
 //     it has been overdue for as long again.
-//  2. When nothing is left to hand out, whoever has nothing to do computes again all that a processor has, if the
-//     others end it in as long as its block is overdue (not in open loads, nor of nodes); and of late blocks as many
-//     units as it ends before they are thought to end; where the data of nodes live only a tenth as many. Those first
-//     that are thought to end last.
+//  2. When nothing is left to hand out and somebody has nothing to do, an overdue node gives back what it has not
+//     begun, but for a granule of the grant that it is at, and gets no other until that has ended. Whoever has nothing
+//     to do computes again all that a processor has, if the others end it in as long as its block is overdue (not in
+//     open loads, nor of nodes); and of late blocks as many units as it ends before they are thought to end; where the
+//     data of nodes live only a tenth as many. Those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,

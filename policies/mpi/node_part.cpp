@@ -113,6 +113,11 @@ void NodePart::add(UnitRange units) {
                                     static_cast<std::uint64_t>(units.units)));
 }
 
+Units NodePart::withdraw(UnitRange units) {
+    return static_cast<Units>(
+        load_->withdraw(static_cast<std::uint64_t>(units.first), static_cast<std::uint64_t>(units.units)));
+}
+
 void NodePart::close() { apportion_load_close(load_->get()); }
 
 void NodePart::wait_for_tasks() {

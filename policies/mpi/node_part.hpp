@@ -28,6 +28,8 @@ class NodePart {
     void begin();
     /// The units' input is there. Throws apportion::Error.
     void add(UnitRange units);
+    /// Takes back those with which the range ends, as far as no worker has been given them; returns how many.
+    Units withdraw(UnitRange units);
     /// No more units come.
     void close();
     /// Waits until the load has ended. Also after an error.

@@ -6,6 +6,7 @@
 
 #include <starpu.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,11 @@ struct apportion_mpi_load {
     void start(std::int64_t grant);
     void begin_grant(std::int64_t grant, apportion::UnitRange range);
     std::vector<apportion::GrantedUnits::Computed> done_here(const apportion::Event& event);
+    std::optional<apportion::GrantedUnits::Computed> withdraw(std::int64_t grant, apportion::UnitRange all,
+                                                              apportion::UnitRange wanted,
+                                                              const std::function<void(apportion::Units kept)>& tell);
+    void withdraw_here(std::int64_t grant, apportion::UnitRange wanted);
+    void withdraw_elsewhere(std::int64_t grant, apportion::UnitRange wanted);
     void units_done_here(const apportion::Event& event);
     void tell(apportion::Message::Kind kind, std::int64_t grant, const std::string& text, double seconds = 0,
               double half_s = 0);

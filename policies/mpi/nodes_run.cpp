@@ -20,6 +20,7 @@ using apportion::GrantOrder;
 using apportion::Grants;
 using apportion::Message;
 using apportion::UnitRange;
+using apportion::Units;
 
 std::string apportion_mpi_load::run() {
     std::string problem, unable;
@@ -70,6 +71,17 @@ std::vector<apportion::GrantedUnits::Computed> apportion_mpi_load::done_here(con
     const auto computed = granted_.done(event.units, event.worker, event.seconds);
     for (const auto& [grant, range] : std::exchange(waiting_, {})) begin_grant(grant, range);
     return computed;
+}
+
+/// Gives back what nobody here has begun of the units with which a grant ends. `tell` is told how many of the grant's
+/// stay, if not all are computed; returns it when these are.
+std::optional<apportion::GrantedUnits::Computed> apportion_mpi_load::withdraw(
+    std::int64_t grant, UnitRange all, UnitRange wanted, const std::function<void(Units kept)>& tell) {
+    if (std::ranges::count(waiting_, grant, &std::pair<std::int64_t, UnitRange>::first) > 0) tell(all.units);
+    if (part_ended_ || !granted_.has(grant, all)) return {};
+    const Units withdrawn = part_->withdraw(wanted);
+    tell(all.units - withdrawn);
+    return granted_.shorten(all, withdrawn);
 }
 
 // --- Rank 0 ---
@@ -136,6 +148,10 @@ void apportion_mpi_load::carry_out(const Grants::Orders& orders) {
                 begin_grant(order.grant, order.range);
                 grants_->arrived(order.grant, now_s());
                 break;
+            case GrantOrder::Kind::withdraw:
+                message.kind = Message::Kind::withdraw;
+                if (order.node == 0) withdraw_here(order.grant, order.range);
+                break;
             case GrantOrder::Kind::send_results:
                 message.kind = Message::Kind::send_results;
                 if (!post_.receive_data(order.node, order.grant, arrays_, STARPU_W, order.range))
@@ -147,6 +163,15 @@ void apportion_mpi_load::carry_out(const Grants::Orders& orders) {
         }
         if (order.node != 0) post_.send(order.node, message);
     }
+}
+
+void apportion_mpi_load::withdraw_here(std::int64_t grant, UnitRange wanted) {
+    const auto& block = grants_->records()[static_cast<std::size_t>(grant)].block;
+    Grants::Orders orders;
+    const auto computed = withdraw(grant, {block.first, block.units}, wanted,
+                                   [&](Units kept) { orders = grants_->withdrawn(grant, kept, now_s()); });
+    carry_out(orders);
+    if (computed) carry_out(grants_->computed(grant, computed->seconds, now_s(), computed->half_s));
 }
 
 Grants::Orders apportion_mpi_load::take_in(const Event& event) {
@@ -190,6 +215,8 @@ Grants::Orders apportion_mpi_load::take_in(int node, const Message& message, dou
         case Message::Kind::arrived:
             grants_->arrived(message.grant, at_s);
             return {};
+        case Message::Kind::withdrawn:
+            return grants_->withdrawn(message.grant, message.units, at_s);
         case Message::Kind::computed:
             return grants_->computed(message.grant, message.seconds, at_s, message.half_s);
         case Message::Kind::failed:
@@ -298,6 +325,9 @@ void apportion_mpi_load::take_order(const Message& message) {
             else
                 start(message.grant);
             break;
+        case Message::Kind::withdraw:
+            withdraw_elsewhere(message.grant, range);
+            break;
         case Message::Kind::send_results:
             if (!post_.send_data(0, message.grant, arrays_, STARPU_W, range)) orders_.erase(message.grant);
             break;
@@ -310,6 +340,17 @@ void apportion_mpi_load::take_order(const Message& message) {
 void apportion_mpi_load::start(std::int64_t grant) {
     begin_grant(grant, orders_.at(grant));
     tell(Message::Kind::arrived, grant, "");
+}
+
+void apportion_mpi_load::withdraw_elsewhere(std::int64_t grant, UnitRange wanted) {
+    const auto order = orders_.find(grant);
+    if (order == orders_.end()) return;  // computed, and sent
+    const auto computed = withdraw(grant, order->second, wanted, [&](Units kept) {
+        order->second.units = kept;
+        tell(Message::Kind::withdrawn, grant, "");
+    });
+    if (computed) tell(Message::Kind::computed, grant, "", computed->seconds, computed->half_s);
+    if (order->second.units == 0) orders_.erase(order);
 }
 
 void apportion_mpi_load::units_done_here(const Event& event) {

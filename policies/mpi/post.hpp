@@ -36,15 +36,17 @@ struct Message {
     enum class Kind : std::int64_t {
         // Rank 0 to a node:
         compute,       ///< a grant; the node posts receives for its input
+        withdraw,      ///< of a grant what the node has not begun
         send_results,  ///< they count
         forget,        ///< they do not
         end,           ///< of the run; `text` where it failed
         // A node to rank 0:
-        ready,     ///< for the grant's input
-        arrived,   ///< the input
-        computed,  ///< in `seconds`, half as many in `half_s`
-        failed,    ///< the node's own load; `text`
-        ended      ///< last message of a run
+        ready,      ///< for the grant's input
+        arrived,    ///< the input
+        withdrawn,  ///< of the grant the node keeps `units`
+        computed,   ///< in `seconds`, half as many in `half_s`
+        failed,     ///< the node's own load; `text`
+        ended       ///< last message of a run
     };
     static constexpr std::size_t kText = 952;
 

@@ -73,6 +73,12 @@ class Load {
     /// Of an open load that runs: units that are there now; no more come. See apportion_load_add.
     void add(std::uint64_t first, std::uint64_t units) { Error::check(apportion_load_add(get(), first, units)); }
     void close() { Error::check(apportion_load_close(get())); }
+    /// Takes back units with which the range ends, and that no worker has been given. See apportion_load_withdraw.
+    std::uint64_t withdraw(std::uint64_t first, std::uint64_t units) {
+        std::uint64_t withdrawn = 0;
+        Error::check(apportion_load_withdraw(get(), first, units, &withdrawn));
+        return withdrawn;
+    }
     void run() {
         submit();
         wait();

@@ -192,22 +192,28 @@ void apportion_load::submit() {
     run->begin();
 }
 
-void apportion_load::add(std::uint64_t first, std::uint64_t units) {
-    refuse_while_filling("apportion_load_add");
+/// Of an open load, in whole granules.
+apportion::UnitRange apportion_load::checked_range(const char* function, std::uint64_t first,
+                                                   std::uint64_t units) const {
+    refuse_while_filling(function);
     const auto most = static_cast<std::uint64_t>(description_.units), granule = setup_.options.granularity;
     if (!description_.open)
-        throw ApiError(EINVAL, fmt::format("apportion_load_add: load '{}' is not open, see options.open", setup_.name));
+        throw ApiError(EINVAL, fmt::format("{}: load '{}' is not open, see options.open", function, setup_.name));
     if (first > most || units > most - first)
-        throw ApiError(EINVAL, fmt::format("apportion_load_add: load '{}' has {} units, and not {} from unit {} on",
+        throw ApiError(EINVAL, fmt::format("{}: load '{}' has {} units, and not {} from unit {} on", function,
                                            setup_.name, most, units, first));
     if (first % granule != 0 || (units % granule != 0 && first + units != most))
-        throw ApiError(EINVAL,
-                       fmt::format("apportion_load_add: {} units from unit {} on are no multiples of the granularity "
-                                   "of load '{}', {}",
-                                   units, first, setup_.name, granule));
+        throw ApiError(EINVAL, fmt::format("{}: {} units from unit {} on are no multiples of the granularity of load "
+                                           "'{}', {}",
+                                           function, units, first, setup_.name, granule));
+    return {static_cast<Units>(first), static_cast<Units>(units)};
+}
+
+void apportion_load::add(std::uint64_t first, std::uint64_t units) {
+    const apportion::UnitRange range = checked_range("apportion_load_add", first, units);
     const std::shared_ptr<apportion::Run> run = current_run();
     using Answer = apportion::Run::Answer;
-    const Answer answer = run ? run->add({static_cast<Units>(first), static_cast<Units>(units)}) : Answer::closed;
+    const Answer answer = run ? run->add(range) : Answer::closed;
     if (answer == Answer::closed)
         throw ApiError(EPIPE, fmt::format("apportion_load_add: load '{}' {}", setup_.name,
                                           run ? "is closed" : "was not submitted"));
@@ -215,6 +221,12 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
         throw ApiError(EINVAL,
                        fmt::format("apportion_load_add: load '{}' still computes some of {} units from unit {} on",
                                    setup_.name, units, first));
+}
+
+std::uint64_t apportion_load::withdraw(std::uint64_t first, std::uint64_t units) {
+    const apportion::UnitRange range = checked_range("apportion_load_withdraw", first, units);
+    const std::shared_ptr<apportion::Run> run = current_run();
+    return run ? static_cast<std::uint64_t>(run->withdraw(range)) : 0;
 }
 
 void apportion_load::close() {

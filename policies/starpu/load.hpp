@@ -26,6 +26,7 @@ struct apportion_load {
 
     void submit();
     void add(std::uint64_t first, std::uint64_t units);
+    std::uint64_t withdraw(std::uint64_t first, std::uint64_t units);
     void close();
     /// Returns the error that ended the run, or 0.
     int wait();
@@ -51,6 +52,7 @@ struct apportion_load {
     apportion::RunRecord new_record() const;
     apportion::Run::State state();
     std::shared_ptr<apportion::Run> current_run() const;
+    apportion::UnitRange checked_range(const char* function, std::uint64_t first, std::uint64_t units) const;
     void make_run();
     void finish(const apportion::Lock& lock);
     void write_report(const apportion::Lock& lock);

@@ -60,6 +60,13 @@ int apportion_load_add(apportion_load* load, uint64_t first, uint64_t units) {
     return apportion::guarded([&] { existing(load, "apportion_load_add").add(first, units); });
 }
 
+int apportion_load_withdraw(apportion_load* load, uint64_t first, uint64_t units, uint64_t* withdrawn) {
+    return apportion::guarded([&] {
+        if (!withdrawn) throw apportion::ApiError(EINVAL, "apportion_load_withdraw: withdrawn is NULL");
+        *withdrawn = existing(load, "apportion_load_withdraw").withdraw(first, units);
+    });
+}
+
 int apportion_load_close(apportion_load* load) {
     return apportion::guarded([&] { existing(load, "apportion_load_close").close(); });
 }

@@ -81,6 +81,8 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// Of an open load: units that are there now (`there`: some of them were, and are not done), ...
     enum class Answer { taken, there, closed };
     Answer add(UnitRange range);
+    /// ... that those with which the range ends are wanted back: returns how many no worker had been given, ...
+    Units withdraw(UnitRange range);
     /// ... and that no more come.
     void close();
 
@@ -164,7 +166,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     /// error.
     void tell(Change change, Caller caller = Caller::runtime) noexcept;
     /// ... before it returns. Not within a call that the run makes.
-    void tell_and_wait(const Change& change) noexcept;
+    void tell_and_wait(const Change& change, Caller caller = Caller::runtime) noexcept;
     void post(Change change);
     void serve(Caller caller) noexcept;
     bool begins_to_serve(std::vector<Change>& told, Locked& on);

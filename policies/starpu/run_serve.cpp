@@ -77,14 +77,28 @@ void Run::tell(Change change, Caller caller) noexcept {
     if (!Calling::of(*this)) serve(caller);
 }
 
-void Run::tell_and_wait(const Change& change) noexcept {
+Units Run::withdraw(UnitRange range) {
+    Units withdrawn = 0;
+    if (Calling::of(*this)) return withdrawn;
+    tell_and_wait(
+        [&](Locked&) {
+            if (flow_ && on_ && error_ == 0) withdrawn = flow_->withdraw(range);
+            received_.remove({range.first + range.units - withdrawn, withdrawn});
+        },
+        Caller::program);
+    return withdrawn;
+}
+
+void Run::tell_and_wait(const Change& change, Caller caller) noexcept {
     const auto self = shared_from_this();
     bool heard = false;
-    tell([&](Locked& on) {
-        heard = true;
-        changed_.notify_all();
-        change(on);
-    });
+    tell(
+        [&](Locked& on) {
+            heard = true;
+            changed_.notify_all();
+            change(on);
+        },
+        caller);
     Lock lock(mutex_);
     changed_.wait(lock, [&] { return heard; });
 }

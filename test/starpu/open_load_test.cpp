@@ -111,6 +111,44 @@ TEST_CASE("no units may be handed over as well, in front of others that are stil
     REQUIRE(each_once(axpy));
 }
 
+TEST_CASE("units that no worker has been given can be taken back, and are computed where they are handed over again") {
+    OpenAxpy axpy(20000);
+    auto options = axpy.options();
+    options.granularity = 10;
+    Load load = create(options);
+    std::uint64_t back = 77;
+    CHECK(apportion_load_withdraw(load.get(), 0, 1000, &back) == 0);
+    CHECK(back == 0);  // it does not run
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 20000) == 0);
+    REQUIRE(apportion_load_withdraw(load.get(), 5000, 15000, &back) == 0);
+    CHECK(back <= 15000);
+    CHECK(back % 10 == 0);
+    CHECK(apportion_load_withdraw(load.get(), 5, 10, &back) == -EINVAL);
+    CHECK(std::string(apportion_error()).find("granularity") != std::string::npos);
+    CHECK(apportion_load_withdraw(load.get(), 0, 10, nullptr) == -EINVAL);
+    if (back > 0) REQUIRE(apportion_load_add(load.get(), 20000 - back, back) == 0);
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
+    CHECK(each_once(axpy));
+    Axpy whole(100);
+    Load other = create(whole.options());
+    CHECK(apportion_load_withdraw(other.get(), 0, 10, &back) == -EINVAL);
+}
+
+TEST_CASE("a load ends without the units that were taken back") {
+    OpenAxpy axpy(20000);
+    Load load = create(axpy.options());
+    std::uint64_t back = 0;
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 20000) == 0);
+    REQUIRE(apportion_load_withdraw(load.get(), 0, 20000, &back) == 0);
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    for (std::uint64_t u = 0; u < 20000; ++u) REQUIRE(axpy.counted[u] == (u < 20000 - back ? 1 : 0));
+}
+
 TEST_CASE("what cannot be handed over to a load is refused with a sentence") {
     OpenAxpy axpy(100);
     auto options = axpy.options();

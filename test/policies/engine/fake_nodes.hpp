@@ -23,7 +23,8 @@ struct FakeNode {
     double units_per_s = 1000;
     double stalls_from_s = 1e9;  ///< its grants that begin later take a hundred times as long
     double fails_at_s = 1e9;
-    double way_s = 0;  ///< of each message and transfer, beside that of all
+    bool at_once = false;  ///< it begins all units of a grant at once
+    double way_s = 0;      ///< of each transfer, beside that of all
 };
 
 struct NodesRun {
@@ -38,7 +39,7 @@ struct NodesRun {
     bool computes_on = false;  ///< node 0, in place, when the load is done
 };
 
-/// Each node computes its grants one after the other; every message and transfer takes `message_s`.
+/// Each node computes its grants one after the other, unit by unit; every message and transfer takes `message_s`.
 class Simulation {
   public:
     Simulation(std::vector<FakeNode> nodes, Units units, const char* policy, double message_s, double stall_factor,
@@ -48,7 +49,7 @@ class Simulation {
           policy_(find_policy(policy)->make()),
           home_first_(*policy_, node_0_first ? 2 * message_s : 0),
           recovery_(std::max(1.0, stall_factor), nodes_.size()),
-          free_s_(nodes_.size(), 0) {
+          work_(nodes_.size()) {
         LoadDescription load;
         load.units = units;
         for (std::size_t k = 0; k < nodes_.size(); ++k)
@@ -77,7 +78,7 @@ class Simulation {
             actions_[number]();
         }
         result_.done = grants_->done();
-        result_.computes_on = result_.done && !here_.empty();
+        result_.computes_on = result_.done && !work_[0].grants.empty();
         result_.error = grants_->error();
         result_.makespan_s = now_s_;
         result_.lost = grants_->lost_nodes();
@@ -92,32 +93,67 @@ class Simulation {
     }
     void fail(int node) {
         failed_.insert(node);
-        if (node == 0) here_.clear();
+        if (node == 0) work_[0].grants.clear();
         carry_out(grants_->lost(node, "it failed", now_s_));
     }
+    /// What a node has to compute, in this order.
+    struct Work {
+        std::deque<GrantOrder> grants;
+        double begun_s = 0, unit_s = 0;  ///< of the first
+        int number = 0;                  ///< of what it computes
+    };
+    Work& work_of(const GrantOrder& order) { return work_[static_cast<std::size_t>(order.node)]; }
     void arrive(const GrantOrder& order) {
         grants_->arrived(order.grant, now_s_);
-        const FakeNode& node = nodes_[static_cast<std::size_t>(order.node)];
-        double& free_s = free_s_[static_cast<std::size_t>(order.node)];
-        const double start_s = std::max(free_s, now_s_);
-        const double slow = start_s >= node.stalls_from_s ? 100 : 1;
-        const double seconds = slow * static_cast<double>(order.range.units) / node.units_per_s;
-        free_s = start_s + seconds;
-        if (order.node == 0) here_.push_back(order);
-        at(free_s, [this, order, seconds] {
-            if (failed_.contains(order.node)) return;
-            if (order.node == 0) std::erase_if(here_, [&](const GrantOrder& o) { return o.grant == order.grant; });
+        work_of(order).grants.push_back(order);
+        if (work_of(order).grants.size() == 1) compute(order.node);
+    }
+    void compute(int k) {
+        Work& work = work_[static_cast<std::size_t>(k)];
+        const FakeNode& node = nodes_[static_cast<std::size_t>(k)];
+        if (work.grants.empty()) return;
+        work.begun_s = now_s_;
+        work.unit_s = (now_s_ >= node.stalls_from_s ? 100 : 1) / node.units_per_s;
+        ends_as_planned(k);
+    }
+    void ends_as_planned(int k) {
+        Work& work = work_[static_cast<std::size_t>(k)];
+        const double end_s = work.begun_s + work.unit_s * static_cast<double>(work.grants.front().range.units);
+        at(end_s, [this, k, number = ++work.number] {
+            Work& its = work_[static_cast<std::size_t>(k)];
+            if (failed_.contains(k) || number != its.number) return;
+            const GrantOrder order = its.grants.front();
+            its.grants.pop_front();
+            const double seconds = now_s_ - its.begun_s;
+            compute(k);
             carry_out(grants_->computed(order.grant, seconds, now_s_));
         });
     }
+    void withdraw(const GrantOrder& wanted) {
+        Work& work = work_of(wanted);
+        const auto its = std::ranges::find(work.grants, wanted.grant, &GrantOrder::grant);
+        if (failed_.contains(wanted.node) || its == work.grants.end()) return;
+        const bool runs = its == work.grants.begin();
+        Units kept = wanted.range.first - its->range.first;
+        if (runs) kept = std::max(kept, static_cast<Units>((now_s_ - work.begun_s) / work.unit_s) + 1);
+        if (nodes_[static_cast<std::size_t>(wanted.node)].at_once) kept = its->range.units;
+        its->range.units = kept = std::min(kept, its->range.units);
+        if (kept == 0) work.grants.erase(its);
+        if (runs) ends_as_planned(wanted.node);
+        const auto answer = [this, id = wanted.grant, kept] { carry_out(grants_->withdrawn(id, kept, now_s_)); };
+        wanted.node == 0 ? answer() : at(now_s_ + message_s_, answer);
+    }
     void carry_out(const Grants::Orders& orders) {
         for (const GrantOrder& order : orders) {
+            const double message_s = order.node == 0 ? 0 : message_s_;
             const double delay_s =
-                order.node == 0 ? 0 : message_s_ + nodes_[static_cast<std::size_t>(order.node)].way_s;
+                message_s + (order.node == 0 ? 0 : nodes_[static_cast<std::size_t>(order.node)].way_s);
             if (order.kind == GrantOrder::Kind::compute) {
                 at(now_s_ + delay_s, [this, order] { arrive(order); });
+            } else if (order.kind == GrantOrder::Kind::withdraw) {
+                at(now_s_ + message_s, [this, order] { withdraw(order); });
             } else if (order.kind == GrantOrder::Kind::send_results) {
-                for (const GrantOrder& own : here_)
+                for (const GrantOrder& own : work_[0].grants)
                     if (own.range.first < order.range.first + order.range.units &&
                         order.range.first < own.range.first + own.range.units)
                         result_.written_twice_at_once = true;
@@ -142,11 +178,10 @@ class Simulation {
     std::unique_ptr<Policy> policy_;
     HomeFirst home_first_;
     Recovery recovery_;
-    std::vector<double> free_s_;
+    std::vector<Work> work_;
     std::optional<Grants> grants_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::deque<std::function<void()>> actions_;
-    std::vector<GrantOrder> here_;  ///< what node 0 computes or has waiting
     std::set<int> failed_;
     std::set<std::int64_t> counted_;
     double now_s_ = 0;

@@ -51,6 +51,15 @@ TEST_CASE("whatever is taken and given back, each unit is free or taken, and pie
                     REQUIRE(++taken[static_cast<std::size_t>(u)] == 1);
                 pieces.push_back(piece);
                 count += piece.units;
+            } else if (random() % 4 == 0) {
+                const Units first = static_cast<Units>(random()) % units / granularity * granularity;
+                const Units end = std::min(units, first + granularity * static_cast<Units>(1 + random() % 20));
+                Units least = end;  // of those that are free up to the end
+                while (least > first && taken[static_cast<std::size_t>(least - 1)] == 0) --least;
+                REQUIRE(free.withdraw({first, end - first}) == end - least);
+                for (Units u = least; u < end; ++u) taken[static_cast<std::size_t>(u)] = 1;
+                if (least < end) pieces.push_back({least, end - least});
+                count += end - least;
             } else if (!pieces.empty()) {
                 const UnitRange back = pieces.back();
                 pieces.pop_back();

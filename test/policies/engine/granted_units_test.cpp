@@ -28,6 +28,27 @@ TEST_CASE("a grant is computed when blocks have covered it, even those that reac
     CHECK(units.empty());
 }
 
+TEST_CASE("a grant is computed when its units are, without those that were withdrawn") {
+    GrantedUnits units;
+    units.add(1, {0, 100});
+    units.add(2, {100, 100});
+    CHECK(units.done({0, 40}, 0, 4).empty());
+    CHECK_FALSE(units.shorten({0, 100}, 40));  // of which 20 run
+    CHECK_FALSE(units.has({60, 40}));
+    const auto first = units.done({40, 20}, 0, 2);
+    REQUIRE(first.size() == 1);
+    CHECK(first.front().grant == 1);
+    CHECK(first.front().seconds == Approx(6));
+    CHECK(units.done({100, 50}, 0, 5).empty());
+    const auto second = units.shorten({100, 100}, 50);
+    REQUIRE(second);
+    CHECK(second->grant == 2);
+    CHECK(second->seconds == Approx(5));
+    units.add(3, {300, 100});
+    CHECK_FALSE(units.shorten({300, 100}, 100));
+    CHECK(units.empty());
+}
+
 TEST_CASE("a worker that ends no more blocks does not count in what a node takes") {
     GrantedUnits units;
     units.add(1, {0, 1000});

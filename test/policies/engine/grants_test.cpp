@@ -91,6 +91,19 @@ TEST_CASE("late grants of another node are computed again by those that are done
     }
 }
 
+TEST_CASE("a node that becomes slow gives back what it has not begun, and others compute that once") {
+    // Node 2 has 1000 of 3000 units and ten more; its units take 40 ms from 1 s on instead of 0.4 ms.
+    for (const int slow : {0, 2}) {
+        INFO("node " << slow);
+        std::vector<FakeNode> nodes{{1000}, {1000}, {1000}};
+        nodes[static_cast<std::size_t>(slow)].stalls_from_s = 0.5;
+        const NodesRun run = run_nodes(nodes, 3000, "greedy", 50, 0);
+        REQUIRE(run.done);
+        CHECK(each_unit_once(run));
+        CHECK(run.makespan_s < 3);
+    }
+}
+
 TEST_CASE("a healthy node is not lost for being slow, and nobody waits for it longer than without recovery") {
     for (const char* policy : {"equal", "gss", "tss", "fac2", "greedy", "plb-hec"})
         for (const double slow : {50, 200, 1000}) {
@@ -106,7 +119,9 @@ TEST_CASE("a healthy node is not lost for being slow, and nobody waits for it lo
 
 TEST_CASE("a late grant that ends first ends the load, whatever another node still computes of it") {
     // Node 1 is done after 1 s and begins with all units of node 2, which needs 1.25 s.
-    const NodesRun run = run_nodes({{1000 / 1.2}, {1000}, {800}}, 3000, "equal", 50, 0);
+    FakeNode slower{800};
+    slower.at_once = true;
+    const NodesRun run = run_nodes({{1000 / 1.2}, {1000}, slower}, 3000, "equal", 50, 0);
     REQUIRE(run.done);
     CHECK(each_unit_once(run));
     CHECK(run.makespan_s < 1.3);
@@ -155,6 +170,7 @@ TEST_CASE("whichever nodes are slow, stall or fail, nothing is written where nod
             if (once_in(4)) node.stalls_from_s = between(0, 3);
             if (once_in(6)) node.fails_at_s = between(0, 3);
             if (once_in(4)) node.way_s = between(0, 1);
+            node.at_once = once_in(3);
         }
         const auto units = static_cast<Units>(between(0, 3000));
         const NodesRun run = run_nodes(nodes, units, policy, between(1, 3), 1e-3);
@@ -173,7 +189,9 @@ TEST_CASE(
     "what node 0 computes in place is waited for, also when it does not count, and makes nobody wait much longer") {
     // Node 0 is done after 1 s, and begins after ten with the units of node 1, which are computed there half a second
     // later.
-    const NodesRun run = run_nodes({{1000}, {1000 / 10.5}}, 2000, "equal", 50, 0);
+    FakeNode slower{1000 / 10.5};
+    slower.at_once = true;
+    const NodesRun run = run_nodes({{1000}, slower}, 2000, "equal", 50, 0);
     REQUIRE(run.done);
     CHECK(each_unit_once(run));
     CHECK(run.units == std::vector<Units>{1000, 1000});
@@ -182,6 +200,7 @@ TEST_CASE(
 
 TEST_CASE("results that wait for node 0 to be done with the same units are fetched when it fails") {
     std::vector<FakeNode> nodes{{1000}, {1000 / 10.5}};  // as above
+    nodes[1].at_once = true;
     nodes[0].fails_at_s = 10.8;
     const NodesRun run = run_nodes(nodes, 2000, "equal", 50, 0);
     REQUIRE(run.done);
