@@ -190,11 +190,12 @@ void BlockFlow::drop_pieces(Flight& late) {
 /// When it was the last one, the block is taken over.
 void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
     if ((flights_.at(late).computed += units) < find(late)->units) return;
-    const bool slower_than_before = is_late(flights_.at(late).processor, now_s);
+    const int processor = flights_.at(late).processor;
+    const bool slower_than_before = is_late(processor, now_s), waited = lane(processor).running().id != late;
     const Flight taken_over = take_out(late).first;
     decisions_.counted.insert(decisions_.counted.end(), taken_over.pieces.begin(), taken_over.pieces.end());
     decisions_.given_up.push_back(late);
-    const int processor = taken_over.processor;
+    if (waited) return;  // for a block that goes on
     take_blocks_of(processor);
     if (load_.open) {
         lane(processor).occupied = lane(processor).taken_over = true;  // until somebody tells that it is not

@@ -181,6 +181,7 @@ class BlockFlow final : public Progress {
     struct Lateness {
         double begun_s;
         double should_s, overdue_after_s, late_after_s;  ///< what it takes at most; it is so when it has run so long
+        double ever_s;  ///< what it takes at most by all that is known, with its transfer
 
         double ran_s(double now_s) const { return now_s - begun_s; }
         bool late(double now_s) const { return now_s >= begun_s + late_after_s; }

@@ -41,7 +41,8 @@ std::optional<BlockFlow::Lateness> BlockFlow::lateness(int processor) const {
     const Units units = its.running().units;
     const auto since_s = flights_.at(its.running().id).since_s;
     return Lateness{since_s.value_or(std::max(begun_s, its.last_end_s)), recovery_->should_run_s(processor, units),
-                    recovery_->overdue_after_s(processor, units), recovery_->late_after_s(processor, units)};
+                    recovery_->overdue_after_s(processor, units), recovery_->late_after_s(processor, units),
+                    recovery_->known(processor) ? recovery_->whole(processor).at_most_s(units) : kNever_s};
 }
 
 /// All its blocks are for others.
@@ -105,9 +106,9 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     for (const auto& entry : order) {
         const int p = entry.second;
         const Lateness its = *lateness(p);
-        const double overdue_s = its.overdue_s(now_s);
-        if (!its.late(now_s) && all_end_within(overdue_s, now_s) < granules_left(p)) continue;
-        for (const BlockInFlight& block : lane(p).blocks) share_out(block, overdue_s, now_s, out);
+        const double within_s = std::min(its.overdue_s(now_s), its.ever_s);
+        if (!its.late(now_s) && all_end_within(within_s, now_s) < granules_left(p)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
     }
 }
 

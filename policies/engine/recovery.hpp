@@ -10,9 +10,11 @@
 //     begun, but for a granule of the grant that it is at, and gets no other until that has ended. Whoever has nothing
 //     to do computes again all that a processor has, if the others end it in as long as its block is overdue (not in
 //     open loads, nor of nodes); and of late blocks as many units as it ends before they are thought to end; where the
-//     data of nodes live only a tenth as many. Those first that are thought to end last.
+//     data of nodes live only a tenth as many. Nobody takes more than it ends in as long as the whole block should have
+//     taken by all that is known of its processor. Those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
-//     gets no more in this run; in an open load, which may last for ever, until it has ended.
+//     gets no more in this run; in an open load, which may last for ever, until it has ended. One that waited behind
+//     another, which goes on, is taken over alone.
 //  4. When somebody has nothing to do, and all that run have run APPORTION_STALL_FACTOR times as long as they should,
 //     and as 1.5 s, their processors are lost, and their units are handed out again. The last processor that is left
 //     is waited for, however long it takes.
@@ -27,7 +29,8 @@
 // overdue by some time nothing else is known, so that what takes at most as long is no worse than waiting; and how far
 // noise makes healthy blocks exceed what the last few admit, blocks before them tell. *Twice*, because who waits as
 // long as a thing should take pays at most twice the best; from then on parts of a block are worth computing, which are
-// in vain if it ends before all others. Where the data of nodes live less is computed again, as results of others
+// in vain if it ends before all others. *The whole block should have taken*, because it may be late as its units are
+// dear: then they are as dear to others. Where the data of nodes live less is computed again, as results of others
 // cannot come to where units are still computed in vain.
 #pragma once
 

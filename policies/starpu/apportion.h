@@ -205,8 +205,8 @@ int apportion_load_add(struct apportion_load* load, uint64_t first, uint64_t uni
 
 /** Takes back units of an open load that were handed over: those with which the range ends, as far as no worker has
  *  been given them. `withdrawn` becomes their number; they may be handed over again. None are of a load that does not
- *  run, nor under StarPU's schedulers. -EINVAL: the load is not open, or the units are none of its, or no whole
- * granules. */
+ *  run, nor under StarPU's schedulers. -EINVAL: the load is not open, or has no such units, or
+ *  they are no multiples of the granularity. */
 int apportion_load_withdraw(struct apportion_load* load, uint64_t first, uint64_t units, uint64_t* withdrawn);
 
 /** No more units of this submission come: it ends when all that were handed over are computed. */

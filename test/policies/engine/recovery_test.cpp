@@ -174,16 +174,30 @@ TEST_CASE("pieces take no longer than the block is overdue, are shared by all wh
 }
 
 TEST_CASE("a slow processor takes no piece that would take it longer than the block is overdue") {
+    for (const double unit_s : {0.09, 0.11}) {
+        CAPTURE(unit_s);
+        Situation s(2);
+        s.recovery->finished(0, 10, 2, 2);  // the last block of its size, and the tightest bound is the one before
+        s.finish(s.blocks[1], 2);
+        for (int k = 0; k < 4; ++k) s.recovery->finished(1, 10, 10 * unit_s, 10 * unit_s);
+        s.recovery->finished(1, 1, unit_s, unit_s);
+        const auto pieces = s.flow->look(3);  // overdue by 1 s
+        REQUIRE(pieces.size() == 1);
+        CHECK(pieces[0].units == (unit_s < 0.1 ? 10 : 9));
+    }
+}
+
+TEST_CASE(
+    "nobody takes a piece for which it needs longer than the whole block should have taken: its units may be dear") {
     Situation s(2);
-    const auto first = s.flow->finished(s.blocks[1].id, 1, 21, 20, 21);  // 2 s a unit, seen in one block of 10
-    CHECK(first.empty());                                                // its last block of that size counts
-    CHECK_FALSE(s.flow->look(22).empty());                               // overdue by 20 s
-    Situation slow(2);
-    slow.finish(slow.blocks[1], 2);
-    for (int k = 0; k < 4; ++k) slow.recovery->finished(1, 10, 20, 20);
-    CHECK(slow.flow->look(10).empty());  // overdue by 8 s
-    CHECK(slow.flow->next_look_s(10) == 22);
-    CHECK_FALSE(slow.flow->look(22).empty());
+    s.finish(s.blocks[1], 2);
+    s.recovery->finished(1, 10, 12, 12);
+    s.recovery->finished(1, 1, 1.2, 1.2);
+    CHECK(s.flow->look(30).empty());
+    s.recovery->finished(1, 1, 0.4, 0.4);
+    const auto pieces = s.flow->look(30);
+    REQUIRE(pieces.size() == 1);
+    CHECK(pieces[0].units == 2);  // in 0.8 s; the block, of ten, should have taken 1 s, and is overdue by 28 s
 }
 
 TEST_CASE("no piece is longer than the block is overdue, however much is spare") {
@@ -299,6 +313,38 @@ TEST_CASE("of two late blocks the one that is late by more is computed again fir
     }
 }
 
+TEST_CASE("where the block behind a late one is computed again first, it is taken over alone") {
+    LoadDescription load;
+    load.processors.resize(3);
+    load.processors[0].own_memory = true;
+    load.units = 40;
+    Fixed policy;
+    Recovery recovery(kFactor, 3);
+    for (const int p : {0, 1, 2}) recovery.finished(p, 10, 1, 1);
+    BlockFlow flow(load, policy, {}, &recovery);
+    const auto blocks = begin_first_blocks(flow);
+    REQUIRE(blocks.size() == 4);
+    const std::int64_t runs = blocks[0].id, waits = blocks[3].id;
+    REQUIRE(blocks[3].processor == 0);
+    flow.begins(waits, -1);
+    for (const int p : {1, 2}) CHECK(flow.finished(blocks[static_cast<std::size_t>(p)].id, 0, 1, 1, 1).empty());
+    const auto halves = flow.look(2);
+    REQUIRE(halves.size() == 2);
+    CHECK(halves[0].again_of == runs);
+    const auto other = flow.finished(halves[0].id, 2, 2.5, 0.5, 2.5);
+    REQUIRE(other.size() == 1);
+    CHECK(other[0].again_of == waits);
+    flow.finished(other[0].id, 2.5, 3.5, 1, 3.5);
+    const Decisions decisions = flow.take_decisions();
+    CHECK(decisions.given_up == Ids{waits});
+    CHECK(decisions.counted == Ids{other[0].id});
+    CHECK(decisions.lost.empty());
+    CHECK(policy.lost.empty());
+    REQUIRE(flow.in_flight(0).size() == 1);
+    flow.finished(runs, 0, 3.6, 3.6, 3.6);
+    CHECK(flow.done());
+}
+
 TEST_CASE("late blocks of a device with another behind them come before those of who ends its only one earlier") {
     LoadDescription load;
     load.processors.resize(3);
@@ -354,8 +400,9 @@ TEST_CASE("units of a piece that was not computed are computed again by somebody
     REQUIRE(piece.size() == 1);
     s.flow->give_back(piece[0].id);
     s.flow->fence(1);
-    CHECK(s.finish(s.blocks[2], 4).empty());  // it took 3 s from when it was given, ...
-    const auto again = s.flow->look(5);       // ... as long as the block is late now
+    CHECK(s.finish(s.blocks[2], 4).empty());
+    s.recovery->finished(2, 10, 1, 1);
+    const auto again = s.flow->look(5);
     REQUIRE(again.size() == 1);
     CHECK(again[0].processor == 2);
     CHECK(again[0].first == s.blocks[0].first);
