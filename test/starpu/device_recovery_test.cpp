@@ -14,9 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "policies/starpu/apportion.hpp"
-#include "test/catch.hpp"
-#include "test/starpu/codelet.hpp"
 #include "test/starpu/sabotaged_device.hpp"
 
 using namespace apportion::test;
@@ -33,14 +30,9 @@ Load create(Work& work, bool results_stay = false) {
     return Load(options);
 }
 
-Json run(Work& work, apportion_load* load) {
-    work.forget_results();
-    REQUIRE(apportion_load_submit(load) == 0);
-    const int status = apportion_load_wait(load);
-    INFO(apportion_error());
-    REQUIRE(status == 0);
-    CHECK(work.wrong() == 0);
-    return Json::parse(apportion_load_report(load));
+Json report_of_run(Work& work, const Load& load) {
+    run_right(work, load);
+    return report_of(load);
 }
 
 /// A load of which everybody has finished a block, so that it is known how long blocks take: who has not, computes
@@ -54,7 +46,7 @@ Load learnt_load(Work& work, bool results_stay = false) {
         for (int k = 0; k < 4; ++k) {
             work.slowdown_of_0 = k % 2 == 0 ? 1 : 100;
             work.slowdown_of_others = k % 2 == 0 ? 20 : 1;
-            const Json report = run(work, load.get());
+            const Json report = report_of_run(work, load);
             UNSCOPED_INFO(report.dump());
             const Json& processors = report.at("processors");
             blocks.resize(processors.size());
@@ -63,7 +55,7 @@ Load learnt_load(Work& work, bool results_stay = false) {
         }
         work.slowdown_of_0 = work.slowdown_of_others = 1;
         if (std::ranges::count(blocks, 0) > 0) continue;
-        for (int k = 0; k < 5; ++k) run(work, load.get());
+        for (int k = 0; k < 5; ++k) run_right(work, load);
         return load;
     }
     FAIL("somebody never got a block");
@@ -72,12 +64,12 @@ Load learnt_load(Work& work, bool results_stay = false) {
 
 /// Runs until the device has stalled, which it does only if it gets a block at all: the slower the others are, the more
 /// it is worth one.
-Json run_until_stalled(Work& work, apportion_load* load, int worker, double stall_s = Work::kUntilReleased) {
+Json run_until_stalled(Work& work, const Load& load, int worker, double stall_s = Work::kUntilReleased) {
     work.stalls = Sabotage{.worker = worker};
     work.stall_s = stall_s;
     for (int k = 0; k < 20; ++k) {
         work.slowdown_of_others = k + 1;
-        const Json report = run(work, load);
+        const Json report = report_of_run(work, load);
         work.slowdown_of_others = 1;
         if (work.blocks[worker] > 0 || work.stalled > 0) return report;
     }
@@ -230,7 +222,7 @@ TEST_CASE("a device that stalls is lost, others compute its units, and what it s
     Work work;
     {
         const Load load = learnt_load(work);
-        const Json report = run_until_stalled(work, load.get(), worker);
+        const Json report = run_until_stalled(work, load, worker);
         INFO(report.dump());
         CHECK(work.stalled == 1);
         REQUIRE(report.at("lost_processors").size() == 1);
@@ -240,15 +232,15 @@ TEST_CASE("a device that stalls is lost, others compute its units, and what it s
 
         // The next submission runs without it.
         work.stalls = Sabotage{};
-        const Json without = run(work, load.get());
+        const Json without = report_of_run(work, load);
         CHECK(without.at("lost_processors").size() == 1);
         CHECK(work.computed_once());
 
         // The application owns its memory again: nothing may change there.
         for (double& value : work.y) value = -1;
         wait_for_the_stalled(work);
-        CHECK(std::count(work.y.begin(), work.y.end(), -1) == kUnits);
-        run(work, load.get());
+        CHECK(std::ranges::count(work.y, -1) == kUnits);
+        run_right(work, load);
     }
     CHECK(work.stalled == 0);
     CHECK(work.wrong() == 0);
@@ -258,7 +250,7 @@ TEST_CASE("when a late device ends before those who compute its units again, its
     const int worker = device();
     Work work;
     const Load load = learnt_load(work);
-    const Json report = run_until_stalled(work, load.get(), worker, 0.15);
+    const Json report = run_until_stalled(work, load, worker, 0.15);
     INFO(report.dump());
     wait_for_the_stalled(work);
     CHECK(work.wrong() == 0);
@@ -270,7 +262,7 @@ TEST_CASE("what CPU workers compute again for nothing is waited for: it reads th
     const Load load = learnt_load(work);
     work.again_s = 0.6;
     work.stalls_until_again = true;
-    const Json report = run_until_stalled(work, load.get(), worker);
+    const Json report = run_until_stalled(work, load, worker);
     CHECK(work.computing == 0);
     INFO(report.dump());
     REQUIRE(report.at("late_blocks").size() >= 1);
@@ -281,24 +273,24 @@ TEST_CASE("what CPU workers compute again for nothing is waited for: it reads th
 TEST_CASE("where the application keeps its memory nobody waits for what CPU workers compute again for nothing") {
     const int worker = device();
     Work work;
-    const Load load = learnt_load(work, true);
+    Load load = learnt_load(work, true);
     work.again_s = 2;
     work.stalls_until_again = true;
-    const Json report = run_until_stalled(work, load.get(), worker);
+    const Json report = run_until_stalled(work, load, worker);
     INFO(report.dump());
     CHECK(work.computing > 0);
-    REQUIRE(apportion_load_release(load.get()) == 0);
+    load.release();
     CHECK(work.computing == 0);
     CHECK(work.wrong() == 0);
     work.again_s = 0;
-    run(work, load.get());
+    run_right(work, load);
 }
 
 TEST_CASE("results that a lost device has in its memory never reach the application's, even when it must make room") {
     const int worker = device();
     Work work;
     const Load load = learnt_load(work);
-    run_until_stalled(work, load.get(), worker);
+    run_until_stalled(work, load, worker);
     for (double& value : work.y) value = -1;
     wait_for_the_stalled(work);
     // Another load fills the device: what is left there of the first one would be written home now.
@@ -312,7 +304,7 @@ TEST_CASE("results that a lost device has in its memory never reach the applicat
         Load(options).run();
         CHECK(x == y);
     }
-    CHECK(std::count(work.y.begin(), work.y.end(), -1) == kUnits);
+    CHECK(std::ranges::count(work.y, -1) == kUnits);
 }
 
 TEST_CASE("a device that fails leaves nothing behind, and is welcome again at the next submission") {
@@ -323,7 +315,7 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     Json report;
     for (int k = 0; k < 20 && (k == 0 || report.at("lost_processors").empty()); ++k) {
         work.slowdown_of_others = k + 1;  // until the device gets a block
-        report = run(work, load.get());
+        report = report_of_run(work, load);
     }
     work.slowdown_of_others = 1;
     CHECK(report.at("lost_processors").size() == 1);
@@ -331,7 +323,7 @@ TEST_CASE("a device that fails leaves nothing behind, and is welcome again at th
     CHECK((work.computed_once() || !report.at("late_blocks").empty()));  // as where others disturb the machine
     work.fails = Sabotage{};
     const Json after =
-        run(work, load.get());  // where others disturb the machine the device may be late, but does not fail
+        report_of_run(work, load);  // where others disturb the machine the device may be late, but does not fail
     for (const Json& lost : after.at("lost_processors"))
         CHECK(lost.at("reason").get<std::string>().find("failed") == std::string::npos);
 }

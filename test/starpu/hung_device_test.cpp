@@ -14,8 +14,6 @@
 #include <string>
 #include <utility>
 
-#include "policies/starpu/apportion.h"
-#include "test/catch.hpp"
 #include "test/starpu/sabotaged_device.hpp"
 
 using namespace apportion::test;
@@ -23,49 +21,29 @@ using Json = nlohmann::json;
 
 namespace {
 
-struct Destroy {
-    void operator()(apportion_load* load) const { apportion_load_destroy(load); }
-};
-using Load = std::unique_ptr<apportion_load, Destroy>;
+using apportion::Load;
 
 int core() { return starpu_worker_get_by_type(STARPU_CPU_WORKER, 0); }
 
 Load create(Work& work, std::uint64_t block) {
     auto options = work.options();
     options.initial_block = block;
-    setenv("APPORTION_STALL_FACTOR", "1", 1);
-    Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
-    return load;
-}
-
-int run(Work& work, apportion_load* load) {
-    work.forget_results();
-    const int submitted = apportion_load_submit(load);
-    return submitted ? submitted : apportion_load_wait(load);
+    return create_impatient(options, "1");
 }
 
 /// The load ended with an error because of the device: it is refused until that answers, and then as good as new.
-void check_that_it_recovers(Work& work, apportion_load* load, const char* words) {
-    INFO(apportion_error());
-    CHECK(std::string(apportion_error()).find(words) != std::string::npos);
+void check_that_it_recovers(Work& work, Load& load, const char* words) {
+    CHECK_THAT(apportion_error(), ContainsSubstring(words));
     CHECK(work.stalled == 1);
-    CHECK(apportion_load_submit(load) == -EBUSY);
-    work.release();
-    int status = -EBUSY;
-    while (status == -EBUSY) {
-        work.wait_for_the_stalled();  // StarPU hears of the task's end a little later
-        status = run(work, load);
-    }
+    const int status = run_when_released(work, load);
     INFO(apportion_error());
     REQUIRE(status == 0);
-    REQUIRE(apportion_load_release(load) == 0);
+    load.release();
     CHECK(work.wrong() == 0);
 }
 
 /// Computes y, on the device alone.
-void keep_all_on_device(Work& work, apportion_load* load) {
+void keep_all_on_device(Work& work, const Load& load) {
     work.fails = Sabotage{.worker = core()};
     REQUIRE(run(work, load) == 0);
     work.fails = Sabotage{};
@@ -76,10 +54,10 @@ Load end_with_results_held_back(Work& work) {
     const int worker = device();
     work.keep = APPORTION_KEEP;
     Load load = create(work, 70);
-    keep_all_on_device(work, load.get());
+    keep_all_on_device(work, load);
     work.computes_z = true;
     work.stalls = Sabotage{.worker = worker, .block = 1};
-    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
+    REQUIRE(run(work, load) == -ETIMEDOUT);
     return load;
 }
 
@@ -89,76 +67,76 @@ TEST_CASE("who waits for results that a hung device has kept does not hide that 
     const int worker = device();
     Work work;
     work.keep = APPORTION_KEEP;
-    const Load load = create(work, 70);  // the last one has 60: who takes units from the end has others than before
-    keep_all_on_device(work, load.get());
+    Load load = create(work, 70);  // the last one has 60: who takes units from the end has others than before
+    keep_all_on_device(work, load);
     work.stalls = Sabotage{.worker = worker};
-    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
+    REQUIRE(run(work, load) == -ETIMEDOUT);
+    check_that_it_recovers(work, load, "hangs, and results that others wait for");
 }
 
 TEST_CASE("results that a lost device has kept, and the next submission reads, are not waited for without end") {
     const int worker = device();
     Work work;
     work.keep = APPORTION_KEEP;
-    const Load load = create(work, 70);
+    Load load = create(work, 70);
     work.stalls = Sabotage{.worker = worker, .block = 1};
     work.cores_wait = true;
-    REQUIRE(run(work, load.get()) == 0);  // the core has computed its second block again
+    REQUIRE(run(work, load) == 0);  // the core has computed its second block again
     work.cores_wait = false;
-    CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
+    CHECK(report_of(load).at("lost_processors").size() == 1);
     work.computes_z = true;
-    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
+    REQUIRE(run(work, load) == -ETIMEDOUT);
+    check_that_it_recovers(work, load, "hangs, and results that others wait for");
 }
 
 TEST_CASE("a hung block that reads kept results ends the load, and the next submission has them") {
     const int worker = device();
     Work work;
     work.keep = APPORTION_KEEP;
-    const Load load = create(work, kUnits / 2);
+    Load load = create(work, kUnits / 2);
     double by_device = 0;
     for (int k = 0; k < 20 && by_device < 1; ++k) {  // where the core is done much earlier it computes both
-        REQUIRE(run(work, load.get()) == 0);
-        const Json report = Json::parse(apportion_load_report(load.get()));
+        REQUIRE(run(work, load) == 0);
+        const Json report = report_of(load);
         for (const Json& its : report.at("processors"))
             if (its.at("worker") == worker) by_device = its.at("blocks");
     }
     REQUIRE(by_device == 1);
     work.computes_z = true;
     work.stalls = Sabotage{.worker = worker};
-    REQUIRE(run(work, load.get()) == -ETIMEDOUT);
-    check_that_it_recovers(work, load.get(), "has results of an earlier run on the device");
+    REQUIRE(run(work, load) == -ETIMEDOUT);
+    check_that_it_recovers(work, load, "has results of an earlier run on the device");
 }
 
 TEST_CASE("results that come home when the run has ended are waited for no longer than that") {
     Work work;
-    const Load load = end_with_results_held_back(work);
+    Load load = end_with_results_held_back(work);
     work.release();
     work.wait_for_the_stalled();
     starpu_sleep(0.2F);  // for what comes then
-    REQUIRE(apportion_load_release(load.get()) == 0);
-    CHECK(run(work, load.get()) == 0);
-    REQUIRE(apportion_load_release(load.get()) == 0);
+    load.release();
+    CHECK(run(work, load) == 0);
+    load.release();
     CHECK(work.wrong() == 0);
 }
 
 TEST_CASE("a hung block is given up although all others had nothing to do from the beginning on") {
     const int worker = device();
     Work work;
-    const Load load = create(work, kUnits);
-    REQUIRE(run(work, load.get()) == 0);
+    Load load = create(work, kUnits);
+    REQUIRE(run(work, load) == 0);
     work.stalls = Sabotage{.worker = worker};
-    REQUIRE(run(work, load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
     CHECK(work.stalled == 1);
     CHECK(work.wrong() == 0);
-    CHECK(Json::parse(apportion_load_report(load.get())).at("lost_processors").size() == 1);
+    CHECK(report_of(load).at("lost_processors").size() == 1);
     work.release();
 }
 
 TEST_CASE("kept results of blocks whose own results a hung device holds back are there for the next submission") {
     Work work;
-    const Load load = end_with_results_held_back(work);
-    check_that_it_recovers(work, load.get(), "hangs, and results that others wait for");
+    Load load = end_with_results_held_back(work);
+    check_that_it_recovers(work, load, "hangs, and results that others wait for");
 }
 
 TEST_CASE("kept results of a block that fails after the run has are there for the next submission") {
@@ -171,18 +149,16 @@ TEST_CASE("kept results of a block that fails after the run has are there for th
     options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
         return block->worker == refused ? -ENOMEM : Work::fill(task, block, arg);
     };
-    const Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
-    keep_all_on_device(work, load.get());
+    Load load(options);
+    keep_all_on_device(work, load);
     work.computes_z = true;
     work.fails = Sabotage{.worker = worker};
     refused = core();
-    REQUIRE(run(work, load.get()) == -ENOMEM);
+    REQUIRE(run(work, load) == -ENOMEM);
     refused = -1;
     work.fails = Sabotage{};
-    REQUIRE(run(work, load.get()) == 0);
-    REQUIRE(apportion_load_release(load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
+    load.release();
     CHECK(work.wrong() == 0);
 }
 
@@ -205,9 +181,7 @@ TEST_CASE("kept results that one task reads and another overwrites are those of 
         task->cl_arg = self.arguments.back().get();
         return 0;
     };
-    const Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
+    Load load(options);
     const auto again = [&] {
         for (auto& count : work.blocks) count = 0;
         const int submitted = apportion_load_submit(load.get());
@@ -218,13 +192,13 @@ TEST_CASE("kept results that one task reads and another overwrites are those of 
     SECTION("none has overwritten them: others compute the block from them") {
         work.failing_part = Sabotage::kAll;
         REQUIRE(again() == 0);
-        REQUIRE(apportion_load_release(load.get()) == 0);
+        load.release();
         CHECK(std::ranges::all_of(work.y, [](double y) { return y == 9 * 4 + 4; }));
     }
     SECTION("they are overwritten: the load ends with an error") {
         work.failing_part = 0;
         REQUIRE(again() == -EIO);
-        CHECK(std::string(apportion_error()).find("changed their data in place") != std::string::npos);
+        CHECK_THAT(apportion_error(), ContainsSubstring("changed their data in place"));
     }
 }
 
@@ -238,15 +212,14 @@ TEST_CASE("kept results outlast a submission that names what cannot be registere
         if (too_large) apportion_block_vector(block, STARPU_R, arg, std::size_t{1} << 32, sizeof(double));
         return Work::fill(task, block, arg);
     };
-    const Load load(apportion_load_create(&options));
-    REQUIRE(load);
-    keep_all_on_device(work, load.get());
+    Load load(options);
+    keep_all_on_device(work, load);
     work.computes_z = true;
     too_large = true;
-    REQUIRE(run(work, load.get()) == -EINVAL);
+    REQUIRE(run(work, load) == -EINVAL);
     too_large = false;
-    REQUIRE(run(work, load.get()) == 0);
-    REQUIRE(apportion_load_release(load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
+    load.release();
     CHECK(work.wrong() == 0);
 }
 
@@ -254,16 +227,16 @@ TEST_CASE("results that a submission writes without APPORTION_KEEP come home, wh
     device();
     Work work;
     work.keep = APPORTION_KEEP;
-    const Load load = create(work, 75);
-    keep_all_on_device(work, load.get());
+    Load load = create(work, 75);
+    keep_all_on_device(work, load);
     work.keep = 0;
     SECTION("what is written again") {
-        keep_all_on_device(work, load.get());
+        keep_all_on_device(work, load);
         CHECK(work.wrong() == 0);
     }
     SECTION("what is read") {
         work.computes_z = true;
-        REQUIRE(run(work, load.get()) == 0);
+        REQUIRE(run(work, load) == 0);
         CHECK(work.wrong() == 0);
         work.computes_z = false;
         CHECK(work.wrong() == 0);
@@ -281,14 +254,12 @@ TEST_CASE("kept results that only parts without work name come home") {
         if (!works) task->where = STARPU_NOWHERE;
         return Work::fill(task, block, arg);
     };
-    const Load load(apportion_load_create(&options));
-    INFO(apportion_error());
-    REQUIRE(load);
-    keep_all_on_device(work, load.get());
+    Load load(options);
+    keep_all_on_device(work, load);
     work.keep = 0;
     work.computes_z = true;
     works = false;
-    REQUIRE(run(work, load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
     work.computes_z = false;
     CHECK(work.wrong() == 0);
 }

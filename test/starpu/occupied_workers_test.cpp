@@ -5,9 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "policies/starpu/apportion.hpp"
-#include "test/catch.hpp"
-#include "test/folder.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
 using namespace apportion::test;
@@ -16,28 +13,15 @@ namespace {
 
 using apportion::Load;
 
-/// Takes workers for lost early.
-Load impatient(const apportion_load_options& options) {
-    const apportion::Setting setting("APPORTION_STALL_FACTOR", "2");
-    return Load(options);
-}
-
-int run(Work& work, apportion_load* load) {
-    work.forget_results();
-    const int submitted = apportion_load_submit(load);
-    return submitted ? submitted : apportion_load_wait(load);
-}
-
-/// Who was lost in its last run.
-std::vector<int> lost_by(apportion_load* load) {
+std::vector<int> lost_by(const Load& load) {
     std::vector<int> processors;
-    const auto report = nlohmann::json::parse(apportion_load_report(load));
+    const auto report = report_of(load);
     for (const auto& lost : report.at("lost_processors")) processors.push_back(lost.at("processor"));
     return processors;
 }
 
 /// Others take over a block that it still computes.
-void leave_worker_1_behind(Work& work, apportion_load* load) {
+void leave_worker_1_behind(Work& work, const Load& load) {
     work.stalls = Sabotage{.worker = 1};
     for (int k = 0; k < 20 && work.stalled == 0; ++k) REQUIRE(run(work, load) == 0);  // until it gets a block
     REQUIRE(work.stalled == 1);
@@ -51,21 +35,19 @@ TEST_CASE("while a worker computes what others took over, no load gives it a blo
     auto options = work.options();
     options.results_stay = 1;
     {
-        Load load = impatient(options), next = Load(other.options());
-        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
-        REQUIRE(run(other, next.get()) == 0);
-        leave_worker_1_behind(work, load.get());
-        REQUIRE(run(other, next.get()) == 0);
+        Load load = create_impatient(options), next = Load(other.options());
+        REQUIRE(run(work, load) == 0);  // teaches how long blocks take
+        REQUIRE(run(other, next) == 0);
+        leave_worker_1_behind(work, load);
+        run_right_once(other, next);
         CHECK(work.stalled == 1);
-        CHECK(other.wrong() == 0);
-        CHECK(other.computed_once());
         CHECK(other.blocks[1] == 0);
-        CHECK(lost_by(next.get()) == std::vector{1});
+        CHECK(lost_by(next) == std::vector{1});
         work.release();
         work.wait_for_the_stalled();
-        for (int k = 0; k < 20 && other.blocks[1] == 0; ++k) REQUIRE(run(other, next.get()) == 0);
+        for (int k = 0; k < 20 && other.blocks[1] == 0; ++k) REQUIRE(run(other, next) == 0);
         CHECK(other.blocks[1] > 0);
-        CHECK(lost_by(next.get()).empty());
+        CHECK(lost_by(next).empty());
     }
     CHECK(work.wrong() == 0);
 }
@@ -78,9 +60,9 @@ TEST_CASE(
     auto options = work.options();
     options.results_stay = 1;
     {
-        Load load = impatient(options), next = Load(other.options(in_place));
-        for (int k = 0; k < 3; ++k) REQUIRE(run(other, next.get()) == 0);
-        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
+        Load load = create_impatient(options), next = Load(other.options(in_place));
+        for (int k = 0; k < 3; ++k) REQUIRE(run(other, next) == 0);
+        REQUIRE(run(work, load) == 0);  // teaches how long blocks take
         work.stalls = Sabotage{.worker = 1};
         work.again_s = 0.5;  // meanwhile worker 1 gets a block of the other load
         for (int k = 0; k < 20 && work.stalled == 0; ++k) {
@@ -89,13 +71,12 @@ TEST_CASE(
             for (int looks = 0; looks < 10 && work.stalled == 0; ++looks) starpu_sleep(static_cast<float>(kLook_s));
             if (work.stalled == 0) REQUIRE(apportion_load_wait(load.get()) == 0);
         }
-        REQUIRE(run(other, next.get()) == 0);
+        REQUIRE(run(other, next) == 0);
         REQUIRE(apportion_load_wait(load.get()) == 0);
         CHECK(other.computed_once());
         CHECK(other.wrong() == 0);
         CHECK(other.blocks[1] == 0);
-        REQUIRE(run(other, next.get()) == 0);  // nor does the next submission
-        CHECK(other.wrong() == 0);
+        run_right(other, next);  // nor does the next submission
         CHECK(work.stalled == 1);
         work.release();
     }
@@ -107,9 +88,9 @@ TEST_CASE("a load whose workers all compute what others took over waits for the 
     Work work, other;
     auto options = work.options();
     options.results_stay = 1;
-    Load load = impatient(options);
-    REQUIRE(run(work, load.get()) == 0);
-    leave_worker_1_behind(work, load.get());
+    Load load = create_impatient(options);
+    REQUIRE(run(work, load) == 0);
+    leave_worker_1_behind(work, load);
     const int worker = 1;  // alone in a scheduling context
     const unsigned context = starpu_sched_ctx_create(const_cast<int*>(&worker), 1, "one", STARPU_SCHED_CTX_POLICY_NAME,
                                                      std::getenv("STARPU_SCHED"), 0);

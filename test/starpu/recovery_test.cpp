@@ -11,9 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "policies/starpu/apportion.hpp"
-#include "test/catch.hpp"
-#include "test/folder.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
 using namespace apportion::test;
@@ -24,17 +21,9 @@ using apportion::Load;
 using apportion::Setting;
 using Json = nlohmann::json;
 
-Load create(const apportion_load_options& options) { return Load(options); }
-
-int run(Work& work, apportion_load* load) {
-    work.forget_results();
-    const int submitted = apportion_load_submit(load);
-    return submitted ? submitted : apportion_load_wait(load);
-}
-
 /// The report of the last run, after checking that its blocks that count contain every unit once.
-Json checked_report(apportion_load* load) {
-    Json report = Json::parse(apportion_load_report(load));
+Json checked_report(const Load& load) {
+    Json report = report_of(load);
     std::vector<int> count(kUnits);
     std::int64_t units = 0, given_back = 0, lost_units = 0;
     for (const Json& block : report.at("trace")) {
@@ -44,7 +33,7 @@ Json checked_report(apportion_load* load) {
         }
         for (std::int64_t i = 0; i < block.at("units"); ++i) ++count[block.at("first").get<std::int64_t>() + i];
     }
-    CHECK(std::count(count.begin(), count.end(), 1) == kUnits);
+    CHECK(std::ranges::count(count, 1) == kUnits);
     for (const Json& processor : report.at("processors")) units += processor.at("units").get<std::int64_t>();
     for (const Json& lost : report.at("lost_processors")) lost_units += lost.at("units_given_back").get<std::int64_t>();
     CHECK(units == kUnits);
@@ -58,8 +47,6 @@ Json only_loss(const Json& report) {
     return report.at("lost_processors")[0];
 }
 
-bool contains(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 const bool kTraced = setenv("APPORTION_TRACE", "1", 1) == 0;
 
 }  // namespace
@@ -71,17 +58,16 @@ TEST_CASE("units of a worker whose codelet fails are computed by others, exactly
             Work work;
             work.fails = Sabotage{.worker = 1};
             work.fails_in_epilogue = in_epilogue;
-            Load load = create(work.options(in_place));
-            REQUIRE(run(work, load.get()) == 0);
+            Load load(work.options(in_place));
+            run_right_once(work, load);
             CHECK(work.refused == 0);
-            CHECK(work.wrong() == 0);
-            CHECK(work.computed_once());
-            const Json report = checked_report(load.get());
+            const Json report = checked_report(load);
             const Json lost = only_loss(report);
             CHECK(lost.at("processor") == 1);
             CHECK(lost.at("units_given_back").get<int>() > 0);
             CHECK(lost.at("at_seconds").get<double>() > 0);
-            CHECK(contains(lost.at("reason"), in_epilogue ? "gave no reason" : "the device is on fire"));
+            CHECK_THAT(lost.at("reason").get<std::string>(),
+                       ContainsSubstring(in_epilogue ? "gave no reason" : "the device is on fire"));
             CHECK(report.at("processors")[1].at("units") == 0);
         }
 }
@@ -91,14 +77,14 @@ TEST_CASE("a worker that fails later keeps what it computed, and is welcome agai
     work.fails = Sabotage{.worker = 1, .block = 1};
     auto options = work.options();
     options.initial_block = 40;
-    Load load = create(options);
-    REQUIRE(run(work, load.get()) == 0);  // equal gives it one block only
+    Load load(options);
+    REQUIRE(run(work, load) == 0);  // equal gives it one block only
     CHECK(work.wrong() == 0);
     CHECK(work.computed_once());
-    CHECK(checked_report(load.get()).at("processors")[1].at("units") > 0);
+    CHECK(checked_report(load).at("processors")[1].at("units") > 0);
     work.fails = Sabotage{};
-    REQUIRE(run(work, load.get()) == 0);
-    const Json report = checked_report(load.get());
+    REQUIRE(run(work, load) == 0);
+    const Json report = checked_report(load);
     CHECK(report.at("lost_processors").empty());
     CHECK(report.at("processors")[1].at("units") > 0);
 }
@@ -109,10 +95,9 @@ TEST_CASE("a block of several tasks is computed again as a whole when one of the
         work.parts = 3;
         work.fails = Sabotage{.worker = 0};
         work.failing_part = part;
-        Load load = create(work.options());
-        REQUIRE(run(work, load.get()) == 0);
-        CHECK(work.wrong() == 0);
-        CHECK(only_loss(checked_report(load.get())).at("processor") == 0);
+        Load load(work.options());
+        run_right(work, load);
+        CHECK(only_loss(checked_report(load)).at("processor") == 0);
     }
 }
 
@@ -121,17 +106,14 @@ TEST_CASE("when a core of a group fails, other processors compute what both had"
     const Setting groups("APPORTION_GROUPS", "1,2");  // of three cores the last two are one processor
     Work work;
     work.fails = Sabotage{.worker = 2};
-    Load load = create(work.options());
-    REQUIRE(run(work, load.get()) == 0);
-    CHECK(work.wrong() == 0);
-    const Json report = checked_report(load.get());
+    Load load(work.options());
+    run_right(work, load);
+    const Json report = checked_report(load);
     REQUIRE(report.at("processors").size() == 2);
     CHECK(report.at("processors")[1].at("name") == "CPU 1-2");
     CHECK(only_loss(report).at("processor") == 1);
     work.fails = Sabotage{};
-    REQUIRE(run(work, load.get()) == 0);
-    CHECK(work.wrong() == 0);
-    CHECK(work.computed_once());
+    run_right_once(work, load);
 }
 
 TEST_CASE("a block that other tasks changed in place before one failed ends the load with a sentence") {
@@ -139,31 +121,29 @@ TEST_CASE("a block that other tasks changed in place before one failed ends the 
     work.parts = 2;
     work.fails = Sabotage{.worker = 0};
     work.failing_part = 1;
-    Load load = create(work.options(true));
-    CHECK(run(work, load.get()) == -EIO);
-    CHECK(contains(apportion_error(), "changed their data in place"));
+    Load load(work.options(true));
+    CHECK(run(work, load) == -EIO);
+    CHECK_THAT(apportion_error(), ContainsSubstring("changed their data in place"));
     work.fails = Sabotage{};
-    CHECK(run(work, load.get()) == 0);
+    CHECK(run(work, load) == 0);
     CHECK(work.wrong() == 0);
 }
 
 TEST_CASE("when every worker has failed, the load ends with a sentence that names them") {
     Work work;
     work.fails = Sabotage{.worker = Sabotage::kAll};
-    Load load = create(work.options());
-    CHECK(run(work, load.get()) == -ENODEV);
-    CHECK(contains(apportion_error(), "no processor is left"));
-    CHECK(contains(apportion_error(), "the device is on fire"));
-    CHECK(Json::parse(apportion_load_report(load.get())).at("error") == std::string(apportion_error()));
+    Load load(work.options());
+    CHECK(run(work, load) == -ENODEV);
+    CHECK_THAT(apportion_error(), ContainsSubstring("no processor is left"));
+    CHECK_THAT(apportion_error(), ContainsSubstring("the device is on fire"));
+    CHECK(report_of(load).at("error") == std::string(apportion_error()));
     work.fails = Sabotage{};
-    REQUIRE(run(work, load.get()) == 0);
-    CHECK(work.wrong() == 0);
-    CHECK(work.computed_once());
+    run_right_once(work, load);
 }
 
 TEST_CASE("only a codelet can say that its block failed", "[once]") {
     CHECK(apportion_block_failed("nonsense") == -EPERM);
-    CHECK(contains(apportion_error(), "runs no block"));
+    CHECK_THAT(apportion_error(), ContainsSubstring("runs no block"));
 
     struct Fails : Work {  // where it fills: often on a worker whose task has just ended
         std::atomic<int> refusals = 0;
@@ -178,8 +158,8 @@ TEST_CASE("only a codelet can say that its block failed", "[once]") {
     auto options = work.options();
     options.fill = Fails::fill;
     options.arg = &work;
-    Load load = create(options);
-    REQUIRE(run(work, load.get()) == 0);
+    Load load(options);
+    REQUIRE(run(work, load) == 0);
     CHECK(work.refusals == work.fills);
     CHECK(work.wrong() == 0);
 }
@@ -189,12 +169,6 @@ namespace {
 constexpr double kStalls_s = 3;     ///< how long a block of such a load runs at least before it stalls
 constexpr double kOverdue_s = 0.5;  ///< late by many times what a block should take, but far from a stall
 
-/// A load that takes workers for lost early, however slow the first blocks are on a busy machine.
-Load create_impatient(const apportion_load_options& options) {
-    const Setting impatient("APPORTION_STALL_FACTOR", "2");
-    return create(options);
-}
-
 }  // namespace
 
 TEST_CASE("nobody stores where a CPU worker may still store: its stalled block is waited for, or ends the load",
@@ -202,28 +176,20 @@ TEST_CASE("nobody stores where a CPU worker may still store: its stalled block i
     Work work;
     {
         Load load = create_impatient(work.options());
-        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
+        REQUIRE(run(work, load) == 0);  // teaches how long blocks take
         work.stalls = Sabotage{.worker = Sabotage::kFirst};
         work.stall_s = kOverdue_s;
-        REQUIRE(run(work, load.get()) == 0);
+        run_right_once(work, load);
         CHECK(work.stalled == 0);
-        CHECK(work.wrong() == 0);
-        CHECK(work.computed_once());
-        CHECK(checked_report(load.get()).at("lost_processors").empty());
+        CHECK(checked_report(load).at("lost_processors").empty());
 
         work.stall_s = Work::kUntilReleased;
-        CHECK(run(work, load.get()) == -ETIMEDOUT);
-        CHECK(contains(apportion_error(), "no other processor can compute them"));
+        CHECK(run(work, load) == -ETIMEDOUT);
+        CHECK_THAT(apportion_error(), ContainsSubstring("no other processor can compute them"));
         CHECK(work.stalled == 1);
         CHECK(apportion_load_submit(load.get()) == -EBUSY);
-        CHECK(contains(apportion_error(), "of an earlier submission"));
-        work.release();
-        int status = -EBUSY;
-        while (status == -EBUSY) {
-            work.wait_for_the_stalled();  // StarPU hears of the task's end a little later
-            status = run(work, load.get());
-        }
-        REQUIRE(status == 0);
+        CHECK_THAT(apportion_error(), ContainsSubstring("of an earlier submission"));
+        REQUIRE(run_when_released(work, load) == 0);
         CHECK(work.wrong() == 0);
         CHECK(work.computed_once());
     }
@@ -236,13 +202,13 @@ TEST_CASE("others take over a group's block of which one core is late", "[silent
         auto options = work.options();
         options.results_stay = 1;
         Load load = create_impatient(options);
-        work.slowdown_of_0 = 4;               // the group is needed, whatever else the machine does
-        REQUIRE(run(work, load.get()) == 0);  // teaches how long blocks take
+        work.slowdown_of_0 = 4;         // the group is needed, whatever else the machine does
+        REQUIRE(run(work, load) == 0);  // teaches how long blocks take
         work.stalls = Sabotage{.worker = 2};
-        REQUIRE(run(work, load.get()) == 0);
+        REQUIRE(run(work, load) == 0);
         CHECK(work.stalled == 1);
         CHECK(work.wrong() == 0);
-        const Json report = checked_report(load.get());
+        const Json report = checked_report(load);
         CHECK_FALSE((report.at("late_blocks").empty() && report.at("lost_processors").empty()));
         work.release();
     }
@@ -255,13 +221,13 @@ TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]"
     work.parts = 3;
     {
         Load load = create_impatient(work.options());
-        REQUIRE(run(work, load.get()) == 0);
+        REQUIRE(run(work, load) == 0);
         work.stalls = Sabotage{.worker = Sabotage::kFirst};
-        CHECK(run(work, load.get()) == -ETIMEDOUT);
+        CHECK(run(work, load) == -ETIMEDOUT);
         work.release();
     }
     // The first task of the block came to its end; the others did nothing.
-    const auto never = std::count_if(work.computed.begin(), work.computed.end(), [](auto& c) { return c == 0; });
+    const auto never = std::ranges::count_if(work.computed, [](auto& c) { return c == 0; });
     CHECK(never > 0);
     CHECK(work.blocks[work.first] == 0);
 }
@@ -269,17 +235,15 @@ TEST_CASE("a task of a given-up block that had not begun is skipped", "[silent]"
 TEST_CASE("a stalled worker that changes data in place ends the load with a sentence, or is waited for", "[silent]") {
     Work work;
     Load load = create_impatient(work.options(true));
-    REQUIRE(run(work, load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
     work.stalls = Sabotage{.worker = Sabotage::kFirst};
     work.stall_s = kOverdue_s;
-    REQUIRE(run(work, load.get()) == 0);
-    CHECK(work.wrong() == 0);
-    CHECK(work.computed_once());
-    CHECK(checked_report(load.get()).at("lost_processors").empty());
+    run_right_once(work, load);
+    CHECK(checked_report(load).at("lost_processors").empty());
 
     work.stall_s = Work::kUntilReleased;
-    CHECK(run(work, load.get()) == -ETIMEDOUT);
-    CHECK(contains(apportion_error(), "changes data in place"));
+    CHECK(run(work, load) == -ETIMEDOUT);
+    CHECK_THAT(apportion_error(), ContainsSubstring("changes data in place"));
     CHECK(work.stalled == 1);
     work.release();
 }
@@ -287,14 +251,14 @@ TEST_CASE("a stalled worker that changes data in place ends the load with a sent
 TEST_CASE("with APPORTION_STALL_FACTOR=0 every worker is waited for", "[silent]") {
     const Setting patient("APPORTION_STALL_FACTOR", "0");
     Work work;
-    Load load = create(work.options());
-    REQUIRE(run(work, load.get()) == 0);
+    Load load(work.options());
+    REQUIRE(run(work, load) == 0);
     work.stalls = Sabotage{.worker = Sabotage::kFirst};
     work.stall_s = kOverdue_s + 1.5;  // the shortest that any other factor takes for a stall, and more
-    REQUIRE(run(work, load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
     CHECK(work.stalled == 0);
     CHECK(work.computed_once());
-    CHECK(checked_report(load.get()).at("lost_processors").empty());
+    CHECK(checked_report(load).at("lost_processors").empty());
 }
 
 TEST_CASE("the smallest block of a worker of which nothing is known is taken over, also one that changes data in place",
@@ -302,14 +266,14 @@ TEST_CASE("the smallest block of a worker of which nothing is known is taken ove
     for (const bool in_place : {false, true}) {
         Work work;
         {
-            Load load = create(work.options(in_place));
+            Load load(work.options(in_place));
             work.stalls = Sabotage{.worker = 1};
-            REQUIRE(run(work, load.get()) == 0);
+            REQUIRE(run(work, load) == 0);
             CHECK(work.stalled == 1);
             CHECK(work.wrong() == 0);
-            CHECK(checked_report(load.get()).at("late_blocks").size() == 1);
+            CHECK(checked_report(load).at("late_blocks").size() == 1);
             work.stalls = Sabotage{};
-            REQUIRE(run(work, load.get()) == 0);  // needs not wait for it
+            REQUIRE(run(work, load) == 0);  // needs not wait for it
             CHECK(work.stalled == 1);
             CHECK(work.wrong() == 0);
             work.release();
@@ -325,10 +289,10 @@ TEST_CASE("another first block is waited for, because nobody knows how long it s
     Load load = create_impatient(work.options());
     work.stalls = Sabotage{.worker = 1};
     work.stall_s = kStalls_s + kOverdue_s;
-    REQUIRE(run(work, load.get()) == 0);
+    REQUIRE(run(work, load) == 0);
     CHECK(work.stalled == 0);
     CHECK(work.computed_once());
-    CHECK(checked_report(load.get()).at("lost_processors").empty());
+    CHECK(checked_report(load).at("lost_processors").empty());
 }
 
 namespace {
@@ -356,12 +320,12 @@ TEST_CASE("when a late block cannot be filled again, the load ends with that err
         options.arg = &work;
         options.results_stay = 1;
         Load load = create_impatient(options);
-        REQUIRE(run(work, load.get()) == 0);
+        REQUIRE(run(work, load) == 0);
         work.filled.clear();
         work.once = true;
         work.stalls = Sabotage{.worker = Sabotage::kFirst};
-        CHECK(run(work, load.get()) == -ENOMEM);
-        CHECK(contains(apportion_error(), "refused units"));
+        CHECK(run(work, load) == -ENOMEM);
+        CHECK_THAT(apportion_error(), ContainsSubstring("refused units"));
         CHECK(work.stalled == 1);
         work.release();
     }
@@ -372,13 +336,11 @@ TEST_CASE("a worker that becomes ten times slower loses nothing") {
     Work work;
     auto options = work.options();
     options.initial_block = 20;
-    Load load = create(options);
-    REQUIRE(run(work, load.get()) == 0);
+    Load load(options);
+    REQUIRE(run(work, load) == 0);
     work.slowdown_of_0 = 10;
     for (int k = 0; k < 3; ++k) {
-        REQUIRE(run(work, load.get()) == 0);
-        CHECK(work.wrong() == 0);
-        CHECK(work.computed_once());
-        CHECK(checked_report(load.get()).at("lost_processors").empty());
+        run_right_once(work, load);
+        CHECK(checked_report(load).at("lost_processors").empty());
     }
 }

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "policies/starpu/apportion.hpp"
+#include "test/catch.hpp"
+#include "test/folder.hpp"
 #include "test/starpu/codelet.hpp"
 
 namespace apportion::test {
@@ -177,8 +181,50 @@ struct Work {
         return count;
     }
     bool computed_once() const {
-        return std::all_of(computed.begin(), computed.end(), [](const auto& count) { return count == 1; });
+        return std::ranges::all_of(computed, [](const auto& count) { return count == 1; });
     }
 };
+
+/// A load that takes workers for lost early, however slow the first blocks are on a busy machine.
+inline Load create_impatient(const apportion_load_options& options, const char* stall_factor = "2") {
+    const Setting impatient("APPORTION_STALL_FACTOR", stall_factor);
+    return Load(options);
+}
+
+/// Returns the error that ends it, or 0.
+inline int run(Work& work, const Load& load) {
+    work.forget_results();
+    const int submitted = apportion_load_submit(load.get());
+    return submitted ? submitted : apportion_load_wait(load.get());
+}
+
+/// ... which is none: its results are right.
+inline void run_right(Work& work, const Load& load) {
+    const int status = run(work, load);
+    INFO(apportion_error());
+    REQUIRE(status == 0);
+    CHECK(work.wrong() == 0);
+}
+
+/// ... and nobody computed a unit again.
+inline void run_right_once(Work& work, const Load& load) {
+    run_right(work, load);
+    CHECK(work.computed_once());
+}
+
+/// What stalls goes on; until it has ended the load cannot be submitted again.
+inline int run_when_released(Work& work, const Load& load) {
+    CHECK(apportion_load_submit(load.get()) == -EBUSY);
+    work.release();
+    int status = -EBUSY;
+    while (status == -EBUSY) {
+        work.wait_for_the_stalled();  // StarPU hears of the task's end a little later
+        status = run(work, load);
+    }
+    return status;
+}
+
+/// Of the last run.
+inline nlohmann::json report_of(const Load& load) { return nlohmann::json::parse(load.report()); }
 
 }  // namespace apportion::test

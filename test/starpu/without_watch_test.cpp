@@ -10,8 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "policies/starpu/apportion.hpp"
-#include "test/catch.hpp"
 #include "test/starpu/sabotaged_work.hpp"
 
 using namespace apportion::test;
@@ -31,28 +29,20 @@ TEST_CASE("a run whose watch gets no thread at first sees late blocks later", "[
     Work work;
     auto options = work.options();
     options.results_stay = 1;
-    options.granularity = kUnits / 3;  // a block for each worker
-    setenv("APPORTION_STALL_FACTOR", "2", 1);
+    options.granularity = kUnits / 3;                   // a block for each worker
     work.slowdown_of_0 = work.slowdown_of_others = 50;  // late only after the first alarm would have been
-    const apportion::Load load(options);
-    unsetenv("APPORTION_STALL_FACTOR");
-    const auto run = [&] {
-        work.forget_results();
-        REQUIRE(apportion_load_submit(load.get()) == 0);
-        REQUIRE(apportion_load_wait(load.get()) == 0);
-        CHECK(work.wrong() == 0);
-    };
-    run();  // teaches how long blocks take
+    const apportion::Load load = create_impatient(options);
+    run_right(work, load);  // teaches how long blocks take
     work.stall_s = 10;
     do {  // until the worker gets a block
         work.stalls = Sabotage{.worker = 1};
         starpu_sleep(2);  // the thread of the run before has ended
         threads_refused = 1;
-        run();
+        run_right(work, load);
     } while (work.stalled == 0 && work.blocks[1] == 0);
     CHECK(threads_refused == 0);
     CHECK(work.stalled == 1);
-    const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
-    CHECK(report.at("note").get<std::string>().find("no thread could be had for the watch") != std::string::npos);
+    CHECK_THAT(report_of(load).at("note").get<std::string>(),
+               ContainsSubstring("no thread could be had for the watch"));
     work.release();
 }
