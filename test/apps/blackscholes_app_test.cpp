@@ -20,9 +20,7 @@ TEST_CASE("blackscholes prices a file of options into a file") {
     CHECK(folder.read("prices.csv")
               .starts_with("spot,strike,rate,volatility,expiry,type,price\n42,40,0.1,0.2,0.5,call,4.75942"));
 
-    const Result simulated = folder.run(in + " --paths 100000 --json --out prices.npy");
-    REQUIRE(simulated.status == 0);
-    const json object = json::parse(simulated.out);
+    const json object = folder.json(in + " --paths 100000 --out prices.npy");
     CHECK(object.at("app") == "blackscholes");
     CHECK(object.at("size") == 2);
     CHECK(object.at("method") == "monte-carlo");
@@ -56,10 +54,8 @@ TEST_CASE("a Monte Carlo price is the same bits under every policy") {
 TEST_CASE("blackscholes is timed in turn with its peers") {
     const AppFolder folder;
     for (const char* peer : {"loop", "reference"}) {
-        const Result result =
-            folder.run(std::string("blackscholes --size 50 --paths 200 --repeat 2 --json --peer ") + peer);
-        REQUIRE(result.status == 0);
-        CHECK(json::parse(result.out).at("peer").at("runs").size() == 2);
+        const json object = folder.json(std::string("blackscholes --size 50 --paths 200 --repeat 2 --peer ") + peer);
+        CHECK(object.at("peer").at("runs").size() == 2);
     }
     CHECK(folder.run("blackscholes --size 1000 --type float --method closed").out.find("million options/s") !=
           std::string::npos);

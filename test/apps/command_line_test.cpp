@@ -16,9 +16,7 @@ using nlohmann::json;
 
 TEST_CASE("matmul --json prints one object that says what ran, how fast and whether it is right") {
     const AppFolder folder;
-    const Result result = folder.run("matmul --size 70,90,50 --repeat 3 --json", "STARPU_SCHED=greedy");
-    REQUIRE(result.status == 0);
-    const json object = json::parse(result.out);
+    const json object = folder.json("matmul --size 70,90,50 --repeat 3", "STARPU_SCHED=greedy");
     CHECK(object.at("app") == "matmul");
     CHECK(object.at("size") == json({70, 90, 50}));
     CHECK(object.at("type") == "float");
@@ -36,20 +34,15 @@ TEST_CASE("matmul --json prints one object that says what ran, how fast and whet
 
 TEST_CASE("without verification matmul claims none") {
     const AppFolder folder;
-    const Result result = folder.run("matmul --size 20 --no-verify --json");
-    REQUIRE(result.status == 0);
-    CHECK(json::parse(result.out).at("verified").is_null());
-    CHECK(json::parse(result.out).at("max_error").is_null());
+    const json object = folder.json("matmul --size 20 --no-verify");
+    CHECK(object.at("verified").is_null());
+    CHECK(object.at("max_error").is_null());
 }
 
 TEST_CASE("matmul's table names the policy, the processors and the verification") {
     const AppFolder folder;
-    const Result result = folder.run("matmul --size 64 --type double", "STARPU_SCHED=equal");
-    CHECK(result.status == 0);
-    for (const char* part : {"64 x 64", "double", "equal", "GFLOP/s", "CPU 0", "idle", "verified: yes"}) {
-        INFO(part);
-        CHECK(result.out.find(part) != std::string::npos);
-    }
+    check_says(folder.run("matmul --size 64 --type double", "STARPU_SCHED=equal"),
+               {"64 x 64", "double", "equal", "GFLOP/s", "CPU 0", "idle", "verified: yes"});
 }
 
 TEST_CASE("an application tells its version") {
@@ -85,9 +78,7 @@ TEST_CASE("a result that standard output cannot take is a failure") {
 
 TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
     const AppFolder folder;
-    const Result result = folder.run("matmul --size 96 --peer --json");
-    REQUIRE(result.status == 0);
-    const json object = json::parse(result.out);
+    const json object = folder.json("matmul --size 96 --peer");
     CHECK(object.at("runs").size() == 5);
     CHECK(object.at("peer").at("runs").size() == 5);
     CHECK(object.at("peer").at("speed_ratio").get<double>() ==
@@ -156,9 +147,7 @@ TEST_CASE("a processor whose part is no rectangle reads a row or column of it on
     folder.write("plan.json", plan_of({{"CPU 0", {{0, 1, 1, 3}, {1, 0, 2, 4}, {3, 0, 1, 3}}},
                                        {"CPU 1", {{0, 0, 1, 1}}},
                                        {"CPU 2", {{3, 3, 1, 1}}}}));
-    const Result result = folder.run("matmul --size 80 --repeat 2 --rectangles plan.json --json", "STARPU_NCPU=3");
-    REQUIRE(result.status == 0);
-    const json object = json::parse(result.out);
+    const json object = folder.json("matmul --size 80 --repeat 2 --rectangles plan.json", "STARPU_NCPU=3");
     CHECK(object.at("verified") == true);
     CHECK(object.at("report").at("elements_read") == 80 * 20 * 12);
     for (std::size_t w = 0; w < 3; ++w)
@@ -244,9 +233,7 @@ TEST_CASE("options and environment that make no sense are refused") {
 TEST_CASE("hello_blocks verifies itself under every kind of scheduler") {
     const AppFolder folder;
     for (const char* scheduler : {"equal", "greedy", "plb-hec", "eager", "lws"}) {
-        const Result result = folder.run("hello_blocks --json", std::string("STARPU_SCHED=") + scheduler);
-        REQUIRE(result.status == 0);
-        const json object = json::parse(result.out);
+        const json object = folder.json("hello_blocks", std::string("STARPU_SCHED=") + scheduler);
         CHECK(object.at("app") == "hello_blocks");
         CHECK(object.at("policy") == scheduler);
         CHECK(object.at("verified") == true);

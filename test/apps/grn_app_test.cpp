@@ -26,9 +26,7 @@ TEST_CASE("grn finds planted pairs in a file of expression, the same under every
     std::string expected;
     for (const char* environment : {"STARPU_SCHED=equal STARPU_NCPU=1", "STARPU_SCHED=plb-hec", "STARPU_SCHED=dmda"}) {
         INFO(environment);
-        const Result result = folder.run("grn --levels 3 --json --in expression.tsv --out network.tsv", environment);
-        REQUIRE(result.status == 0);
-        const json object = json::parse(result.out);
+        const json object = folder.json("grn --levels 3 --in expression.tsv --out network.tsv", environment);
         CHECK(object.at("size") == kGenes);
         CHECK(object.at("targets") == kGenes);
         CHECK(object.at("samples") == kGeneratedSamples);
@@ -58,21 +56,17 @@ TEST_CASE("grn finds planted pairs in a file of expression, the same under every
 
 TEST_CASE("grn's options choose targets, candidates and what is searched for") {
     const AppFolder folder;
-    const Result result = folder.run(
+    const json object = folder.json(
         "grn --size 200 --targets 7 --candidates 20 --cardinality 1 --criterion determination --discretise deviation "
-        "--json --out network.tsv",
+        "--out network.tsv",
         "STARPU_SCHED=greedy");
-    REQUIRE(result.status == 0);
-    const json object = json::parse(result.out);
     CHECK(object.at("targets") == 7);
     CHECK(object.at("candidates") == 20);
     CHECK(object.at("evaluations") == 7 * 20);
     CHECK(folder.read("network.tsv").starts_with("target\tpredictor\tentropy\tdetermination\n"));
     for (const char* peer : {"loop", "reference"}) {
-        const Result timed =
-            folder.run(std::string("grn --size 100 --penalty 0.5 --lag 1 --repeat 2 --json --peer ") + peer);
-        REQUIRE(timed.status == 0);
-        CHECK(json::parse(timed.out).at("peer").at("runs").size() == 2);
+        const json timed = folder.json(std::string("grn --size 100 --penalty 0.5 --lag 1 --repeat 2 --peer ") + peer);
+        CHECK(timed.at("peer").at("runs").size() == 2);
     }
     CHECK(folder.run("grn --size 100").out.find("million evaluations/s") != std::string::npos);
 }

@@ -17,10 +17,8 @@ TEST_CASE("mpdata keeps mass, sign and bounds, and gives the reference's bits un
                                     "STARPU_SCHED=dmda APPORTION_BLOCKS=7"})
         for (const char* at_once : {"1", "3"}) {
             INFO(environment << ", " << at_once << " at once");
-            const Result result = folder.run(
-                std::string("mpdata --size 24,10,12 --steps 6 --json --steps-at-once ") + at_once, environment);
-            REQUIRE(result.status == 0);
-            const json object = json::parse(result.out);
+            const json object =
+                folder.json(std::string("mpdata --size 24,10,12 --steps 6 --steps-at-once ") + at_once, environment);
             CHECK(object.at("verified") == true);
             CHECK(object.at("max_error") == 0.0);
             CHECK(object.at("size") == json({24, 10, 12}));
@@ -60,9 +58,7 @@ TEST_CASE("mpdata gives the same bits in rectangles of one, two and four workers
     json whole;
     const auto check = [&](const std::string& environment, const std::string& arguments) {
         INFO(environment << ' ' << arguments);
-        const Result result = folder.run(arguments + " --json", environment);
-        REQUIRE(result.status == 0);
-        const json object = json::parse(result.out);
+        const json object = folder.json(arguments, environment);
         CHECK(object.at("verified") == true);
         CHECK(object.at("runs").size() == 5);
         const json now{object.at("mass_change"), object.at("smallest"), object.at("largest")};
@@ -103,16 +99,11 @@ TEST_CASE("mpdata refuses plans that are none of its domain") {
 
 TEST_CASE("mpdata draws the field, tells what happened to it, and is timed in turn with a loop") {
     const AppFolder folder;
-    const Result result = folder.run("mpdata --size 16 --steps 2 --body sphere --plot field.png");
-    REQUIRE(result.status == 0);
-    for (const char* part : {"16 x 16 x 16 cells", "mass changed by", "values from 0 to", "verified: yes"}) {
-        INFO(part);
-        CHECK(result.out.find(part) != std::string::npos);
-    }
+    check_says(folder.run("mpdata --size 16 --steps 2 --body sphere --plot field.png"),
+               {"16 x 16 x 16 cells", "mass changed by", "values from 0 to", "verified: yes"});
     CHECK(folder.read("field.png").starts_with("\x89PNG"));
-    const Result timed = folder.run("mpdata --size 16 --steps 3 --peer --json");
-    REQUIRE(timed.status == 0);
-    CHECK(json::parse(timed.out).at("peer").at("runs").size() == 3);
+    const json object = folder.json("mpdata --size 16 --steps 3 --peer");
+    CHECK(object.at("peer").at("runs").size() == 3);
 }
 
 TEST_CASE("mpdata refuses what cannot be computed") {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "test/catch.hpp"
@@ -29,7 +31,19 @@ struct AppFolder : Folder {
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
     }
+    /// What it prints with --json, when all is well.
+    nlohmann::json json(const std::string& command, const std::string& environment = "") const {
+        const Result result = run(command + " --json", environment);
+        INFO(result.err);
+        REQUIRE(result.status == 0);
+        return nlohmann::json::parse(result.out);
+    }
 };
+
+inline void check_says(const Result& result, std::initializer_list<const char*> parts) {
+    CHECK(result.status == 0);
+    for (const char* part : parts) CHECK_THAT(result.out, ContainsSubstring(part));
+}
 
 /// The run fails with this exit code and one sentence that contains `reason`, and prints nothing else.
 inline void check_refused(const Result& result, const std::string& reason, int status = 2) {
@@ -37,7 +51,7 @@ inline void check_refused(const Result& result, const std::string& reason, int s
     CHECK(result.status == status);
     CHECK(result.out.empty());
     CHECK(result.err.find(reason) != std::string::npos);
-    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    CHECK(std::ranges::count(result.err, '\n') == 1);
 }
 
 }  // namespace apportion
