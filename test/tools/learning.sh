@@ -27,10 +27,7 @@ one_sentence() { # with that text
 }
 
 # The advice, followed as it stands: no profile, no other kernel, no other command.
-status=0
-STARPU_SCHED=hpopta "$hello" >out 2>said || status=$?
-[ $status -ne 0 ] && grep -q 'run the program once with STARPU_SCHED=plb-hec, which learns it' said ||
-    fail "no advice, or no error: $(cat said)"
+STARPU_SCHED=hpopta refused 'run the program once with STARPU_SCHED=plb-hec, which learns it' "$hello"
 [ ! -e "$learnt" ] || fail "a run that did not take place left something"
 hello plb-hec 'r["learnt"]["processes"] == 0 and r["learnt"]["problem"] is None'
 quiet
