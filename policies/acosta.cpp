@@ -173,8 +173,7 @@ class Acosta final : public Policy {
 
 }  // namespace
 
-extern const PolicyEntry acosta_policy;
-const PolicyEntry acosta_policy{
+extern const PolicyEntry acosta_policy{
     .name = "acosta",
     .description = "synchronised rounds with shares proportional to relative power, until balanced",
     .make = make_policy<Acosta>};

@@ -87,9 +87,9 @@ class Af final : public SelfScheduling {
 
 }  // namespace
 
-extern const PolicyEntry af_policy;
-const PolicyEntry af_policy{.name = "af",
-                            .description = "adaptive factoring: blocks from means and variances of the measured times",
-                            .make = make_policy<Af>};
+extern const PolicyEntry af_policy{
+    .name = "af",
+    .description = "adaptive factoring: blocks from means and variances of the measured times",
+    .make = make_policy<Af>};
 
 }  // namespace apportion

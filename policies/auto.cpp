@@ -114,8 +114,7 @@ void Auto::choose(const LoadDescription& load) {
 
 }  // namespace
 
-extern const PolicyEntry auto_policy;
-const PolicyEntry auto_policy{
+extern const PolicyEntry auto_policy{
     .name = "auto",
     .description = "the policy that recorded times predict to be best, or plb-hec without any",
     .make = make_policy<Auto>,

@@ -69,8 +69,7 @@ class AwfC final : public SelfScheduling {
 
 }  // namespace
 
-extern const PolicyEntry awf_c_policy;
-const PolicyEntry awf_c_policy{
+extern const PolicyEntry awf_c_policy{
     .name = "awf-c",
     .description = "adaptive weighted factoring: half an equal part of what is left, by speed",
     .make = make_policy<AwfC>};

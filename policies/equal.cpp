@@ -65,10 +65,10 @@ class Equal final : public Policy {
 
 }  // namespace
 
-extern const PolicyEntry equal_policy;
-const PolicyEntry equal_policy{.name = "equal",
-                               .description = "equal shares for all processors, in as few blocks as memory allows",
-                               .make = make_policy<Equal>,
-                               .rehearsed_by_auto = true};
+extern const PolicyEntry equal_policy{
+    .name = "equal",
+    .description = "equal shares for all processors, in as few blocks as memory allows",
+    .make = make_policy<Equal>,
+    .rehearsed_by_auto = true};
 
 }  // namespace apportion

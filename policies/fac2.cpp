@@ -30,9 +30,9 @@ class Fac2 final : public SelfScheduling {
 
 }  // namespace
 
-extern const PolicyEntry fac2_policy;
-const PolicyEntry fac2_policy{.name = "fac2",
-                              .description = "factoring: batches of equal blocks, each batch half of what is left",
-                              .make = make_policy<Fac2>};
+extern const PolicyEntry fac2_policy{
+    .name = "fac2",
+    .description = "factoring: batches of equal blocks, each batch half of what is left",
+    .make = make_policy<Fac2>};
 
 }  // namespace apportion

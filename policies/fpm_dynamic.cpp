@@ -223,14 +223,12 @@ PolicyReport FpmDynamic::report() const {
 
 }  // namespace
 
-extern const PolicyEntry fpm_dynamic_policy;
-const PolicyEntry fpm_dynamic_policy{
+extern const PolicyEntry fpm_dynamic_policy{
     .name = "fpm-dynamic",
     .description = "shares by partial functional performance models, refined round by round and from run to run",
     .make = [] { return std::unique_ptr<Policy>(std::make_unique<FpmDynamic>(Variant::improved)); }};
 
-extern const PolicyEntry fpm_dynamic_published_policy;
-const PolicyEntry fpm_dynamic_published_policy{
+extern const PolicyEntry fpm_dynamic_published_policy{
     .name = "fpm-dynamic-published",
     .description = "equal shares, and new ones by partial functional models in every run after it",
     .make = [] { return std::unique_ptr<Policy>(std::make_unique<FpmDynamic>(Variant::printed)); }};

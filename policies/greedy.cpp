@@ -22,10 +22,9 @@ class Greedy final : public Policy {
 
 }  // namespace
 
-extern const PolicyEntry greedy_policy;
-const PolicyEntry greedy_policy{.name = "greedy",
-                                .description = "blocks of the initial size to any idle worker",
-                                .make = make_policy<Greedy>,
-                                .fixed_blocks = true};
+extern const PolicyEntry greedy_policy{.name = "greedy",
+                                       .description = "blocks of the initial size to any idle worker",
+                                       .make = make_policy<Greedy>,
+                                       .fixed_blocks = true};
 
 }  // namespace apportion

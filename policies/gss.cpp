@@ -18,9 +18,8 @@ class Gss final : public SelfScheduling {
 
 }  // namespace
 
-extern const PolicyEntry gss_policy;
-const PolicyEntry gss_policy{.name = "gss",
-                             .description = "guided self-scheduling: a P-th of what is left to any idle worker",
-                             .make = make_policy<Gss>};
+extern const PolicyEntry gss_policy{.name = "gss",
+                                    .description = "guided self-scheduling: a P-th of what is left to any idle worker",
+                                    .make = make_policy<Gss>};
 
 }  // namespace apportion

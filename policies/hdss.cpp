@@ -174,8 +174,7 @@ PolicyReport Hdss::report() const {
 
 }  // namespace
 
-extern const PolicyEntry hdss_policy;
-const PolicyEntry hdss_policy{
+extern const PolicyEntry hdss_policy{
     .name = "hdss",
     .description = "weights from logarithmic fits of a few probes, then shrinking blocks by weight",
     .make = make_policy<Hdss>};

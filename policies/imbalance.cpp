@@ -168,8 +168,7 @@ class Imbalance final : public ForwardingPolicy {
 
 }  // namespace
 
-extern const PolicyEntry imbalance_policy;
-const PolicyEntry imbalance_policy{
+extern const PolicyEntry imbalance_policy{
     .name = "imbalance",
     .description = "identical processors: shares that differ on purpose, by profile or by trying",
     .make = make_policy<Imbalance>,

@@ -382,8 +382,7 @@ double PlbHecImproved::part_to_check(int processor, double share, double block) 
 
 }  // namespace
 
-extern const PolicyEntry plb_hec_policy;
-const PolicyEntry plb_hec_policy{
+extern const PolicyEntry plb_hec_policy{
     .name = "plb-hec",
     .description = "time functions learnt while running, next block by the equal-finish plan",
     .make = make_policy<PlbHecImproved>};

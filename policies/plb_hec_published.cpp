@@ -329,8 +329,7 @@ bool PlbHecPublished::too_different() const {
 
 }  // namespace
 
-extern const PolicyEntry plb_hec_published_policy;
-const PolicyEntry plb_hec_published_policy{
+extern const PolicyEntry plb_hec_published_policy{
     .name = "plb-hec-published",
     .description = "PLB-HeC's own algorithm: probing rounds, curves, blocks by IPOPT, rebalancing above 10 %",
     .make = make_policy<PlbHecPublished>};

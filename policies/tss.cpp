@@ -39,8 +39,7 @@ class Tss final : public SelfScheduling {
 
 }  // namespace
 
-extern const PolicyEntry tss_policy;
-const PolicyEntry tss_policy{
+extern const PolicyEntry tss_policy{
     .name = "tss",
     .description = "trapezoid self-scheduling: blocks shrink linearly from half an equal share",
     .make = make_policy<Tss>};

@@ -102,7 +102,6 @@ void price(const OptionBlock<T>& b, const BlackScholesParameters& parameters) {
 
 }  // namespace
 
-extern const BlackScholesKernels blackscholes_kernels;
-const BlackScholesKernels blackscholes_kernels = {price<float>, price<double>};
+extern const BlackScholesKernels blackscholes_kernels = {price<float>, price<double>};
 
 }  // namespace apportion::APPORTION_ISA

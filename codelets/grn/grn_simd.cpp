@@ -179,7 +179,6 @@ void search(const GrnBlock& block, const GrnParameters& parameters) {
 
 }  // namespace
 
-extern const GrnKernels grn_kernels;
-const GrnKernels grn_kernels = {search};
+extern const GrnKernels grn_kernels = {search};
 
 }  // namespace apportion::APPORTION_ISA
