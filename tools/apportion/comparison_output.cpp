@@ -58,15 +58,15 @@ std::string makespans(const Comparison& comparison) {
     const double confidence = enough_runs(comparison) ? kConfidence : 0;
     const Order order = comparison.order();
     const auto policies = comparison.policies();
-    TextTable table({{"rank", true},
-                     {"policy", false},
-                     {"", false, true, true},
-                     {"blocks", true},
-                     {"makespan", true},
-                     {confidence > 0 ? "95 % interval" : "range", true, repeated},
-                     {"runs", true, repeated},
-                     {"/ bound", true, std::isfinite(comparison.lower_bound_s)},
-                     {"idle", true}});
+    TextTable table({">rank",
+                     "policy",
+                     {"", true, true},
+                     ">blocks",
+                     ">makespan",
+                     {confidence > 0 ? ">95 % interval" : ">range", repeated},
+                     {">runs", repeated},
+                     {">/ bound", std::isfinite(comparison.lower_bound_s)},
+                     ">idle"});
     for (const std::string& policy : ranked_policies(comparison, order)) {
         const auto index = static_cast<std::size_t>(std::ranges::find(policies, policy) - policies.begin());
         const Configuration& first = comparison.default_of(policy);
@@ -88,9 +88,9 @@ std::string makespans(const Comparison& comparison) {
 std::string load_times(const Comparison& comparison) {
     const std::vector<LoadTimes>& loads = comparison.configurations.front().median_run().loads;
     if (loads.size() == 1 && loads.front().runs == 1) return "";
-    std::vector<TextTable::Column> columns{{"seconds of loads", false}};
+    std::vector<TextTable::Column> columns{"seconds of loads"};
     for (const LoadTimes& load : loads)
-        columns.push_back({load.runs > 1 ? fmt::format("{} x {}", load.runs, load.name) : load.name, true});
+        columns.emplace_back(load.runs > 1 ? fmt::format(">{} x {}", load.runs, load.name) : ">" + load.name);
     TextTable table(columns);
     for (const std::string& policy : ranked_policies(comparison, comparison.order())) {
         std::vector<std::string> cells{policy};
@@ -116,9 +116,8 @@ std::string shares_table(const Comparison& comparison) {
     for (const ProcessorGroup& group : groups) columns.push_back(group.name);
     const bool policies_in_lines = policies.size() > groups.size();
     if (!policies_in_lines) std::swap(lines, columns);
-    std::vector<TextTable::Column> heads{
-        {has_several_loads(comparison) ? "share of work in %" : "share of units in %", false}};
-    for (const std::string& column : columns) heads.push_back({column, true});
+    std::vector<TextTable::Column> heads{has_several_loads(comparison) ? "share of work in %" : "share of units in %"};
+    for (const std::string& column : columns) heads.emplace_back(">" + column);
     TextTable table(heads);
     for (std::size_t line = 0; line < lines.size(); ++line) {
         std::vector<std::string> cells{lines[line]};

@@ -30,13 +30,7 @@ struct ExplainOptions {
 
 /// All runs of a load in a line.
 std::string overview(const std::vector<LoadRuns>& loads) {
-    TextTable table({{"load", false},
-                     {"policy", false},
-                     {"units", true},
-                     {"runs", true},
-                     {"first", true},
-                     {"last", true},
-                     {"together", true}});
+    TextTable table({"load", "policy", ">units", ">runs", ">first", ">last", ">together"});
     for (const LoadRuns& load : loads) {
         table.add({load.name, load.last().policy, std::to_string(load.last().units),
                    std::to_string(load.reports.size()), seconds_text(load.reports.front()->makespan_s),
@@ -54,8 +48,8 @@ void keep(std::vector<RunReport>& reports, std::string RunReport::*text, const s
         if (std::ranges::find(names, report.*text) == names.end()) names.push_back(report.*text);
     std::erase_if(reports, [&](const RunReport& report) { return report.*text != asked; });
     if (reports.empty())
-        throw UserError(fmt::format("--{} {}: {} has no such {}{}; it has {}", what, asked, file, what,
-                                    did_you_mean(asked, names), fmt::join(names, ", ")));
+        throw UserError("--{} {}: {} has no such {}{}; it has {}", what, asked, file, what, did_you_mean(asked, names),
+                        fmt::join(names, ", "));
 }
 
 /// The last run of each load under each policy, or the K-th one of each load.
@@ -70,8 +64,8 @@ std::vector<const RunReport*> chosen_runs(const std::vector<RunReport>& reports,
         for (const RunReport& report : reports)
             if (report.load == load.name) all.push_back(&report);
         if (run > std::ssize(all))
-            throw UserError(fmt::format("--run {}: the file has {} of load {}", run, counted(all.size(), "run"),
-                                        in_quotes(load.name)));
+            throw UserError("--run {}: the file has {} of load {}", run, counted(all.size(), "run"),
+                            in_quotes(load.name));
         chosen.push_back(all[static_cast<std::size_t>(run - 1)]);
     }
     return chosen;

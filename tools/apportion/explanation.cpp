@@ -21,14 +21,14 @@ namespace {
 /// A second of any of them is a second of the makespan.
 struct Entry {
     const char* name;
-    const char* title;
+    const char* title;  ///< of its column
     double ProcessorAccount::*seconds;
 };
 constexpr Entry kEntries[] = {
-    {"compute", "computing", &ProcessorAccount::compute_s},  {"copies", "copies", &ProcessorAccount::copies_s},
-    {"transfer", "for data", &ProcessorAccount::transfer_s}, {"models", "for models", &ProcessorAccount::models_s},
-    {"policy", "for a block", &ProcessorAccount::policy_s},  {"home", "results home", &ProcessorAccount::home_s},
-    {"end", "at the end", &ProcessorAccount::end_s}};
+    {"compute", ">computing", &ProcessorAccount::compute_s},  {"copies", ">copies", &ProcessorAccount::copies_s},
+    {"transfer", ">for data", &ProcessorAccount::transfer_s}, {"models", ">for models", &ProcessorAccount::models_s},
+    {"policy", ">for a block", &ProcessorAccount::policy_s},  {"home", ">results home", &ProcessorAccount::home_s},
+    {"end", ">at the end", &ProcessorAccount::end_s}};
 
 std::string title(const RunReport& report, const RunAccount& account) {
     std::string text = fmt::format("{}: {} units under {} took {} in {}", report.load, report.units, report.policy,
@@ -66,12 +66,12 @@ std::string binding_sentence(const RunAccount& account) {
 }
 
 std::string table(const RunAccount& account) {
-    std::vector<TextTable::Column> columns{{"% of the makespan", false}, {"units", true}, {"blocks", true}};
+    std::vector<TextTable::Column> columns{"% of the makespan", ">units", ">blocks"};
     for (const Entry& entry : kEntries) {
         const bool any =
             std::ranges::any_of(account.processors, [&](const ProcessorAccount& p) { return p.*entry.seconds > 0; });
-        columns.push_back(
-            {!account.has_blocks && entry.seconds == &ProcessorAccount::end_s ? "the rest" : entry.title, true, any});
+        columns.emplace_back(
+            !account.has_blocks && entry.seconds == &ProcessorAccount::end_s ? ">the rest" : entry.title, any);
     }
     TextTable rows(columns);
     for (const ProcessorAccount& p : account.processors) {
@@ -133,7 +133,7 @@ std::string prediction_table(const RunReport& report, const Predictions& predict
     std::vector<std::pair<double, std::string>> sorted;
     for (const auto& [policy, seconds] : predicted.seconds) sorted.emplace_back(seconds, policy);
     std::ranges::sort(sorted);
-    TextTable rows({{"policy", false}, {"predicted", true}, {"x of this run", true}});
+    TextTable rows({"policy", ">predicted", ">x of this run"});
     for (const auto& [seconds, policy] : sorted)
         rows.add({policy, seconds_text(seconds),
                   report.makespan_s > 0 ? fmt::format("{:.3f}", seconds / report.makespan_s) : "-"});

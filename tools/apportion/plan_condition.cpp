@@ -163,7 +163,7 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
 }
 
 std::string condition_table(const ConditionReport& report) {
-    TextTable conditions({{"processor", false}, {"condition", false}, {"sizes", true}, {"violations", true}});
+    TextTable conditions({"processor", "condition", ">sizes", ">violations"});
     std::string worst;
     for (const BalanceCondition& c : report.conditions) {
         conditions.add(
@@ -172,13 +172,8 @@ std::string condition_table(const ConditionReport& report) {
             worst += output_line(fmt::format("{}: {} units take {:.6g} s, but {} take {:.6g} s", shown(c.processor),
                                              c.smaller, c.smaller_s, c.larger, c.larger_s));
     }
-    TextTable gains({{"gain of hpopta over", false},
-                     {"minimum %", true},
-                     {"average %", true},
-                     {"maximum %", true},
-                     {"at units", true},
-                     {"numbers", true},
-                     {"left out", true}});
+    TextTable gains(
+        {"gain of hpopta over", ">minimum %", ">average %", ">maximum %", ">at units", ">numbers", ">left out"});
     for (const Gain& gain : report.gains) {
         const auto known = [&](const std::string& text) { return gain.numbers == 0 ? "-" : text; };
         gains.add({name_of(gain), known(fmt::format("{:.2f}", gain.minimum_pct)),

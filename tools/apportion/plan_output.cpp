@@ -64,8 +64,7 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
 /// The rectangles of a matrix, a line each; processors without a block have none.
 std::string rectangle_table(const PlanSubject& subject, const Plan& plan) {
     const MatrixShape found = arrange_matrix(plan.shares, subject.matrix_side);
-    TextTable table(
-        {{"rectangle", false}, {"first row", true}, {"first column", true}, {"rows", true}, {"columns", true}});
+    TextTable table({"rectangle", ">first row", ">first column", ">rows", ">columns"});
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         for (const Rectangle& r : found.parts[i])
             table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
@@ -113,7 +112,7 @@ std::size_t binding_processor(const Plan& plan) {
 }
 
 std::string plan_table(const PlanSubject& subject, const Plan& plan) {
-    TextTable table({{"processor", false}, {"units", true}, {"% of n", true}, {"seconds", true}});
+    TextTable table({"processor", ">units", ">% of n", ">seconds"});
     const double n = std::max(static_cast<double>(subject.units), 1.0);
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         table.add({subject.processors[i], fmt::to_string(plan.shares[i]),
@@ -150,12 +149,7 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
     }
     constexpr std::size_t kMostShares = 12;  // that fit a line
     const bool with_shares = subject.processors.size() <= kMostShares;
-    TextTable table({{"algorithm", false},
-                     {"seconds", true},
-                     {"% above best", true},
-                     {"solved in", true},
-                     {"optimal", false},
-                     {"shares", false, with_shares}});
+    TextTable table({"algorithm", ">seconds", ">% above best", ">solved in", "optimal", {"shares", with_shares}});
     std::string failures;
     for (const Plan& plan : plans) {
         if (!plan.failure.empty()) {

@@ -78,7 +78,7 @@ std::map<std::string, double> policy_makespans(const LoadDescription& load) {
 }
 
 std::string policies_table(const LoadDescription& load, const std::vector<std::string>& names) {
-    TextTable table({{"policy", false}, {"seconds", true}, {"x best", true}});
+    TextTable table({"policy", ">seconds", ">x best"});
     const auto sorted = chosen(load, names);
     for (const auto& [seconds, policy] : sorted)
         table.add({policy, fmt::format("{:.6g}", seconds), fmt::format("{:.3f}", seconds / sorted.front().first)});

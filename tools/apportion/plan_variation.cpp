@@ -91,13 +91,7 @@ std::vector<SpeedVariation> speed_variations(const PlanProblem& problem) {
 }
 
 std::string variation_table(const std::vector<SpeedVariation>& variations) {
-    TextTable table({{"processor", false},
-                     {"pairs", true},
-                     {"largest %", true},
-                     {"mean %", true},
-                     {"between", false},
-                     {"largest band %", true},
-                     {"mean band %", true}});
+    TextTable table({"processor", ">pairs", ">largest %", ">mean %", "between", ">largest band %", ">mean band %"});
     const auto band = [](const std::optional<double>& pct) { return pct ? fmt::format("{:.1f}", *pct) : "-"; };
     for (const SpeedVariation& v : variations)
         table.add({v.processor, fmt::to_string(v.pairs), fmt::format("{:.1f}", v.largest_pct),

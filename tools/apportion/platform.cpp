@@ -71,13 +71,7 @@ std::string devices_of(const simulated::Node& node) {
 
 void print_platform(const Platform& platform) {
     fmt::print("{}: {}\n{}\n\n", shown(platform.name), shown(platform.description), shown(platform.file.string()));
-    TextTable devices({{"device", false},
-                       {"kind", true},
-                       {"count", true},
-                       {"link", false},
-                       {"latency", true},
-                       {"memory", true},
-                       {"kernels", false}});
+    TextTable devices({"device", ">kind", ">count", "link", ">latency", ">memory", "kernels"});
     for (const Device& d : platform.devices) {
         const std::string behaviour = simulated::describe_behaviour(d);
         const bool own = d.kind == DeviceKind::cuda;
@@ -87,13 +81,13 @@ void print_platform(const Platform& platform) {
                      kernel_names(d) + (behaviour.empty() ? "" : "; " + behaviour)});
     }
     fmt::print("{}", devices.text());
-    TextTable links({{"link", false}, {"bandwidth", true}, {"for", false}, {"directions", false}});
+    TextTable links({"link", ">bandwidth", "for", "directions"});
     for (const Link& link : platform.links)
         links.add({link.name, fmt::format("{:g} GB/s", link.bytes_per_s * 1e-9),
                    link.shared ? "all its devices" : "each device",
                    link.full_duplex ? "both at once" : "one at a time"});
     if (!platform.links.empty()) fmt::print("\n{}", links.text());
-    TextTable nodes({{"node", false}, {"count", true}, {"network", true}, {"latency", true}, {"devices", false}});
+    TextTable nodes({"node", ">count", ">network", ">latency", "devices"});
     for (const simulated::Node& node : platform.nodes)
         nodes.add({node.name, fmt::to_string(node.count), fmt::format("{:g} GB/s", node.network_bytes_per_s * 1e-9),
                    fmt::format("{:g} us", node.network_latency_s * 1e6), devices_of(node)});

@@ -133,8 +133,7 @@ void print_times(const KeptProfile& kept) {
     }
     for (const auto& [key, value] : kept.profile.notes)
         fmt::print("{}", output_line(fmt::format("  {}{}{}", shown(key), key.empty() ? "" : ": ", shown(value))));
-    TextTable table(
-        {{"processor", false}, {"units", true, true, true}, {"seconds", true}, {"units/s", true}, {"times", true}});
+    TextTable table({"processor", {">units", true, true}, ">seconds", ">units/s", ">times"});
     for (const ProcessorProfile& processor : kept.profile.processors)
         for (const ProfilePoint& point : processor.points)
             table.add({processor.name, fmt::to_string(point.units), fmt::format("{:.4g}", point.seconds),
@@ -166,8 +165,7 @@ void list_profiles(bool json) {
         fmt::print("  nothing is recorded or learnt\n");
         return;
     }
-    TextTable table(
-        {{"load", false}, {"is", false}, {"points", true}, {"changed", false}, {"data", false}, {"machine", false}});
+    TextTable table({"load", "is", ">points", "changed", "data", "machine"});
     for (const KeptProfile& kept : all) {
         const char* const is = !kept.problem.empty() ? "damaged" : kept.learnt ? "learnt" : "recorded";
         const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();

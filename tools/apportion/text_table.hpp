@@ -16,10 +16,16 @@ namespace apportion {
 class TextTable {
   public:
     struct Column {
+        /// A title behind '>' is that of cells that stand to the right, as numbers do. Where the table is too wide, a
+        /// column is repeated, as the first one of names always is.
+        Column(const char* title_, bool wanted_ = true, bool repeated_ = false)
+            : title(title_), wanted(wanted_), repeated(repeated_) {
+            if (to_the_right) title.erase(0, 1);
+        }
+        Column(const std::string& title_) : Column(title_.c_str()) {}
+
         std::string title;
-        bool to_the_right = false;
-        bool wanted = true;
-        bool repeated = false;  ///< as the first one of names always is, where the table is too wide
+        bool to_the_right = title.starts_with('>'), wanted, repeated;
     };
 
     explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
