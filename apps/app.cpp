@@ -174,8 +174,7 @@ void refuse_in_simulation(const AppOptions& options, std::initializer_list<std::
         names.push_back(name);
     }
     if (kSimulated && asked)
-        throw UserError(
-            fmt::format("a simulation computes nothing: {} and --peer need the real flavour", fmt::join(names, ", ")));
+        throw UserError("a simulation computes nothing: {} and --peer need the real flavour", fmt::join(names, ", "));
 }
 
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
@@ -191,8 +190,7 @@ std::vector<std::uint64_t> parse_size_list(const std::string& option, const std:
     for (const std::string_view part : split(text, ',')) {
         sizes.push_back(parse_number<std::uint64_t>(part).value_or(0));
         if (sizes.back() < 1 || sizes.back() > most)
-            throw UserError(
-                fmt::format("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most));
+            throw UserError("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most);
     }
     return sizes;
 }
@@ -202,7 +200,7 @@ void check_output(const std::string& option, const std::string& file) {
     try {
         require_writable(file);
     } catch (const FileError& error) {
-        throw UserError(fmt::format("{} {}", option, error.what()));
+        throw UserError("{} {}", option, error.what());
     }
 }
 

@@ -35,9 +35,9 @@ void check(const PriceOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
     refuse_in_simulation(options.common, {{"--in", options.in_file}, {"--out", options.out_file}});
     if (kSimulated && (!options.monte_carlo() || options.paths != kDefaultPaths || options.type != "double"))
-        throw UserError(fmt::format(
+        throw UserError(
             "the simulated machines' times are for Monte Carlo in double with {} paths; leave these options out",
-            kDefaultPaths));
+            kDefaultPaths);
     check_output("--out", options.out_file);
 }
 
@@ -46,7 +46,7 @@ BlackScholesProblem make_problem(const PriceOptions& options) {
     const BlackScholesParameters parameters = options.parameters();
     if (options.in_file.empty()) {
         const auto sizes = parse_size_list("--size", options.size, kMost);
-        if (sizes.size() != 1) throw UserError(fmt::format("--size {}: give one number of options", options.size));
+        if (sizes.size() != 1) throw UserError("--size {}: give one number of options", options.size);
         return random_blackscholes(options.element(), sizes.front(), parameters);
     }
     Matrix read = read_options(options.in_file, options.element());

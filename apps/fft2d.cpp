@@ -28,8 +28,7 @@ struct Fft2dOptions {
 Fft2dProblem read_problem(const std::string& path, bool inverse) {
     const NpyHeader header = read_npy_rows_header(path, NpyElements::complex);
     if (header.shape.size() != 2)
-        throw UserError(
-            fmt::format("{}: a matrix with 2 dimensions is needed, and it has {}", path, header.shape.size()));
+        throw UserError("{}: a matrix with 2 dimensions is needed, and it has {}", path, header.shape.size());
     require_free_memory(matrix_bytes(header.type, header.columns, header.rows), "the transform's matrices");
     if (kSimulated) return fft2d_problem(Matrix(header.type, header.columns, header.rows), inverse);
     Matrix input = read_npy_rows(path, NpyElements::complex);
@@ -40,7 +39,7 @@ Fft2dProblem read_problem(const std::string& path, bool inverse) {
 Fft2dProblem make_problem(const Fft2dOptions& options) {
     if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
     const auto size = parse_size_list("--size", options.size);
-    if (size.size() > 2) throw UserError(fmt::format("--size {}: give one size or M,N", options.size));
+    if (size.size() > 2) throw UserError("--size {}: give one size or M,N", options.size);
     Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
                                         size.front(), size.back(), options.common.seed);
     problem.inverse = options.inverse;

@@ -35,7 +35,7 @@ void check(SearchOptions& options) {
         throw UserError(
             "the simulated machines' times are for all pairs of all genes; leave --candidates and --cardinality out");
     if (constexpr double kMost = 1e9; !(search.penalty >= 0 && search.penalty <= kMost))
-        throw UserError(fmt::format("--penalty {}: give a number from 0 to {}", search.penalty, kMost));
+        throw UserError("--penalty {}: give a number from 0 to {}", search.penalty, kMost);
     if (search.penalty > 0 && options.criterion != "entropy")
         throw UserError("--penalty belongs to the criterion entropy; leave it out");
     search.discretisation = options.discretisation == "quantile" ? Discretisation::quantile : Discretisation::deviation;
@@ -48,7 +48,7 @@ GrnProblem make_problem(const SearchOptions& options) {
         try {
             return make();
         } catch (const UserError& error) {
-            throw UserError(fmt::format("{} {}", what, error.what()));
+            throw UserError("{} {}", what, error.what());
         }
     };
     if (!options.in_file.empty()) {
@@ -56,7 +56,7 @@ GrnProblem make_problem(const SearchOptions& options) {
         return named(options.in_file, [&] { return make_grn_problem(expression, options.search); });
     }
     const auto sizes = parse_size_list("--size", options.size, kMostGenes);
-    if (sizes.size() != 1) throw UserError(fmt::format("--size {}: give one number of genes", options.size));
+    if (sizes.size() != 1) throw UserError("--size {}: give one number of genes", options.size);
     return named(fmt::format("--size {}: this", options.size),
                  [&] { return generated_grn_problem(sizes.front(), options.search, options.common.seed); });
 }

@@ -42,10 +42,9 @@ Matrix read_vector(const std::string& path, ElementType type) {
     if (is_matrix_market(path)) return read_matrix_market_vector(path);
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() > 2 || (header.shape.size() == 2 && header.columns != 1 && header.rows != 1))
-        throw UserError(fmt::format("{}: is not a vector, but {} x {}", path, header.rows, header.columns));
+        throw UserError("{}: is not a vector, but {} x {}", path, header.rows, header.columns);
     if (header.type != type)
-        throw UserError(
-            fmt::format("{}: has another element type than the matrix; use float32 or float64 for both", path));
+        throw UserError("{}: has another element type than the matrix; use float32 or float64 for both", path);
     const Matrix read = read_npy_rows(path, NpyElements::real);
     require_finite(path, read, NpyRead::by_rows);
     Matrix vector(type, std::max(read.rows(), read.columns()), 1);
@@ -65,8 +64,7 @@ LinearSystem read_matrix(const std::string& path) {
     }
     const NpyHeader header = read_npy_rows_header(path, NpyElements::real);
     if (header.shape.size() != 2 || header.rows != header.columns)
-        throw UserError(
-            fmt::format("{}: the matrix must be square, and is {} x {}", path, header.rows, header.columns));
+        throw UserError("{}: the matrix must be square, and is {} x {}", path, header.rows, header.columns);
     require_free_memory(matrix_bytes(header.type, header.rows, header.columns), "the matrix and the vectors");
     return {path, read_npy_rows(path, NpyElements::real), {}, Matrix(header.type, header.rows, 1)};
 }
@@ -79,8 +77,8 @@ LinearSystem read_system(const JacobiOptions& options) {
     }
     Matrix b = read_vector(options.b_file, system.type());
     if (b.rows() != system.n())
-        throw UserError(fmt::format("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(), options.a_file,
-                                    system.n()));
+        throw UserError("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(), options.a_file,
+                        system.n());
     return {system.name, std::move(system.dense), std::move(system.sparse), std::move(b)};
 }
 
@@ -91,7 +89,7 @@ LinearSystem make_system(const JacobiOptions& options) {
         return system;
     }
     const auto size = parse_size_list("--size", options.size);
-    if (size.size() > 1) throw UserError(fmt::format("--size {}: give one number of unknowns", options.size));
+    if (size.size() > 1) throw UserError("--size {}: give one number of unknowns", options.size);
     return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
                          options.common.seed);
 }
@@ -247,7 +245,7 @@ void check(const JacobiOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UserError("give --size N, or --a");
     refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
     if (options.tolerance && !(*options.tolerance >= 1e-15 && *options.tolerance <= 1))
-        throw UserError(fmt::format("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance));
+        throw UserError("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance);
     check_output("--out", options.out_file);
 }
 

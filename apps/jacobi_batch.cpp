@@ -28,15 +28,14 @@ JacobiBatch read_batch(const BatchOptions& options) {
     const NpyHeader a = read_npy_rows_header(options.a_file, NpyElements::real);
     const NpyHeader b = read_npy_rows_header(options.b_file, NpyElements::real);
     if (a.shape.size() != 3 || a.shape[1] != a.shape[2])
-        throw UserError(
-            fmt::format("{}: must have 3 dimensions, systems x unknowns x unknowns, and has {} rows of {} elements",
-                        options.a_file, a.rows, a.columns));
+        throw UserError("{}: must have 3 dimensions, systems x unknowns x unknowns, and has {} rows of {} elements",
+                        options.a_file, a.rows, a.columns);
     if (b.shape.size() != 2 || b.shape[0] != a.shape[0] || b.shape[1] != a.shape[1])
-        throw UserError(fmt::format("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}",
-                                    options.b_file, a.shape[0], a.shape[1], b.rows, b.columns));
+        throw UserError("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}", options.b_file,
+                        a.shape[0], a.shape[1], b.rows, b.columns);
     if (a.type != b.type)
-        throw UserError(fmt::format("{} and {} have different element types; use float32 or float64 for both",
-                                    options.a_file, options.b_file));
+        throw UserError("{} and {} have different element types; use float32 or float64 for both", options.a_file,
+                        options.b_file);
     require_free_memory(matrix_bytes(a.type, a.columns, a.rows), "the matrices");
     Matrix x(a.type, a.shape[1], a.shape[0]);
     JacobiBatch batch{options.a_file, read_npy_rows(options.a_file, NpyElements::real),
@@ -49,8 +48,7 @@ JacobiBatch read_batch(const BatchOptions& options) {
 JacobiBatch make_batch(const BatchOptions& options) {
     if (!options.a_file.empty()) return read_batch(options);
     const auto size = parse_size_list("--size", options.size);
-    if (size.size() > 2)
-        throw UserError(fmt::format("--size {}: give unknowns N, or systems and unknowns S,N", options.size));
+    if (size.size() > 2) throw UserError("--size {}: give unknowns N, or systems and unknowns S,N", options.size);
     return random_jacobi_batch(options.type == "float" ? ElementType::float32 : ElementType::float64,
                                size.size() == 2 ? size.front() : kDefaultSystems, size.back(), options.iterations,
                                options.common.seed);

@@ -34,9 +34,8 @@ struct Sizes {
 
 Sizes parse_sizes(const std::string& text) {
     const std::vector<std::uint64_t> sizes = parse_size_list("--size", text);
-    if (sizes.size() > 3) throw UserError(fmt::format("--size {}: give one size or M,N,K", text));
-    if (sizes.size() == 2)
-        throw UserError(fmt::format("--size {}: two sizes do not define a product; give one or M,N,K", text));
+    if (sizes.size() > 3) throw UserError("--size {}: give one size or M,N,K", text);
+    if (sizes.size() == 2) throw UserError("--size {}: two sizes do not define a product; give one or M,N,K", text);
     if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};
     return {sizes[0], sizes[1], sizes[2]};
 }
@@ -45,12 +44,10 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
     const NpyHeader a = read_npy_header(a_file);
     const NpyHeader b = read_npy_header(b_file);
     if (a.type != b.type)
-        throw UserError(
-            fmt::format("{} and {} have different element types; use float32 or float64 for both", a_file, b_file));
+        throw UserError("{} and {} have different element types; use float32 or float64 for both", a_file, b_file);
     if (a.columns != b.rows)
-        throw UserError(
-            fmt::format("{} is {} x {} and {} is {} x {}: the columns of A must be as many as the rows of B", a_file,
-                        a.rows, a.columns, b_file, b.rows, b.columns));
+        throw UserError("{} is {} x {} and {} is {} x {}: the columns of A must be as many as the rows of B", a_file,
+                        a.rows, a.columns, b_file, b.rows, b.columns);
     require_free_memory(matrix_bytes(a.type, a.rows, a.columns) + matrix_bytes(b.type, b.rows, b.columns) +
                             matrix_bytes(a.type, a.rows, b.columns),
                         "the matrices");

@@ -38,8 +38,7 @@ struct Sizes {
 Sizes parse_sizes(const std::string& text) {
     constexpr std::uint64_t kMost = 1U << 20;
     const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
-    if (sizes.size() != 1 && sizes.size() != 3)
-        throw UserError(fmt::format("--size {}: give one size or NX,NY,NZ", text));
+    if (sizes.size() != 1 && sizes.size() != 3) throw UserError("--size {}: give one size or NX,NY,NZ", text);
     const auto at = [&](std::size_t i) { return static_cast<int>(sizes[sizes.size() == 1 ? 0 : i]); };
     return {at(0), at(1), at(2)};
 }
@@ -47,12 +46,10 @@ Sizes parse_sizes(const std::string& text) {
 void check(const MpdataOptions& options) {
     if (options.common.repeat > 0) throw UserError("--repeat: time steps are repeated already; give --steps");
     if (!(options.courant > 0 && options.courant <= 1))
-        throw UserError(
-            fmt::format("--courant {}: the scheme is unstable above 1, and nothing moves at 0; give a number between",
-                        options.courant));
+        throw UserError("--courant {}: the scheme is unstable above 1, and nothing moves at 0; give a number between",
+                        options.courant);
     if (options.steps % options.at_once != 0)
-        throw UserError(
-            fmt::format("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once));
+        throw UserError("--steps {}: it must be a multiple of --steps-at-once {}", options.steps, options.at_once);
     if (!options.rectangles.empty() && Nodes::here().over_nodes())
         throw UserError("--rectangles: rectangles run on one machine; leave it out here");
     refuse_in_simulation(options.common, {{"--plot", options.picture}});
@@ -108,9 +105,9 @@ PartsOfWorkers rectangles_of(const MpdataField& field, const std::string& file) 
     const auto rows = static_cast<std::size_t>(field.grid().ny), planes = static_cast<std::size_t>(field.nx());
     const auto [side, of_workers] = read_rectangles(file, rows, planes);
     if (rows % side != 0 || planes % side != 0)
-        throw UserError(fmt::format(
+        throw UserError(
             "--rectangles {}: is of {} x {} blocks, which the domain's {} x {} columns cannot be divided into", file,
-            side, side, planes, rows));
+            side, side, planes, rows);
     return of_workers;
 }
 
@@ -122,9 +119,8 @@ Outcome run_in_rectangles(const std::shared_ptr<MpdataField>& field, const std::
     const auto workload = make_mpdata(field, of_workers);
     for (unsigned w = 0; w < of_workers.size(); ++w)
         if (!of_workers[w].empty() && !can_run(w, workload->codelet()))
-            throw UserError(
-                fmt::format("--rectangles {}: {} is no CPU core, and only these compute rectangles; plan without it",
-                            file, worker_name(w)));
+            throw UserError("--rectangles {}: {} is no CPU core, and only these compute rectangles; plan without it",
+                            file, worker_name(w));
     if (starpu_memory_nodes_get_numa_count() > 1)  // rectangles write rows of planes, in the field itself
         throw UserError("--rectangles computes in one memory: run without STARPU_USE_NUMA");
     return run_rectangles(*workload, of_workers, options.repeat, [&](int step, Outcome& outcome) {

@@ -148,8 +148,7 @@ class Together final : public Nodes {
         share(first.data(), first.size());
         agreed([&] {
             if (first != text)
-                throw UserError(
-                    fmt::format("the {} is '{}', and '{}' on rank 0; start all ranks alike", what, text, first));
+                throw UserError("the {} is '{}', and '{}' on rank 0; start all ranks alike", what, text, first);
         });
     }
 

@@ -47,9 +47,8 @@ std::vector<std::size_t> workers_of(const std::string& processor, const std::str
     for (const std::string& name : names_of_team(processor)) {
         const auto worker = worker_named(name);
         if (!worker)
-            throw UserError(
-                fmt::format("--rectangles {}: StarPU has no worker {} here; plan with a profile of this machine", file,
-                            in_quotes(name)));
+            throw UserError("--rectangles {}: StarPU has no worker {} here; plan with a profile of this machine", file,
+                            in_quotes(name));
         workers.push_back(*worker);
     }
     return workers;
@@ -79,10 +78,10 @@ std::vector<Share> read_shares(const nlohmann::json& plan, std::size_t side, con
                                   whole_number(rectangle, "first_column"), whole_number(rectangle, "columns")};
             if (part.row > side || part.column > side || part.rows > side - part.row ||
                 part.columns > side - part.column)
-                throw UserError(fmt::format("--rectangles {}: a rectangle is not within the matrix", file));
+                throw UserError("--rectangles {}: a rectangle is not within the matrix", file);
             if (part.rows * part.columns == 0) continue;
             if (std::ranges::any_of(shares, [&](const Share& other) { return overlap(other.part, part); }))
-                throw UserError(fmt::format("--rectangles {}: two rectangles overlap", file));
+                throw UserError("--rectangles {}: two rectangles overlap", file);
             shares.push_back({part, share.at("processor")});
         }
     return shares;
@@ -131,8 +130,7 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
             area += blocks_of_it.rows * blocks_of_it.columns;
             const MatrixPart whole = scaled(blocks_of_it, side, rows, columns);
             if (whole.rows * whole.columns == 0)
-                throw UserError(fmt::format("--rectangles {}: a matrix of {} x {} is smaller than its blocks", file,
-                                            rows, columns));
+                throw UserError("--rectangles {}: a matrix of {} x {} is smaller than its blocks", file, rows, columns);
             const std::vector<std::size_t> workers = workers_of(processor, file);
             for (std::size_t i = 0; i < workers.size(); ++i) {
                 const std::size_t first = scaled(i, workers.size(), whole.columns);
@@ -142,10 +140,10 @@ Rectangles read_rectangles(const std::string& file, std::size_t rows, std::size_
             }
         }
         if (blocks == 0 || area != blocks || area != side * side)
-            throw UserError(fmt::format("--rectangles {}: the rectangles are not the whole matrix{}", file, advice));
+            throw UserError("--rectangles {}: the rectangles are not the whole matrix{}", file, advice);
         found.side = side;
     } catch (const nlohmann::json::exception&) {
-        throw UserError(fmt::format("--rectangles {}: is no plan of a matrix{}", file, advice));
+        throw UserError("--rectangles {}: is no plan of a matrix{}", file, advice);
     }
     return found;
 }

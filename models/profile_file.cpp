@@ -46,7 +46,7 @@ class Reader {
     void read_header();
     void read_note(std::string_view line);
     ProfilePoint read_point() const;
-    double read_transfer(std::size_t column) const;
+    double read_seconds(std::size_t column) const;
     std::size_t processor_index();
     void sort_points(std::size_t processor);
 
@@ -61,12 +61,12 @@ class Reader {
 void Reader::read_header() {
     for (std::size_t i = 0; i < std::max(kRequired, std::min(fields_.size(), std::size(kColumns))); ++i)
         if (i >= fields_.size() || fields_[i] != kColumns[i])
-            file_.fail(fmt::format(
+            file_.fail(
                 "column '{}' is missing; the first line must be 'processor,units,seconds', "
                 "'processor,units,seconds,ci,repetitions' or 'processor,units,seconds,ci,repetitions,in,out'",
-                kColumns[i]));
+                kColumns[i]);
     if (fields_.size() > std::size(kColumns))
-        file_.fail(fmt::format("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)])));
+        file_.fail("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)]));
     columns_ = fields_.size();
 }
 
@@ -79,42 +79,35 @@ void Reader::read_note(std::string_view line) {
         profile_.notes.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 2)));
 }
 
-double Reader::read_transfer(std::size_t column) const {
+/// 0 where there is none.
+double Reader::read_seconds(std::size_t column) const {
     if (columns_ <= column || fields_[column].empty()) return 0;
     const auto seconds = parse_number<double>(fields_[column]);
     if (!seconds || !std::isfinite(*seconds) || *seconds < 0)
-        file_.fail(fmt::format("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
-                               in_quotes(fields_[column])));
+        file_.fail("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
+                   in_quotes(fields_[column]));
     return *seconds;
 }
 
 ProfilePoint Reader::read_point() const {
     const auto units = parse_units(fields_[1]);
     if (!units || *units <= 0 || *units > ProfilePoint::kMostUnits)
-        file_.fail(fmt::format("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1])));
+        file_.fail("units are {}; they must be a whole number from 1 to 2^50", in_quotes(fields_[1]));
     const auto seconds = parse_number<double>(fields_[2]);
     if (!seconds || !(*seconds >= kShortest && *seconds <= kLongest))
         file_.fail(
-            fmt::format("seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor "
-                        "cannot run this size)",
-                        in_quotes(fields_[2])));
-    ProfilePoint point{*units, *seconds, 0, 0};
-    if (columns_ > 3 && !fields_[3].empty()) {
-        const auto ci = parse_number<double>(fields_[3]);
-        if (!ci || !std::isfinite(*ci) || *ci < 0)
-            file_.fail(
-                fmt::format("ci is {}; it must be a number of seconds, at least 0, or empty", in_quotes(fields_[3])));
-        point.ci_s = *ci;
-    }
+            "seconds are {}; they must be a number from 1e-12 to 1e12 (remove the line if the processor cannot run "
+            "this size)",
+            in_quotes(fields_[2]));
+    ProfilePoint point{*units, *seconds, read_seconds(3)};
     if (columns_ > 4 && !fields_[4].empty()) {
         const auto repetitions = parse_number<std::int64_t>(fields_[4]);
         if (!repetitions || *repetitions < 0)
-            file_.fail(fmt::format("repetitions are {}; they must be a whole number, at least 0, or empty",
-                                   in_quotes(fields_[4])));
+            file_.fail("repetitions are {}; they must be a whole number, at least 0, or empty", in_quotes(fields_[4]));
         point.repetitions = *repetitions;
     }
-    point.in_s = read_transfer(5);
-    point.out_s = read_transfer(6);
+    point.in_s = read_seconds(5);
+    point.out_s = read_seconds(6);
     return point;
 }
 
@@ -136,10 +129,11 @@ void Reader::sort_points(std::size_t processor) {
     std::stable_sort(lines.begin(), lines.end(), by_units);
     for (std::size_t i = 1; i < lines.size(); ++i)
         if (lines[i].units == lines[i - 1].units)
-            file_.fail(fmt::format("processor {} has {} units already in line {}; remove one of the two",
-                                   in_quotes(profile_.processors[processor].name), lines[i].units, lines[i - 1].line),
-                       lines[i].line);
-    if (!std::is_sorted(points.begin(), points.end(), by_units)) std::sort(points.begin(), points.end(), by_units);
+            file_.fail_in(
+                lines[i].line,
+                fmt::format("processor {} has {} units already in line {}; remove one of the two",
+                            in_quotes(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
+    if (!std::ranges::is_sorted(points, by_units)) std::ranges::sort(points, by_units);
 }
 
 Profile Reader::read() {
@@ -157,9 +151,8 @@ Profile Reader::read() {
         }
         if (fields_.size() != columns_)
             file_.fail(
-                fmt::format("{} fields where the first line names {} columns; give as many (a name with a comma "
-                            "stands in quotes)",
-                            fields_.size(), columns_));
+                "{} fields where the first line names {} columns; give as many (a name with a comma stands in quotes)",
+                fields_.size(), columns_);
         const ProfilePoint point = read_point();
         const std::size_t processor = processor_index();
         profile_.processors[processor].points.push_back(point);

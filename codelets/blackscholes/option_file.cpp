@@ -25,21 +25,20 @@ constexpr std::size_t kType = kOptionColumns;
 using Positions = std::array<std::size_t, kNames.size()>;
 
 Positions read_header(TextFile& file) {
-    if (!file.next()) file.fail(fmt::format("the file is empty; a line with {} is needed", fmt::join(kNames, ",")));
+    if (!file.next()) file.fail("the file is empty; a line with {} is needed", fmt::join(kNames, ","));
     const auto fields = file.fields(',');
     Positions positions;
     positions.fill(fields.size());
     for (std::size_t f = 0; f < fields.size(); ++f) {
         const auto name = std::ranges::find(kNames, fields[f]);
         if (name == kNames.end())
-            file.fail(
-                fmt::format("there is no column {}; the columns are {}", in_quotes(fields[f]), fmt::join(kNames, ",")));
+            file.fail("there is no column {}; the columns are {}", in_quotes(fields[f]), fmt::join(kNames, ","));
         std::size_t& position = positions[name - kNames.begin()];
-        if (position != fields.size()) file.fail(fmt::format("column {} is there twice", fields[f]));
+        if (position != fields.size()) file.fail("column {} is there twice", fields[f]);
         position = f;
     }
     for (std::size_t name = 0; name < kNames.size(); ++name)
-        if (positions[name] == fields.size()) file.fail(fmt::format("column {} is missing", kNames[name]));
+        if (positions[name] == fields.size()) file.fail("column {} is missing", kNames[name]);
     return positions;
 }
 
@@ -48,16 +47,16 @@ void check(const TextFile& file, const std::array<double, kOptionColumns>& o) {
     constexpr double kLeastPrice = 1e-9, kMostPrice = 1e12, kMostYears = 1e4, kMostDeviation = 5, kMostGrowth = 50;
     for (const std::size_t c : {kSpot, kSignedStrike})
         if (o[c] < kLeastPrice || o[c] > kMostPrice)
-            file.fail(fmt::format("{} is {}; it must be within {} ... {}", kNames[c], o[c], kLeastPrice, kMostPrice));
+            file.fail("{} is {}; it must be within {} ... {}", kNames[c], o[c], kLeastPrice, kMostPrice);
     for (const std::size_t c : {kVolatility, kExpiry})
-        if (o[c] < 0) file.fail(fmt::format("{} is {}; it must not be negative", kNames[c], o[c]));
+        if (o[c] < 0) file.fail("{} is {}; it must not be negative", kNames[c], o[c]);
     if (o[kExpiry] > kMostYears)
-        file.fail(fmt::format("{} is {}; it must be at most {} years", kNames[kExpiry], o[kExpiry], kMostYears));
+        file.fail("{} is {}; it must be at most {} years", kNames[kExpiry], o[kExpiry], kMostYears);
     if (o[kVolatility] * std::sqrt(o[kExpiry]) > kMostDeviation)
-        file.fail(fmt::format("volatility {} over {} years exceeds {} standard deviations; 20 % a year is 0.2",
-                              o[kVolatility], o[kExpiry], kMostDeviation));
+        file.fail("volatility {} over {} years exceeds {} standard deviations; 20 % a year is 0.2", o[kVolatility],
+                  o[kExpiry], kMostDeviation);
     if (std::abs(o[kRate] * o[kExpiry]) > kMostGrowth)
-        file.fail(fmt::format("rate {} over {} years is senseless; 5 % a year is 0.05", o[kRate], o[kExpiry]));
+        file.fail("rate {} over {} years is senseless; 5 % a year is 0.05", o[kRate], o[kExpiry]);
 }
 
 std::array<double, kOptionColumns> read_option(const TextFile& file, const Positions& positions) {
@@ -69,7 +68,7 @@ std::array<double, kOptionColumns> read_option(const TextFile& file, const Posit
     for (std::size_t c = 0; c < kOptionColumns; ++c) option[c] = file.value(fields[positions[c]], kNames[c]);
     check(file, option);
     const std::string_view type = fields[positions[kType]];
-    if (type != "call" && type != "put") file.fail(fmt::format("type {} is neither call nor put", in_quotes(type)));
+    if (type != "call" && type != "put") file.fail("type {} is neither call nor put", in_quotes(type));
     if (type == "put") option[kSignedStrike] = -option[kSignedStrike];
     return option;
 }

@@ -132,8 +132,8 @@ void Workload::name_profile(std::uint64_t size) {
 std::vector<std::uint64_t> WorkloadOptions::sizes(std::size_t count) const {
     if (size.size() == count) return size;
     if (size.size() == 1) return std::vector<std::uint64_t>(count, size.front());
-    throw UserError(fmt::format("--size: {} numbers are no size of this application; give {}", size.size(),
-                                count == 1 ? "one" : fmt::format("one or {}", count)));
+    throw UserError("--size: {} numbers are no size of this application; give {}", size.size(),
+                    count == 1 ? "one" : fmt::format("one or {}", count));
 }
 
 bool can_run(unsigned worker, starpu_codelet& codelet) {
@@ -182,7 +182,7 @@ std::vector<double> run_on_workers(Workload& workload, std::span<const std::uint
     }
     starpu_profiling_status_set(profiling);
     const char* const name = workload.shape().name;
-    if (refused) throw UserError(fmt::format("no worker that was chosen can run {}", name));
+    if (refused) throw UserError("no worker that was chosen can run {}", name);
     if (const std::string why = take_failure(); !why.empty())
         throw std::runtime_error(fmt::format("{} was not computed: {}", name, why));
     return seconds;

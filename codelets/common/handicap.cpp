@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/common/handicap.hpp"
 
-#include <fmt/format.h>
 #include <starpu.h>
 
 #include <array>
@@ -20,8 +19,7 @@ std::array<int, STARPU_NMAXWORKERS> factors{};
 int whole_number(std::string_view text, std::string_view entry) {
     const auto value = parse_number<int>(text);
     if (!value || *value < 0)
-        throw UserError(
-            fmt::format("APPORTION_HANDICAP: '{}' is not worker=factor with whole numbers, such as 1=4", entry));
+        throw UserError("APPORTION_HANDICAP: '{}' is not worker=factor with whole numbers, such as 1=4", entry);
     return *value;
 }
 
@@ -34,10 +32,9 @@ std::map<int, int> parse_handicaps(std::string_view text) {
         const int worker = whole_number(entry.substr(0, equals), entry);
         const int factor = whole_number(entry.substr(std::min(equals + 1, entry.size())), entry);
         if (factor < 1 || factor > kMaxHandicap)
-            throw UserError(
-                fmt::format("APPORTION_HANDICAP: the factor in '{}' is not within 1 ... {}", entry, kMaxHandicap));
+            throw UserError("APPORTION_HANDICAP: the factor in '{}' is not within 1 ... {}", entry, kMaxHandicap);
         if (!handicaps.emplace(worker, factor).second)
-            throw UserError(fmt::format("APPORTION_HANDICAP: worker {} appears twice", worker));
+            throw UserError("APPORTION_HANDICAP: worker {} appears twice", worker);
     }
     return handicaps;
 }
@@ -48,11 +45,11 @@ void apply_handicaps() {
     if (!text || !*text) return;
     for (const auto& [worker, factor] : parse_handicaps(text)) {
         if (worker >= static_cast<int>(starpu_worker_get_count()))
-            throw UserError(fmt::format("APPORTION_HANDICAP: there is no worker {}; this machine has workers 0 ... {}",
-                                        worker, static_cast<int>(starpu_worker_get_count()) - 1));
+            throw UserError("APPORTION_HANDICAP: there is no worker {}; this machine has workers 0 ... {}", worker,
+                            static_cast<int>(starpu_worker_get_count()) - 1);
         if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER)
-            throw UserError(fmt::format(
-                "APPORTION_HANDICAP: worker {} is no CPU worker, and only those can be handicapped", worker));
+            throw UserError("APPORTION_HANDICAP: worker {} is no CPU worker, and only those can be handicapped",
+                            worker);
         factors[worker] = factor;
     }
 }

@@ -67,12 +67,11 @@ std::size_t element_size(ElementType type) { return real_size(type) * (is_comple
 std::size_t matrix_bytes(ElementType type, std::size_t rows, std::size_t columns) {
     if (rows > kMaxDimension || columns > kMaxDimension)
         throw UserError(
-            fmt::format("a matrix of {} x {} is too large: StarPU and BLAS count rows and columns in 31 bits; use at "
-                        "most {}",
-                        rows, columns, kMaxDimension));
+            "a matrix of {} x {} is too large: StarPU and BLAS count rows and columns in 31 bits; use at most {}", rows,
+            columns, kMaxDimension);
     std::size_t bytes = leading_dimension(type, rows) * element_size(type);
     if (__builtin_mul_overflow(bytes, columns, &bytes) || bytes > std::numeric_limits<std::ptrdiff_t>::max() / 8)
-        throw UserError(fmt::format("a matrix of {} x {} does not fit any address space", rows, columns));
+        throw UserError("a matrix of {} x {} does not fit any address space", rows, columns);
     return bytes;
 }
 
@@ -82,11 +81,11 @@ Matrix::Matrix(ElementType type, std::size_t rows, std::size_t columns)
       columns_(columns),
       ld_(leading_dimension(type, rows)),
       bytes_(matrix_bytes(type, rows, columns)) {
-    if (bytes_ == 0) throw UserError(fmt::format("a matrix of {} x {} has no elements", rows, columns));
+    if (bytes_ == 0) throw UserError("a matrix of {} x {} has no elements", rows, columns);
     const int protection = kSimulated ? PROT_NONE : PROT_READ | PROT_WRITE;
     data_ = mmap(nullptr, bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data_ == MAP_FAILED)
-        throw UserError(fmt::format("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_)));
+        throw UserError("no memory for a matrix of {} x {} ({:.1f} GiB)", rows, columns, gib(bytes_));
     madvise(data_, bytes_, MADV_HUGEPAGE);  // fewer page faults and TLB misses; without effect where not available
 }
 
@@ -127,9 +126,8 @@ void require_free_memory(std::size_t bytes, const std::string& what) {
     while (file >> key && key != "MemAvailable:") file.ignore(256, '\n');
     if (!(file >> kib)) return;  // an old kernel: mmap or the OOM killer will tell
     if (bytes > kib * 1024)
-        throw UserError(
-            fmt::format("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a smaller size", what,
-                        gib(bytes), gib(kib * 1024)));
+        throw UserError("{} need {:.1f} GiB, but this machine has only {:.1f} GiB free; choose a smaller size", what,
+                        gib(bytes), gib(kib * 1024));
 }
 
 bool pin_memory(void* data, std::size_t bytes) {

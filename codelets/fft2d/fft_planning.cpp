@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/fft2d/fft_planning.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -30,10 +28,9 @@ std::optional<FftPlanning> planning_named(std::string_view name) {
 FftPlanningChoice parse_fft_planning(std::string_view text) {
     const auto refuse = [&](std::string_view entry) {
         throw UserError(
-            fmt::format("APPORTION_FFT_PLANNING: '{}' is not estimate, measure, patient or unaligned, nor worker=one "
-                        "of them for a worker "
-                        "that is named once",
-                        entry));
+            "APPORTION_FFT_PLANNING: '{}' is not estimate, measure, patient or unaligned, nor worker=one of them for a "
+            "worker that is named once",
+            entry);
     };
     FftPlanningChoice choice;
     for (const std::string_view entry : split(text, ',')) {

@@ -24,16 +24,15 @@ Expression read_expression(const std::string& path) {
         if (e.genes.empty()) {
             e.samples = fields.size() - 1;
             if (titles != e.samples && titles != fields.size())
-                file.fail(
-                    fmt::format("this gene has {}, but line 1 names {} samples", counted(e.samples, "value"), titles));
+                file.fail("this gene has {}, but line 1 names {} samples", counted(e.samples, "value"), titles);
             if (e.samples == 0) file.fail("this gene has no values");
         }
         if (fields.size() != e.samples + 1)
-            file.fail(fmt::format("this gene has {} value{} instead of {}", fields.size() - 1,
-                                  fields.size() == 2 ? "" : "s", e.samples));
+            file.fail("this gene has {} value{} instead of {}", fields.size() - 1, fields.size() == 2 ? "" : "s",
+                      e.samples);
         if (fields[0].empty()) file.fail("the gene's name is missing");
         const auto [known, is_new] = lines.emplace(fields[0], file.number());
-        if (!is_new) file.fail(fmt::format("gene {} is on line {} already", fields[0], known->second));
+        if (!is_new) file.fail("gene {} is on line {} already", fields[0], known->second);
         e.genes.emplace_back(fields[0]);
         for (std::size_t s = 1; s < fields.size(); ++s)
             e.values.push_back(file.value(fields[s], fmt::format("value {} of gene {}", s, fields[0])));

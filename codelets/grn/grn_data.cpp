@@ -61,21 +61,19 @@ void check(const Expression& expression, const GrnOptions& options) {
     const std::size_t genes = expression.genes.size();
     const std::uint64_t least = options.cardinality + (options.lag == 0 ? 1 : 0);
     if (genes < least)
-        throw UserError(fmt::format("has {}; sets of {} need at least {}", counted(genes, "gene"),
-                                    counted(options.cardinality, "predictor"), least));
+        throw UserError("has {}; sets of {} need at least {}", counted(genes, "gene"),
+                        counted(options.cardinality, "predictor"), least);
     if (options.candidates > genes || options.targets > genes)
-        throw UserError(fmt::format("has {} genes, but {} {} are wanted", genes,
-                                    std::max(options.candidates, options.targets),
-                                    options.candidates > genes ? "candidates" : "targets"));
+        throw UserError("has {} genes, but {} {} are wanted", genes, std::max(options.candidates, options.targets),
+                        options.candidates > genes ? "candidates" : "targets");
     if (options.candidates > 0 && options.candidates < least)
-        throw UserError(fmt::format("is to be searched with {}; sets of {} need at least {}",
-                                    counted(options.candidates, "candidate"), counted(options.cardinality, "predictor"),
-                                    least));
+        throw UserError("is to be searched with {}; sets of {} need at least {}",
+                        counted(options.candidates, "candidate"), counted(options.cardinality, "predictor"), least);
     if (expression.samples < 2 || expression.samples - 2 < options.lag)
-        throw UserError(fmt::format("has {}; at least {} are needed{}", counted(expression.samples, "sample"),
-                                    options.lag + 2, options.lag > 0 ? " for this lag" : ""));
+        throw UserError("has {}; at least {} are needed{}", counted(expression.samples, "sample"), options.lag + 2,
+                        options.lag > 0 ? " for this lag" : "");
     if (expression.samples - options.lag > kMostSamples)
-        throw UserError(fmt::format("has {} samples; at most {} can be counted", expression.samples, kMostSamples));
+        throw UserError("has {} samples; at most {} can be counted", expression.samples, kMostSamples);
 }
 
 /// Bit sets of `samples` levels from the first on.

@@ -36,11 +36,11 @@ void check_plot(const std::string& file) {
     try {
         require_writable(file);
     } catch (const FileError& error) {
-        throw UserError(fmt::format("--plot {}", error.what()));
+        throw UserError("--plot {}", error.what());
     }
     if (!terminal_of(file, 1, 1))
-        throw UserError(fmt::format(
-            "--plot {}: pictures are PNG, SVG or PDF files; let its name end with .png, .svg or .pdf", file));
+        throw UserError("--plot {}: pictures are PNG, SVG or PDF files; let its name end with .png, .svg or .pdf",
+                        file);
     bool found = false;
     try {
         found = run_child({"gnuplot", "--version"}).status == 0;

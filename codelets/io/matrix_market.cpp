@@ -28,15 +28,14 @@ constexpr double kDense = 1.0 / 3;  ///< share of elements from which a matrix i
 enum class Symmetry { general, symmetric, skew };
 
 /// The file, line by line, and where in the line we are.
-class Lines {
+class Lines : private TextFile {
   public:
-    explicit Lines(const std::string& path) : file_(path) {}
-
-    [[noreturn]] void fail(const std::string& problem) const { file_.fail(problem); }
+    using TextFile::fail;
+    using TextFile::TextFile;
 
     bool next() {
-        const bool found = file_.next();
-        rest_ = file_.line();
+        const bool found = TextFile::next();
+        rest_ = line();
         return found;
     }
 
@@ -59,7 +58,7 @@ class Lines {
         const std::string_view text = word();
         const auto value = parse_number<std::size_t>(text);
         if (!value || *value < least || *value > most)
-            fail(fmt::format("{} is no {}: a whole number of {} ... {}", in_quotes(text), what, least, most));
+            fail("{} is no {}: a whole number of {} ... {}", in_quotes(text), what, least, most);
         return *value;
     }
 
@@ -68,19 +67,17 @@ class Lines {
         const std::string_view whole = text;
         if (text.starts_with('+')) text.remove_prefix(1);
         const auto value = parse_number<double>(text);
-        if (!value || !std::isfinite(*value)) fail(fmt::format("{} is no finite number", in_quotes(whole)));
-        if (integer && *value != std::floor(*value))
-            fail(fmt::format("{} is no integer, as the file announces", in_quotes(whole)));
+        if (!value || !std::isfinite(*value)) fail("{} is no finite number", in_quotes(whole));
+        if (integer && *value != std::floor(*value)) fail("{} is no integer, as the file announces", in_quotes(whole));
         return *value;
     }
 
     void end_of_line() {
         if (const std::string_view more = word(); !more.empty())
-            fail(fmt::format("{} is more than the line should have", in_quotes(more)));
+            fail("{} is more than the line should have", in_quotes(more));
     }
 
   private:
-    TextFile file_;
     std::string_view rest_;
 };
 
@@ -101,21 +98,20 @@ Header read_header(Lines& lines) {
     if (!lines.next()) lines.fail("is empty");
     if (lines.word() != kBanner) lines.fail("is no Matrix Market file: the first line must begin with %%MatrixMarket");
     if (const auto object = lower_case(lines.word()); object != "matrix")
-        lines.fail(fmt::format("describes a {}; a matrix is needed", in_quotes(object)));
+        lines.fail("describes a {}; a matrix is needed", in_quotes(object));
     Header header;
     const std::string format = lower_case(lines.word()), field = lower_case(lines.word());
     const std::string symmetry = lower_case(lines.word());
     if (format != "coordinate" && format != "array")
-        lines.fail(fmt::format("has format {}; coordinate or array are needed", in_quotes(format)));
+        lines.fail("has format {}; coordinate or array are needed", in_quotes(format));
     if (field != "real" && field != "integer" && field != "double")
-        lines.fail(fmt::format("has elements of kind {}; real or integer are needed", in_quotes(field)));
+        lines.fail("has elements of kind {}; real or integer are needed", in_quotes(field));
     if (symmetry == "symmetric")
         header.symmetry = Symmetry::symmetric;
     else if (symmetry == "skew-symmetric")
         header.symmetry = Symmetry::skew;
     else if (symmetry != "general")
-        lines.fail(
-            fmt::format("has symmetry {}; general, symmetric or skew-symmetric are needed", in_quotes(symmetry)));
+        lines.fail("has symmetry {}; general, symmetric or skew-symmetric are needed", in_quotes(symmetry));
     lines.end_of_line();
     header.coordinate = format == "coordinate";
     header.integer = field == "integer";
@@ -126,7 +122,7 @@ Header read_header(Lines& lines) {
         header.entries = lines.index("number of entries", 0, std::numeric_limits<std::int32_t>::max());
     lines.end_of_line();
     if (header.symmetry != Symmetry::general && header.rows != header.columns)
-        lines.fail(fmt::format("a matrix of {} x {} cannot be symmetric", header.rows, header.columns));
+        lines.fail("a matrix of {} x {} cannot be symmetric", header.rows, header.columns);
     return header;
 }
 
@@ -144,7 +140,7 @@ std::vector<Entry> read_entries(Lines& lines, const Header& header) {
     std::vector<Entry> entries;
     for (std::size_t k = 0; k < header.entries; ++k) {
         if (!lines.next_data())
-            lines.fail(fmt::format("the file ends behind {} of the {} entries that it announces", k, header.entries));
+            lines.fail("the file ends behind {} of the {} entries that it announces", k, header.entries);
         const auto row = static_cast<std::int32_t>(lines.index("row", 1, header.rows)) - 1;
         const auto column = static_cast<std::int32_t>(lines.index("column", 1, header.columns)) - 1;
         const double value = lines.number(header.integer);
@@ -159,7 +155,7 @@ std::vector<Entry> read_entries(Lines& lines, const Header& header) {
     const auto place = [](const Entry& e) { return std::pair(e.row, e.column); };
     std::ranges::sort(entries, {}, place);
     if (const auto twice = std::ranges::adjacent_find(entries, {}, place); twice != entries.end())
-        lines.fail(fmt::format("the entry in row {}, column {} is there twice", twice->row + 1, twice->column + 1));
+        lines.fail("the entry in row {}, column {} is there twice", twice->row + 1, twice->column + 1);
     return entries;
 }
 
@@ -198,8 +194,7 @@ Matrix read_array(Lines& lines, const Header& header) {
                                   : header.symmetry == Symmetry::symmetric ? j
                                                                            : j + 1;
         for (std::size_t i = first; i < header.rows; ++i, ++read) {
-            if (!lines.next_data())
-                lines.fail(fmt::format("the file ends behind {} elements; its size needs more", read));
+            if (!lines.next_data()) lines.fail("the file ends behind {} elements; its size needs more", read);
             const double value = lines.number(header.integer);
             lines.end_of_line();
             element(matrix, i, j) = value;
@@ -217,14 +212,13 @@ std::variant<SparseMatrix, Matrix> read_matrix_market(const std::string& path) {
     Lines lines(path);
     const Header header = read_header(lines);
     if (header.rows != header.columns)
-        lines.fail(fmt::format("the matrix is {} x {}; a square one is needed", header.rows, header.columns));
+        lines.fail("the matrix is {} x {}; a square one is needed", header.rows, header.columns);
     if (!header.coordinate) return read_array(lines, header);
     const std::vector<Entry> entries = read_entries(lines, header);
     // Otherwise a header of three numbers could ask for all memory.
     if (entries.size() < header.rows)
-        lines.fail(fmt::format("{} cannot fill the {} rows that the file announces; every row needs one",
-                               entries.size() == 1 ? "1 entry" : fmt::format("{} entries", entries.size()),
-                               header.rows));
+        lines.fail("{} cannot fill the {} rows that the file announces; every row needs one",
+                   entries.size() == 1 ? "1 entry" : fmt::format("{} entries", entries.size()), header.rows);
     const double n = static_cast<double>(header.rows);
     if (static_cast<double>(entries.size()) < kDense * n * n) return compressed(entries, header.rows);
     Matrix matrix(ElementType::float64, header.rows, header.rows);

@@ -43,8 +43,14 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem) { throw UserError(path + ": " + problem); }
 
+template <class First, class... Others>
+[[noreturn]] void fail(const std::string& path, fmt::format_string<First, Others...> problem, First&& first,
+                       Others&&... others) {
+    fail(path, fmt::format(problem, std::forward<First>(first), std::forward<Others>(others)...));
+}
+
 [[noreturn]] void fail_system(const std::string& path, const char* action) {
-    fail(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
+    fail(path, "cannot {}: {}", action, std::strerror(errno));
 }
 
 std::vector<std::size_t> shape_of(const std::string& path, std::string_view numbers, const char* malformed) {
@@ -56,9 +62,8 @@ std::vector<std::size_t> shape_of(const std::string& path, std::string_view numb
         shape.push_back(*dimension);
     }
     if (shape.empty() || shape.size() > kMaxDimensions)
-        fail(path, fmt::format("has {} dimensions; an array with 1 to {} is needed", shape.size(), kMaxDimensions));
-    if (std::ranges::find(shape, 0u) != shape.end())
-        fail(path, fmt::format("is an empty array of {}", fmt::join(shape, " x ")));
+        fail(path, "has {} dimensions; an array with 1 to {} is needed", shape.size(), kMaxDimensions);
+    if (std::ranges::find(shape, 0u) != shape.end()) fail(path, "is an empty array of {}", fmt::join(shape, " x "));
     return shape;
 }
 
@@ -87,9 +92,10 @@ NpyHeader parse_header(const std::string& path, const std::string& header) {
     const std::string_view type = std::string_view(descr).substr(1, descr.size() - 2);
     const auto known = std::ranges::find(kTypes, type, [](const auto& t) { return std::string_view(t.second); });
     if (known == std::end(kTypes))
-        fail(path, fmt::format("has elements of type {}; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or "
-                               "'<c16' (complex128) are needed",
-                               in_quotes(type)));
+        fail(path,
+             "has elements of type {}; '<f4' (float32), '<f8' (float64), '<c8' (complex64) or '<c16' (complex128) are "
+             "needed",
+             in_quotes(type));
     NpyHeader parsed;
     parsed.type = known->first;
     parsed.fortran_order = order == "True";
@@ -109,12 +115,11 @@ NpyHeader read_header(const std::string& path, std::FILE* file) {
     const std::size_t got = std::fread(start, 1, sizeof start, file);
     if (got < sizeof start || std::memcmp(start, kMagic.data(), kMagic.size()) != 0) fail(path, "is not a .npy file");
     const int version = start[6];
-    if (version < 1 || version > 3) fail(path, fmt::format("has .npy version {}; 1 to 3 are known", version));
+    if (version < 1 || version > 3) fail(path, "has .npy version {}; 1 to 3 are known", version);
     const std::size_t before = version == 1 ? 10 : 12;
     std::size_t length = start[8] + 256u * start[9];
     if (version > 1) length += (std::size_t{start[10]} << 16) + (std::size_t{start[11]} << 24);
-    if (length > kMaxHeader)
-        fail(path, fmt::format("has a .npy header of {} bytes; at most {} make sense", length, kMaxHeader));
+    if (length > kMaxHeader) fail(path, "has a .npy header of {} bytes; at most {} make sense", length, kMaxHeader);
 
     std::string text(length, '\0');
     std::fseek(file, static_cast<long>(before), SEEK_SET);
@@ -129,11 +134,11 @@ NpyHeader read_header(const std::string& path, std::FILE* file) {
     bool overflow = false;
     for (const std::size_t n : header.shape) overflow = overflow || __builtin_mul_overflow(needs, n, &needs);
     if (overflow || has < needs)
-        fail(path, fmt::format("is truncated: its shape {} needs more than the {} bytes of data it has",
-                               fmt::join(header.shape, " x "), has));
+        fail(path, "is truncated: its shape {} needs more than the {} bytes of data it has",
+             fmt::join(header.shape, " x "), has);
     header.columns = header.shape.back();
     header.rows = std::reduce(header.shape.begin(), header.shape.end() - 1, std::size_t{1}, std::multiplies<>());
-    if (has > needs) fail(path, fmt::format("has {} bytes behind the {} that its shape needs", has - needs, needs));
+    if (has > needs) fail(path, "has {} bytes behind the {} that its shape needs", has - needs, needs);
     return header;
 }
 
@@ -143,7 +148,7 @@ void read_exactly(const std::string& path, std::FILE* file, void* data, std::siz
 
 NpyHeader check_matrix(const std::string& path, NpyHeader header) {
     if (header.shape.size() != 2)
-        fail(path, fmt::format("has {}; a matrix with 2 is needed", counted(header.shape.size(), "dimension")));
+        fail(path, "has {}; a matrix with 2 is needed", counted(header.shape.size(), "dimension"));
     if (is_complex(header.type)) fail(path, "has complex elements; float32 or float64 are needed");
     return header;
 }
@@ -264,8 +269,8 @@ void require_finite(const std::string& path, const Matrix& matrix, NpyRead read)
             const T* const bad = std::find_if_not(column, column + count, [](T value) { return std::isfinite(value); });
             if (bad == column + count) continue;
             const std::size_t i = static_cast<std::size_t>(bad - column) / parts;
-            throw UserError(fmt::format("{}: the element in row {}, column {} (from 0) is not finite", path,
-                                        read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i));
+            throw UserError("{}: the element in row {}, column {} (from 0) is not finite", path,
+                            read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i);
         }
     };
     if (matrix.type() == ElementType::float32 || matrix.type() == ElementType::complex64)

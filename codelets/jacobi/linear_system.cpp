@@ -73,18 +73,17 @@ void check_solvable(const LinearSystem& system) {
             T diagonal = 0;
             for_each_entry<T>(system, i, [&](std::size_t j, T value) {
                 if (!std::isfinite(value))
-                    throw UserError(fmt::format("{}: the element in row {}, column {} (from 1) is not finite",
-                                                system.name, i + 1, j + 1));
+                    throw UserError("{}: the element in row {}, column {} (from 1) is not finite", system.name, i + 1,
+                                    j + 1);
                 if (j == i) diagonal = value;
             });
             if (diagonal == 0)
                 throw UserError(
-                    fmt::format("{}: there is a zero on the diagonal of row {} (from 1), by which the Jacobi method "
-                                "would divide; put the equations into another order",
-                                system.name, i + 1));
+                    "{}: there is a zero on the diagonal of row {} (from 1), by which the Jacobi method would divide; "
+                    "put the equations into another order",
+                    system.name, i + 1);
             if (!std::isfinite(system.b.column<T>()[i]))
-                throw UserError(
-                    fmt::format("{}: element {} (from 1) of the right-hand side is not finite", system.name, i + 1));
+                throw UserError("{}: element {} (from 1) of the right-hand side is not finite", system.name, i + 1);
         }
     });
 }

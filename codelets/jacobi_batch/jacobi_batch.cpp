@@ -2,8 +2,6 @@
 #include "codelets/jacobi_batch/jacobi_batch.hpp"
 
 #include <cblas.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -128,13 +126,13 @@ void check_solvable(const JacobiBatch& batch) {
             const T* const row = batch.a.column<T>(column);
             const bool finite = std::all_of(row, row + batch.n(), [](T value) { return std::isfinite(value); });
             if (!finite || !std::isfinite(batch.b.column<T>(system)[i]))
-                throw UserError(fmt::format("{}: system {}, row {} (both from 1) has an element that is not finite",
-                                            batch.name, system + 1, i + 1));
+                throw UserError("{}: system {}, row {} (both from 1) has an element that is not finite", batch.name,
+                                system + 1, i + 1);
             if (row[i] == 0)
                 throw UserError(
-                    fmt::format("{}: there is a zero on the diagonal of system {}, row {} (both from 1), by which the "
-                                "Jacobi method would divide; put the equations into another order",
-                                batch.name, system + 1, i + 1));
+                    "{}: there is a zero on the diagonal of system {}, row {} (both from 1), by which the Jacobi "
+                    "method would divide; put the equations into another order",
+                    batch.name, system + 1, i + 1);
         }
     });
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -16,12 +14,12 @@ MpdataField::MpdataField(int nx, const MpdataGrid& grid)
       grid_(grid),
       planes_(static_cast<std::size_t>(std::max(nx, 0)) + 2 * static_cast<std::size_t>(grid.halo())) {
     if (nx < 1 || grid.ny < 1 || grid.nz < 1)
-        throw UserError(fmt::format("a field of {} x {} x {} cells has none", nx, grid.ny, grid.nz));
+        throw UserError("a field of {} x {} x {} cells has none", nx, grid.ny, grid.nz);
     if (nx < grid.halo())
         throw UserError(
-            fmt::format("{} planes are fewer than the {} that {} at once read beside a block; use more "
-                        "planes or fewer steps at once",
-                        nx, grid.halo(), counted(grid.steps, "time step")));
+            "{} planes are fewer than the {} that {} at once read beside a block; use more planes or fewer steps at "
+            "once",
+            nx, grid.halo(), counted(grid.steps, "time step"));
     constexpr std::size_t kFields = 5;  // psi, result and three Courant numbers
     const std::size_t doubles = planes_ * grid.plane();
     require_free_memory(kFields * doubles * sizeof(double), "the fields");

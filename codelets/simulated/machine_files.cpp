@@ -84,27 +84,26 @@ std::string config_file(int cpus, std::size_t cuda) {
 void check_size(const Platform& machine, const std::string& what) {
     const int cuda = machine.count(DeviceKind::cuda), cpus = machine.count(DeviceKind::cpu) + cuda;
     if (cuda > kMostCuda)
-        throw UserError(fmt::format("{}:1: {} has {} cuda devices, but StarPU is built for {}; remove some",
-                                    machine.file.string(), what, cuda, kMostCuda));
+        throw UserError("{}:1: {} has {} cuda devices, but StarPU is built for {}; remove some", machine.file.string(),
+                        what, cuda, kMostCuda);
     if (cpus > kMostCpus)
         throw UserError(
-            fmt::format("{}:1: {} needs {} CPUs (cpu devices, and one for each cuda device), "
-                        "but StarPU is built for {}; remove some",
-                        machine.file.string(), what, cpus, kMostCpus));
+            "{}:1: {} needs {} CPUs (cpu devices, and one for each cuda device), but StarPU is built for {}; remove "
+            "some",
+            machine.file.string(), what, cpus, kMostCpus);
 }
 
 /// Makes `folder`/bus. Returns the folder's absolute path.
 fs::path make_folder(const fs::path& folder) {
     const fs::path absolute = fs::absolute(folder).lexically_normal();
     if (absolute.string().size() > kLongestFolder)
-        throw UserError(
-            fmt::format("{}: this path is too long for StarPU; choose a folder whose path has at most {} characters",
-                        absolute.string(), kLongestFolder));
+        throw UserError("{}: this path is too long for StarPU; choose a folder whose path has at most {} characters",
+                        absolute.string(), kLongestFolder);
     std::error_code failed;
     fs::create_directories(absolute / "bus", failed);
     if (failed)
-        throw UserError(fmt::format("{}: this folder cannot be made: {}; choose another one",
-                                    (absolute / "bus").string(), failed.message()));
+        throw UserError("{}: this folder cannot be made: {}; choose another one", (absolute / "bus").string(),
+                        failed.message());
     return absolute;
 }
 
@@ -146,9 +145,9 @@ ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder
         check_size(machine_of_node(cluster, rank), fmt::format("node {}", cluster.node(rank).name));
     const fs::path absolute = make_folder(folder);
     const std::string path = absolute.string();
-    if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return std::isspace(c) || std::strchr("*?[", c); }))
-        throw UserError(fmt::format(
-            "{}: smpirun does not accept white space or any of *?[ in this path; choose another folder", path));
+    if (std::ranges::any_of(path, [](unsigned char c) { return std::isspace(c) || std::strchr("*?[", c); }))
+        throw UserError("{}: smpirun does not accept white space or any of *?[ in this path; choose another folder",
+                        path);
     std::string hosts, mpi_hosts;
     for (int rank = 0; rank < nodes; ++rank) {
         const std::string host = node_host(cluster, rank);

@@ -78,14 +78,14 @@ std::vector<std::pair<double, double>> read_table(TextFile& file) {
         const auto units = parse_number<double>(fields.front()), seconds = parse_number<double>(fields.back());
         if (fields.size() != 2 || !units || !seconds) file.fail("this must be two numbers, units,seconds");
         if (!(*units >= kUnits.least && *units <= kUnits.most && *units == std::floor(*units)))
-            file.fail(fmt::format("units must be a whole number from {:g} to {:g}", kUnits.least, kUnits.most));
+            file.fail("units must be a whole number from {:g} to {:g}", kUnits.least, kUnits.most);
         if (!(*seconds >= kTime.least && *seconds <= kTime.most))
-            file.fail(fmt::format("seconds must be from {:g} to {:g}", kTime.least, kTime.most));
+            file.fail("seconds must be from {:g} to {:g}", kTime.least, kTime.most);
         if (!table.empty() && *units <= table.back().first)
             file.fail("units must grow from line to line; sort the lines");
         table.emplace_back(*units, *seconds);
     }
-    if (table.empty()) file.fail("there is no line with units,seconds", 2);
+    if (table.empty()) file.fail_in(2, "there is no line with units,seconds");
     return table;
 }
 
@@ -112,7 +112,7 @@ void read_rate(TomlTable& table, TrueTime& time) {
     const char* found = nullptr;
     for (const char* key : {"rate", "seconds_per_work", "rates", "seconds_by_n"}) {
         if (!table.has(key)) continue;
-        if (found) table.fail(key, fmt::format("{} and {} exclude each other; remove one", found, key));
+        if (found) table.fail(key, "{} and {} exclude each other; remove one", found, key);
         found = key;
     }
     time.rates = table.points("rates", kUnits, kRate);
@@ -144,8 +144,7 @@ class PlatformReader {
 Platform PlatformReader::read(const fs::path& file) {
     read_file(file, false);
     platform_.file = fs::absolute(file);
-    if (platform_.devices.empty())
-        throw UserError(fmt::format("{}:1: the platform has no device; add [[device]]", file.string()));
+    if (platform_.devices.empty()) throw UserError("{}:1: the platform has no device; add [[device]]", file.string());
     std::set<std::string> hosts;
     for (int rank = 0; rank < platform_.node_count(); ++rank)
         if (const std::string host = node_host(platform_, rank); !hosts.insert(host).second)
@@ -168,8 +167,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
     try {
         root = toml::parse(content, name);
     } catch (const toml::parse_error& error) {
-        throw UserError(
-            fmt::format("{}:{}: this is no TOML: {}", name, error.source().begin.line, error.description()));
+        throw UserError("{}:{}: this is no TOML: {}", name, error.source().begin.line, error.description());
     }
     TomlTable table(root, name, "a platform file");
     table.for_each_text("include", [&](const std::string& part) {
@@ -203,7 +201,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
 void PlatformReader::change_included(const std::string& name, TomlTable table) {
     const auto found = std::ranges::find(platform_.devices, name, &Device::name);
     if (found == platform_.devices.end())
-        table.fail(nullptr, fmt::format("no included file has a device {}; name one that has", name));
+        table.fail(nullptr, "no included file has a device {}; name one that has", name);
     found->count = static_cast<int>(table.whole("count", 1, kMostDevices, found->count));
     table.finish();
 }
@@ -218,7 +216,7 @@ void PlatformReader::read_needs(const std::string& name, TomlTable table) {
     if (needs.work.factor == 0) needs.work.factor = 1;
     table.finish();
     if (!platform_.kernels.emplace(name, needs).second)
-        table.fail(nullptr, fmt::format("kernel {} is described twice; remove one", name));
+        table.fail(nullptr, "kernel {} is described twice; remove one", name);
 }
 
 void PlatformReader::read_link(TomlTable table) {
@@ -230,7 +228,7 @@ void PlatformReader::read_link(TomlTable table) {
     link.full_duplex = table.yes_no("full_duplex", true);
     table.finish();
     for (const Link& other : platform_.links)
-        if (other.name == link.name) table.fail("name", fmt::format("there are two links {}; rename one", link.name));
+        if (other.name == link.name) table.fail("name", "there are two links {}; rename one", link.name);
     platform_.links.push_back(std::move(link));
 }
 
@@ -247,7 +245,7 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
     Device device;
     device.name = table.text("name");
     const std::string kind = table.text("kind");
-    if (kind != "cpu" && kind != "cuda") table.fail("kind", fmt::format("kind is {}, but must be cpu or cuda", kind));
+    if (kind != "cpu" && kind != "cuda") table.fail("kind", "kind is {}, but must be cpu or cuda", kind);
     device.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
     device.count = static_cast<int>(table.whole("count", 1, kMostDevices, 1));
     if (device.kind == DeviceKind::cuda) {
@@ -255,13 +253,13 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
         const auto found =
             std::find_if(platform_.links.begin(), platform_.links.end(), [&](const Link& l) { return l.name == link; });
         if (found == platform_.links.end())
-            table.fail("link", fmt::format("there is no link {}; the links are: {}", link, names_of(platform_.links)));
+            table.fail("link", "there is no link {}; the links are: {}", link, names_of(platform_.links));
         device.link = static_cast<int>(found - platform_.links.begin());
         device.latency_s = table.zero_or_within("latency_s", kLatency, found->latency_s);
         device.memory_bytes = table.within("memory_bytes", kMemory);
     } else {
         for (const char* key : {"link", "latency_s", "memory_bytes"})
-            if (table.has(key)) table.fail(key, fmt::format("a cpu works in main memory and has no {}", key));
+            if (table.has(key)) table.fail(key, "a cpu works in main memory and has no {}", key);
     }
     read_drift(table, device.drift_factor, device.drift_from_s);
     if (auto spike = table.table("spike", "a spike")) {
@@ -277,9 +275,8 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
     if (table.has("lost_at_s")) device.lost_at_s = table.zero_or_within("lost_at_s", kMoment, 0);
     table.for_each_named("kernel", [&](const std::string& name, TomlTable kernel) {
         if (!platform_.kernels.contains(name))
-            kernel.fail(nullptr, fmt::format("kernel {} is not described; add [kernel.{}] to the platform or to an "
-                                             "included file",
-                                             name, name));
+            kernel.fail(nullptr, "kernel {} is not described; add [kernel.{}] to the platform or to an included file",
+                        name, name);
         device.kernels.emplace(name, read_time(kernel, folder));
     });
     table.finish();
@@ -291,7 +288,7 @@ void PlatformReader::read_node(TomlTable table) {
     node.name = table.text("name");
     node.count = static_cast<int>(table.whole("count", 1, kMostNodes, 1));
     if (platform_.node_count() + node.count > kMostNodes)
-        table.fail("count", fmt::format("a platform has at most {} nodes; remove some", kMostNodes));
+        table.fail("count", "a platform has at most {} nodes; remove some", kMostNodes);
     table.for_each_whole("devices", 1, kMostDevices, [&](const std::string& name, std::int64_t count) {
         const auto known = std::ranges::count(platform_.devices, name, &Device::name);
         if (known != 1)
@@ -301,12 +298,11 @@ void PlatformReader::read_node(TomlTable table) {
         node.devices.emplace(name, static_cast<int>(count));
     });
     if (node.devices.empty())
-        table.fail("devices", fmt::format("node {} has no device; add devices = {{ \"NAME\" = COUNT }}", node.name));
+        table.fail("devices", "node {} has no device; add devices = {{ \"NAME\" = COUNT }}", node.name);
     auto network = table.table("network", "a network");
     if (!network)
-        table.fail(nullptr, fmt::format("node {} has no network; add network = {{ bytes_per_s = NUMBER, latency_s = "
-                                        "NUMBER }}",
-                                        node.name));
+        table.fail(nullptr, "node {} has no network; add network = {{ bytes_per_s = NUMBER, latency_s = NUMBER }}",
+                   node.name);
     node.network_bytes_per_s = network->within("bytes_per_s", kSpeed);
     node.network_latency_s = network->zero_or_within("latency_s", kLatency, 0);
     network->finish();
@@ -322,7 +318,7 @@ void PlatformReader::read_node(TomlTable table) {
     table.finish();
     for (const Node& other : platform_.nodes)
         if (other.name == node.name)
-            table.fail("name", fmt::format("there are two nodes {}; rename one, or give a count", node.name));
+            table.fail("name", "there are two nodes {}; rename one, or give a count", node.name);
     platform_.nodes.push_back(std::move(node));
 }
 
@@ -331,8 +327,8 @@ TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
     if (const std::string file = table.text("table", ""); !file.empty()) {
         for (const char* key :
              {"base_s", "rate", "seconds_per_work", "rates", "seconds_by_n", "half_saturation", "stream_bytes_per_s"})
-            if (table.has(key)) table.fail(key, fmt::format("a table replaces the formula; remove {}", key));
-        if (is_missing(folder / file)) table.fail("table", fmt::format("table: there is no file {}", in_quotes(file)));
+            if (table.has(key)) table.fail(key, "a table replaces the formula; remove {}", key);
+        if (is_missing(folder / file)) table.fail("table", "table: there is no file {}", in_quotes(file));
         time.table = read_table(folder / file);
     } else {
         time.base_s = table.zero_or_within("base_s", kTime, 0);
@@ -372,9 +368,9 @@ Platform load_machine(const std::string& name_or_path) {
     Platform platform = load_platform(name_or_path);
     if (!platform.nodes.empty())
         throw UserError(
-            fmt::format("{}:1: the platform is a cluster of {} nodes, and this is for a single machine; "
-                        "name one without [[node]], or use `apportion compare --platform`",
-                        platform.file.string(), platform.node_count()));
+            "{}:1: the platform is a cluster of {} nodes, and this is for a single machine; name one without [[node]], "
+            "or use `apportion compare --platform`",
+            platform.file.string(), platform.node_count());
     return platform;
 }
 
@@ -386,8 +382,8 @@ Platform load_platform(const std::string& name_or_path) {
             return PlatformReader().read(file);
     }
     if (is_missing(name_or_path))
-        throw UserError(fmt::format("there is no platform {}; give a file or one of the bundled platforms: {}",
-                                    name_or_path, fmt::join(bundled_platforms(), ", ")));
+        throw UserError("there is no platform {}; give a file or one of the bundled platforms: {}", name_or_path,
+                        fmt::join(bundled_platforms(), ", "));
     return PlatformReader().read(name_or_path);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/simulated/starpu_cost.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -106,9 +104,9 @@ void set_up_machine() {
     if (!m.platform.nodes.empty()) {
         if (!starpu_mpi_world_rank)
             throw UserError(
-                fmt::format("{}:1: the platform is a cluster, and this program runs on one machine; take "
-                            "the program of the flavour smpi (tools/build smpi, build/smpi/apps)",
-                            m.platform.file.string()));
+                "{}:1: the platform is a cluster, and this program runs on one machine; take the program of the "
+                "flavour smpi (tools/build smpi, build/smpi/apps)",
+                m.platform.file.string());
         first_stream = STARPU_NMAXWORKERS * starpu_mpi_world_rank();
         m.platform = machine_of_node(m.platform, starpu_mpi_world_rank());
     }
@@ -119,10 +117,10 @@ void set_up_machine() {
             starpu_worker_get_type(static_cast<int>(worker)) == STARPU_CPU_WORKER ? DeviceKind::cpu : DeviceKind::cuda;
         const int index = starpu_worker_get_devid(static_cast<int>(worker));
         if (index < 0 || index >= m.platform.count(kind))
-            throw UserError(fmt::format(
-                "{}:1: the platform has {} {} devices, but StarPU simulates more; set all "
-                "variables that `apportion platform {} --env` prints",
-                m.platform.file.string(), m.platform.count(kind), kind == DeviceKind::cpu ? "cpu" : "cuda", name));
+            throw UserError(
+                "{}:1: the platform has {} {} devices, but StarPU simulates more; set all variables that `apportion "
+                "platform {} --env` prints",
+                m.platform.file.string(), m.platform.count(kind), kind == DeviceKind::cpu ? "cpu" : "cuda", name);
         const Device& device = m.platform.device(kind, index);
         m.workers.push_back({device, Execution(m.platform, device, first_stream + static_cast<int>(worker))});
     }
@@ -140,8 +138,8 @@ void install(starpu_codelet& codelet, const std::string& kernel, const KernelSiz
                            [&](const Device& d) { return d.kind == kind && d.kernels.contains(kernel); });
     };
     if (!runs_on(DeviceKind::cpu) && !runs_on(DeviceKind::cuda))
-        throw UserError(fmt::format("{}:1: no device of the platform has kernel {}; add [device.kernel.{}]",
-                                    platform.file.string(), kernel, kernel));
+        throw UserError("{}:1: no device of the platform has kernel {}; add [device.kernel.{}]", platform.file.string(),
+                        kernel, kernel);
     check_unit_times(platform, kernel, size);
     Model& model = models()[&codelet];
     model.kernel = kernel;

@@ -15,7 +15,7 @@ TomlTable::TomlTable(const toml::table& table, std::string file, std::string wha
     : table_(table), file_(std::move(file)), what_(std::move(what)) {}
 
 void TomlTable::fail_at(const toml::node& node, const std::string& problem) const {
-    throw UserError(fmt::format("{}:{}: {}", file_, node.source().begin.line, problem));
+    throw UserError("{}:{}: {}", file_, node.source().begin.line, problem);
 }
 
 void TomlTable::fail(const char* key, const std::string& problem) const {
@@ -30,7 +30,7 @@ const toml::node* TomlTable::find(const char* key) {
 
 std::string TomlTable::text(const char* key) {
     const toml::node* node = find(key);
-    if (!node) fail(nullptr, fmt::format("{} lacks {}; add {} = \"...\"", what_, key, key));
+    if (!node) fail(nullptr, "{} lacks {}; add {} = \"...\"", what_, key, key);
     const auto value = node->value_exact<std::string>();
     if (!value || value->empty()) fail_at(*node, fmt::format("{} must be a text in quotes that is not empty", key));
     return *value;
@@ -40,7 +40,7 @@ std::string TomlTable::text(const char* key, const std::string& otherwise) { ret
 
 double TomlTable::number(const char* key) {
     const toml::node* node = find(key);
-    if (!node) fail(nullptr, fmt::format("{} lacks {}; add {} = NUMBER", what_, key, key));
+    if (!node) fail(nullptr, "{} lacks {}; add {} = NUMBER", what_, key, key);
     const auto value = node->is_number() ? node->value<double>() : std::nullopt;
     if (!value || !std::isfinite(*value)) fail_at(*node, fmt::format("{} must be a finite number", key));
     return *value;
@@ -49,7 +49,7 @@ double TomlTable::number(const char* key) {
 double TomlTable::within(const char* key, Limits limits) {
     const double value = number(key);
     if (value < limits.least || value > limits.most)
-        fail(key, fmt::format("{} is {}, but must be from {:g} to {:g}", key, value, limits.least, limits.most));
+        fail(key, "{} is {}, but must be from {:g} to {:g}", key, value, limits.least, limits.most);
     return value;
 }
 
@@ -61,7 +61,7 @@ double TomlTable::zero_or_within(const char* key, Limits limits, double otherwis
     if (!find(key)) return otherwise;
     const double value = number(key);
     if (value != 0 && (value < limits.least || value > limits.most))
-        fail(key, fmt::format("{} is {}, but must be 0 or from {:g} to {:g}", key, value, limits.least, limits.most));
+        fail(key, "{} is {}, but must be 0 or from {:g} to {:g}", key, value, limits.least, limits.most);
     return value;
 }
 
@@ -159,8 +159,8 @@ void TomlTable::for_each_text(const char* key, const std::function<std::string(c
 void TomlTable::finish() const {
     for (const auto& [key, node] : table_)
         if (!known_.contains(key.str()))
-            throw UserError(fmt::format("{}:{}: {} has no key {}; its keys are {}", file_, key.source().begin.line,
-                                        what_, key.str(), fmt::join(known_, ", ")));
+            throw UserError("{}:{}: {} has no key {}; its keys are {}", file_, key.source().begin.line, what_,
+                            key.str(), fmt::join(known_, ", "));
 }
 
 }  // namespace apportion::simulated

@@ -6,6 +6,8 @@
 
 // An assertion of the parser fails for [[@]] and its like, before it tells what is wrong; without, it tells.
 #define TOML_ASSERT(condition) static_cast<void>(0)
+#include <fmt/core.h>
+
 #include <toml++/toml.h>
 #include <cstdint>
 #include <functional>
@@ -55,6 +57,11 @@ class TomlTable {
 
     /// Throws UserError with the place of `key`, or of the table without it.
     [[noreturn]] void fail(const char* key, const std::string& problem) const;
+    template <class First, class... Others>
+    [[noreturn]] void fail(const char* key, fmt::format_string<First, Others...> problem, First&& first,
+                           Others&&... others) const {
+        fail(key, fmt::format(problem, std::forward<First>(first), std::forward<Others>(others)...));
+    }
 
   private:
     const toml::node* find(const char* key);

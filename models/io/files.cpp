@@ -25,8 +25,7 @@ namespace apportion {
 namespace {
 
 [[noreturn]] void fail_to_open(const std::string& path) {
-    throw FileError(
-        fmt::format("{}: cannot be opened: {}; check the path and your rights", path, std::strerror(errno)));
+    throw FileError("{}: cannot be opened: {}; check the path and your rights", path, std::strerror(errno));
 }
 
 }  // namespace
@@ -34,15 +33,15 @@ namespace {
 void refuse_overwriting(const std::string& in, const std::string& out) {
     std::error_code error;
     if (std::filesystem::equivalent(in, out, error) && !error)
-        throw UserError(fmt::format("{}: is the file that is read; write into another one", out));
+        throw UserError("{}: is the file that is read; write into another one", out);
 }
 
 void require_regular_file(const std::string& path) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0) fail_to_open(path);
     if (!S_ISREG(status.st_mode))
-        throw FileError(fmt::format("{}: is not a regular file; a {} cannot be read here", path,
-                                    S_ISDIR(status.st_mode) ? "folder" : "pipe or device"));
+        throw FileError("{}: is not a regular file; a {} cannot be read here", path,
+                        S_ISDIR(status.st_mode) ? "folder" : "pipe or device");
 }
 
 std::ifstream open_to_read(const std::string& path) {
@@ -61,7 +60,7 @@ std::string read_whole_file(const std::string& path) {
     std::ifstream in = open_to_read(path);
     std::ostringstream text;
     if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-    if (in.bad() || !text) throw FileError(fmt::format("{}: cannot be read; check the disk", path));
+    if (in.bad() || !text) throw FileError("{}: cannot be read; check the disk", path);
     return std::move(text).str();
 }
 
@@ -82,7 +81,7 @@ void require_replaceable(const std::string& path) {
     // A rename would put a file in the place of a device, a pipe, or whatever else has the name.
     const std::filesystem::file_status status = std::filesystem::status(path, ignored);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-        throw FileError(fmt::format("{}: exists and is not a regular file; choose another name", path));
+        throw FileError("{}: exists and is not a regular file; choose another name", path);
 }
 
 void require_writable(const std::string& path) {
@@ -90,12 +89,12 @@ void require_writable(const std::string& path) {
     std::error_code ignored;
     const std::filesystem::path part = std::filesystem::absolute(random_name(path)), folder = part.parent_path();
     if (!std::filesystem::is_directory(folder, ignored))
-        throw FileError(fmt::format("{}: there is no folder {}; create it", path, folder.string()));
+        throw FileError("{}: there is no folder {}; create it", path, folder.string());
     if (access(folder.c_str(), W_OK) != 0)
-        throw FileError(fmt::format("{}: you may not write into {}; choose another file", path, folder.string()));
+        throw FileError("{}: you may not write into {}; choose another file", path, folder.string());
     const long longest = pathconf(folder.c_str(), _PC_NAME_MAX);
     if (longest > 0 && part.filename().native().size() > static_cast<std::size_t>(longest))
-        throw FileError(fmt::format("{}: its name is too long to be written here; choose a shorter one", path));
+        throw FileError("{}: its name is too long to be written here; choose a shorter one", path);
 }
 
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
@@ -114,8 +113,7 @@ NewFile::NewFile(std::string path) : path_(std::move(path)) {
         close(file);
         unlink(part_.c_str());
     }
-    throw FileError(
-        fmt::format("{}: cannot be written: {}; check the path and your rights", path_, std::strerror(error)));
+    throw FileError("{}: cannot be written: {}; check the path and your rights", path_, std::strerror(error));
 }
 
 NewFile::~NewFile() {

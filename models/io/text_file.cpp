@@ -31,8 +31,7 @@ TextFile::TextFile(const std::string& path) : path_(path), file_(open_to_read(pa
 
 bool TextFile::next() {
     if (!std::getline(*in_, line_)) {
-        if (in_->bad())
-            throw FileError(fmt::format("{}: reading failed after line {}; check the disk", path_, number_));
+        if (in_->bad()) throw FileError("{}: reading failed after line {}; check the disk", path_, number_);
         return false;
     }
     if (line_.ends_with('\r')) line_.pop_back();
@@ -75,16 +74,15 @@ std::size_t TextFile::read_quoted(std::size_t at, std::string& field) const {
 double TextFile::value(std::string_view text, std::string_view what) const {
     double result = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-    if (text.empty()) fail(fmt::format("{} is missing", what));
-    if (error == std::errc::result_out_of_range) fail(fmt::format("{} {} is out of range", what, in_quotes(text)));
-    if (error != std::errc{} || end != text.data() + text.size())
-        fail(fmt::format("{} {} is not a number", what, in_quotes(text)));
-    if (!std::isfinite(result)) fail(fmt::format("{} is {}; give a finite number", what, in_quotes(text)));
+    if (text.empty()) fail("{} is missing", what);
+    if (error == std::errc::result_out_of_range) fail("{} {} is out of range", what, in_quotes(text));
+    if (error != std::errc{} || end != text.data() + text.size()) fail("{} {} is not a number", what, in_quotes(text));
+    if (!std::isfinite(result)) fail("{} is {}; give a finite number", what, in_quotes(text));
     return result;
 }
 
-void TextFile::fail(const std::string& problem, std::size_t line) const {
-    throw FileError(fmt::format("{}:{}: {}", path_, std::max<std::size_t>(line, 1), problem));
+void TextFile::fail_in(std::size_t line, const std::string& problem) const {
+    throw FileError("{}:{}: {}", path_, std::max<std::size_t>(line, 1), problem);
 }
 
 void flush_standard_output() {

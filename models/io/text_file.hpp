@@ -4,9 +4,12 @@
 // file's name and its line.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/io/user_error.hpp"
@@ -36,9 +39,15 @@ class TextFile {
     /// A finite number, all of `text`; `what` names it in the complaint.
     double value(std::string_view text, std::string_view what) const;
 
-    /// Throws; the sentence begins with file and line: this one, or another.
-    [[noreturn]] void fail(const std::string& problem) const { fail(problem, number_); }
-    [[noreturn]] void fail(const std::string& problem, std::size_t line) const;
+    /// Throws; the sentence begins with file and line: this one, ...
+    [[noreturn]] void fail(const std::string& problem) const { fail_in(number_, problem); }
+    /// ... as fmt::format writes it, ...
+    template <class First, class... Others>
+    [[noreturn]] void fail(fmt::format_string<First, Others...> problem, First&& first, Others&&... others) const {
+        fail(fmt::format(problem, std::forward<First>(first), std::forward<Others>(others)...));
+    }
+    /// ... or another line.
+    [[noreturn]] void fail_in(std::size_t line, const std::string& problem) const;
 
   private:
     std::size_t read_quoted(std::size_t at, std::string& field) const;

@@ -3,14 +3,23 @@
 // What a user has to change, for every layer.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace apportion {
 
 /// Something the user has to change: one sentence with place, problem and what to do.
 class UserError : public std::runtime_error {
   public:
-    using std::runtime_error::runtime_error;
+    explicit UserError(const std::string& sentence) : std::runtime_error(sentence) {}
+
+    /// As fmt::format writes it.
+    template <class First, class... Others>
+    UserError(fmt::format_string<First, Others...> sentence, First&& first, Others&&... others)
+        : UserError(fmt::format(sentence, std::forward<First>(first), std::forward<Others>(others)...)) {}
 };
 
 /// A file that cannot be used.

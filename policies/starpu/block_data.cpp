@@ -261,17 +261,17 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
     auto& handles = block_data.handles;
     const bool writes = (mode & STARPU_W) != 0, reads = (mode & STARPU_R) != 0;
     const bool keep = (mode & APPORTION_KEEP) != 0 && block_data.stays;
-    if (!writes && !reads) {
-        block_data.problem =
-            "a block's data are given with STARPU_R, STARPU_W or STARPU_RW; register scratch and redux "
-            "handles with StarPU, and set them in the task";
+    const auto refuse = [&](const char* why) -> starpu_data_handle_t {
+        block_data.problem = why;
         return nullptr;
-    }
+    };
+    if (!writes && !reads)
+        return refuse(
+            "a block's data are given with STARPU_R, STARPU_W or STARPU_RW; register scratch and redux handles with "
+            "StarPU, and set them in the task");
 #ifndef STARPU_SIMGRID
-    if (!data && shape.bytes() > 0) {
-        block_data.problem = "its data are at NULL; give the address in main memory of what the block reads or writes";
-        return nullptr;
-    }
+    if (!data && shape.bytes() > 0)
+        return refuse("its data are at NULL; give the address in main memory of what the block reads or writes");
 #endif
     const auto is_another_shape_of = [&](const BlockHandle& h) {
         const auto* const from = static_cast<const std::byte*>(data);
@@ -281,36 +281,27 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
     auto known = std::find_if(handles.begin(), handles.end(),
                               [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
     if (known == handles.end()) {
-        if (std::ranges::any_of(handles, is_another_shape_of)) {
-            block_data.problem =
+        if (std::ranges::any_of(handles, is_another_shape_of))
+            return refuse(
                 "it names data in another shape than the submission before, whose results stay on a device "
-                "(APPORTION_KEEP); call apportion_load_release before shapes change";
-            return nullptr;
-        }
+                "(APPORTION_KEEP); call apportion_load_release before shapes change");
         constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
-        if (std::max({shape.nx, shape.ny, shape.nz, shape.ldy, shape.ldz}) > kMost) {
-            block_data.problem =
+        if (std::max({shape.nx, shape.ny, shape.nz, shape.ldy, shape.ldz}) > kMost)
+            return refuse(
                 "StarPU's handles have at most 2^32 - 1 elements a dimension, and these data have more; use larger "
-                "elements (a struct for a unit), or a matrix or volume with a unit for each row or plane";
-            return nullptr;
-        }
-        if (shape.overlaps_itself()) {
-            block_data.problem =
-                "a row has more elements than there are to the next one (ld, ldy), or a plane to the next one (ldz)";
-            return nullptr;
-        }
-        if (!shape.fits_in_memory()) {
-            block_data.problem = "its data have more bytes than memory has addresses; a number of elements is wrong";
-            return nullptr;
-        }
+                "elements (a struct for a unit), or a matrix or volume with a unit for each row or plane");
+        if (shape.overlaps_itself())
+            return refuse(
+                "a row has more elements than there are to the next one (ld, ldy), or a plane to the next one (ldz)");
+        if (!shape.fits_in_memory())
+            return refuse("its data have more bytes than memory has addresses; a number of elements is wrong");
         std::size_t allocated = 0;
         try {
             allocated = buffer_bytes(block_data, shape.bytes(), keep);
             known = handles.insert(handles.end(), without_handle(data, shape, writes && block_data.apart,
                                                                  block_data.node == STARPU_MAIN_RAM));
         } catch (const std::bad_alloc&) {
-            block_data.problem = "there is no memory for its results";
-            return nullptr;
+            return refuse("there is no memory for its results");
         }
         make_handle(*known, allocated);
     }

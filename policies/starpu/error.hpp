@@ -3,9 +3,12 @@
 // Errors of the C interface: functions return a negative errno value and leave one sentence for apportion_error().
 #pragma once
 
+#include <fmt/core.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace apportion {
 
@@ -14,6 +17,12 @@ class ApiError : public std::runtime_error {
   public:
     ApiError(int error_number, const std::string& sentence)
         : std::runtime_error(sentence), error_number_(error_number) {}
+
+    /// As fmt::format writes it.
+    template <class First, class... Others>
+    ApiError(int error_number, fmt::format_string<First, Others...> sentence, First&& first, Others&&... others)
+        : ApiError(error_number, fmt::format(sentence, std::forward<First>(first), std::forward<Others>(others)...)) {}
+
     int error_number() const { return error_number_; }
 
   private:

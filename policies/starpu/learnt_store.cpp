@@ -73,8 +73,8 @@ Profile checked_profile(const fs::path& file, const std::string& content) {
     const std::string_view first(content.data(), end);
     const std::string rest = content.substr(std::min(end + 1, content.size()));
     if (first != fmt::format("{}{:016x}", kCheck, checksum(rest)))
-        throw FileError(fmt::format(
-            "{}: is damaged, or was changed by hand; it is not used, and the next run replaces it", file.string()));
+        throw FileError("{}: is damaged, or was changed by hand; it is not used, and the next run replaces it",
+                        file.string());
     std::istringstream lines(rest);
     return read_profile(lines, file.string());
 }
@@ -126,9 +126,8 @@ LearntProfile read_learnt(const fs::path& file, const LearntKey& key) {
     for (const auto& note : notes_of(key))
         if (std::ranges::find(profile.notes, note) == profile.notes.end())
             throw FileError(
-                fmt::format("{}: was learnt for something else, not for the {} {}; it is not used, and the "
-                            "next run replaces it",
-                            file.string(), note.first, in_quotes(note.second)));
+                "{}: was learnt for something else, not for the {} {}; it is not used, and the next run replaces it",
+                file.string(), note.first, in_quotes(note.second));
     for (const std::string& name : key.processors) {
         const auto found = std::ranges::find(profile.processors, name, &ProcessorProfile::name);
         learnt.processors.push_back(found != profile.processors.end() ? *found : ProcessorProfile{name, {}});

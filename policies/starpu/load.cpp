@@ -137,53 +137,46 @@ std::string apportion_load::report_file() const {
     return setup_.options.unreported != 0 ? std::string() : apportion::report_file_option();
 }
 
+void apportion_load::refuse(int error, const std::string& what, const char* function) const {
+    throw ApiError(error, "{}load '{}'{}", function, setup_.name, what);
+}
+
 void apportion_load::submit() {
     refuse_while_filling("apportion_load_submit");
     if (const std::string path = report_file(); !path.empty()) apportion::check_report_file(path);
     for (std::size_t k = 0; k < setup_.uses.size(); ++k)
         if (const char* why = apportion::why_not_acquired(setup_.uses[k]))
-            throw ApiError(EINVAL, fmt::format("load '{}': the handle of options.uses[{}] {}", setup_.name, k, why));
+            refuse(EINVAL, fmt::format(": the handle of options.uses[{}] {}", k, why));
     std::shared_ptr<apportion::Run> run;
     std::vector<std::shared_ptr<apportion::Run>> earlier_runs;
     {
         UnregisterAtEnd retired;
         const Lock lock(mutex_);
         write_report(lock);
-        if (!finished_)
-            throw ApiError(EBUSY, fmt::format("load '{}' still runs; call apportion_load_wait before it is submitted "
-                                              "again",
-                                              setup_.name));
-        if (releasing_) throw ApiError(EBUSY, fmt::format("load '{}' is being released", setup_.name));
+        if (!finished_) refuse(EBUSY, " still runs; call apportion_load_wait before it is submitted again");
+        if (releasing_) refuse(EBUSY, " is being released");
         if (!starpu_is_initialized())
-            throw ApiError(ENODEV, fmt::format("load '{}': StarPU is not running any more; the load was made before it "
-                                               "ended, so make another one",
-                                               setup_.name));
+            refuse(ENODEV, ": StarPU is not running any more; the load was made before it ended, so make another one");
         if (std::ranges::none_of(setup_.workers, [&](const apportion::Worker& worker) {
                 return starpu_sched_ctx_contains_worker(worker.ids.front(), setup_.sched_ctx) != 0;
             }))
-            throw ApiError(ENODEV,
-                           fmt::format("load '{}': none of its workers is in its scheduling context any more; was "
-                                       "it deleted?",
-                                       setup_.name));
+            refuse(ENODEV, ": none of its workers is in its scheduling context any more; was it deleted?");
         if (run_ && run_->left_data_behind())
-            throw ApiError(EBUSY, fmt::format("load '{}': results of an earlier submission are still on a device that "
-                                              "hangs; submit it again when they have come",
-                                              setup_.name));
+            refuse(EBUSY,
+                   ": results of an earlier submission are still on a device that hangs; submit it again when they "
+                   "have come");
         for (const auto& earlier : not_over_)
             if (const std::string who = earlier->why_not_submittable(); !who.empty())
-                throw ApiError(
-                    EBUSY,
-                    fmt::format("load '{}': {}, and may write results late or hold earlier ones; submit it again when "
-                                "that has ended",
-                                setup_.name, who));
+                refuse(EBUSY, fmt::format(": {}, and may write results late or hold earlier ones; submit it again when "
+                                          "that has ended",
+                                          who));
         earlier_runs = not_over_;
         if (starpu_worker_get_id() >= 0 &&
             std::ranges::any_of(earlier_runs, [](const auto& earlier) { return earlier->waits_for_cancelled(true); }))
             throw ApiError(EDEADLK,
-                           fmt::format("apportion_load_submit: called on a StarPU worker, and a worker still runs "
-                                       "a block of an earlier submission of load '{}'; call it in a thread of "
-                                       "the program's own",
-                                       setup_.name));
+                           "apportion_load_submit: called on a StarPU worker, and a worker still runs a block of an "
+                           "earlier submission of load '{}'; call it in a thread of the program's own",
+                           setup_.name);
         retired.handles = take_retired();
         make_run();
         run = run_;
@@ -198,29 +191,25 @@ apportion::UnitRange apportion_load::checked_range(const char* function, std::ui
     refuse_while_filling(function);
     const auto most = static_cast<std::uint64_t>(description_.units), granule = setup_.options.granularity;
     if (!description_.open)
-        throw ApiError(EINVAL, fmt::format("{}: load '{}' is not open, see options.open", function, setup_.name));
+        throw ApiError(EINVAL, "{}: load '{}' is not open, see options.open", function, setup_.name);
     if (first > most || units > most - first)
-        throw ApiError(EINVAL, fmt::format("{}: load '{}' has {} units, and not {} from unit {} on", function,
-                                           setup_.name, most, units, first));
+        throw ApiError(EINVAL, "{}: load '{}' has {} units, and not {} from unit {} on", function, setup_.name, most,
+                       units, first);
     if (first % granule != 0 || (units % granule != 0 && first + units != most))
-        throw ApiError(EINVAL, fmt::format("{}: {} units from unit {} on are no multiples of the granularity of load "
-                                           "'{}', {}",
-                                           function, units, first, setup_.name, granule));
+        throw ApiError(EINVAL, "{}: {} units from unit {} on are no multiples of the granularity of load '{}', {}",
+                       function, units, first, setup_.name, granule);
     return {static_cast<Units>(first), static_cast<Units>(units)};
 }
 
 void apportion_load::add(std::uint64_t first, std::uint64_t units) {
+    constexpr const char* kAdd = "apportion_load_add: ";
     const apportion::UnitRange range = checked_range("apportion_load_add", first, units);
     const std::shared_ptr<apportion::Run> run = current_run();
     using Answer = apportion::Run::Answer;
     const Answer answer = run ? run->add(range) : Answer::closed;
-    if (answer == Answer::closed)
-        throw ApiError(EPIPE, fmt::format("apportion_load_add: load '{}' {}", setup_.name,
-                                          run ? "is closed" : "was not submitted"));
+    if (answer == Answer::closed) refuse(EPIPE, run ? " is closed" : " was not submitted", kAdd);
     if (answer == Answer::there)
-        throw ApiError(EINVAL,
-                       fmt::format("apportion_load_add: load '{}' still computes some of {} units from unit {} on",
-                                   setup_.name, units, first));
+        refuse(EINVAL, fmt::format(" still computes some of {} units from unit {} on", units, first), kAdd);
 }
 
 std::uint64_t apportion_load::withdraw(std::uint64_t first, std::uint64_t units) {
@@ -233,8 +222,7 @@ void apportion_load::close() {
     refuse_while_filling("apportion_load_close");
     const std::shared_ptr<apportion::Run> run = current_run();
     if (!description_.open || !run)
-        throw ApiError(EINVAL, fmt::format("apportion_load_close: load '{}' {}", setup_.name,
-                                           run ? "is not open, see options.open" : "was not submitted"));
+        refuse(EINVAL, run ? " is not open, see options.open" : " was not submitted", "apportion_load_close: ");
     run->close();
 }
 
@@ -302,9 +290,7 @@ void apportion_load::release_kept() {
         UnregisterAtEnd retired;
         const Lock lock(mutex_);
         if ((run_ && (run_->on() || run_->left_data_behind())) || releasing_)
-            throw ApiError(
-                EBUSY, fmt::format("load '{}' {}", setup_.name,
-                                   releasing_ ? "is released already" : "runs again; release it when it has ended"));
+            refuse(EBUSY, releasing_ ? " is released already" : " runs again; release it when it has ended");
         retired.handles = take_retired();
         kept = std::exchange(kept_, {});
         releasing_ = true;

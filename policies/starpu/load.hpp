@@ -45,6 +45,8 @@ struct apportion_load {
     void refuse_worker(const char* function) const;
 
   private:
+    /// "load 'its name'" and what: throws that, behind the function where it is told.
+    [[noreturn]] void refuse(int error, const std::string& what, const char* function = "") const;
     void choose_policy();
     void begin_learning();
     void look_up_profile();

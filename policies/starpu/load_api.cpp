@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // apportion.h's functions: no exception leaves them, and they refuse callers that would wait for themselves.
-#include <fmt/format.h>
-
 #include <cerrno>
 
 #include "policies/starpu/error.hpp"
@@ -12,7 +10,7 @@ namespace {
 
 /// A load that was not created is an error of the caller, and no crash.
 apportion_load& existing(apportion_load* load, const char* function) {
-    if (!load) throw apportion::ApiError(EINVAL, fmt::format("{}: the load is NULL; was it created?", function));
+    if (!load) throw apportion::ApiError(EINVAL, "{}: the load is NULL; was it created?", function);
     return *load;
 }
 
@@ -20,8 +18,8 @@ apportion_load& existing(apportion_load* load, const char* function) {
 
 void apportion_load::refuse_while_filling(const char* function) const {
     if (apportion::Run::filling(setup_))
-        throw apportion::ApiError(
-            EDEADLK, fmt::format("{}: called from the fill function of load '{}' itself", function, setup_.name));
+        throw apportion::ApiError(EDEADLK, "{}: called from the fill function of load '{}' itself", function,
+                                  setup_.name);
 }
 
 void apportion_load::refuse_waiting_worker(const char* function) const {
@@ -29,19 +27,19 @@ void apportion_load::refuse_waiting_worker(const char* function) const {
     const apportion::Lock lock(mutex_);
     const int processor = setup_.processor_of(starpu_worker_get_id());
     if (processor >= 0 && !finished_ && run_->on())
-        throw apportion::ApiError(
-            EDEADLK, fmt::format("{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it "
-                                 "in a thread of the program's own",
-                                 function, setup_.worker_of(processor).processor.name, setup_.name));
+        throw apportion::ApiError(EDEADLK,
+                                  "{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it in a "
+                                  "thread of the program's own",
+                                  function, setup_.worker_of(processor).processor.name, setup_.name);
 }
 
 void apportion_load::refuse_worker(const char* function) const {
     refuse_while_filling(function);
     if (starpu_worker_get_id() >= 0 && has_data())
         throw apportion::ApiError(
-            EDEADLK, fmt::format("{}: called on a StarPU worker, where StarPU unregisters no data; call it in "
-                                 "a thread of the program's own",
-                                 function));
+            EDEADLK,
+            "{}: called on a StarPU worker, where StarPU unregisters no data; call it in a thread of the program's own",
+            function);
 }
 
 extern "C" {

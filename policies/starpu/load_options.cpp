@@ -21,6 +21,11 @@ constexpr unsigned kMostParts = 65536;
 
 [[noreturn]] void refuse(const std::string& sentence) { throw ApiError(EINVAL, "apportion_load_create: " + sentence); }
 
+template <class First, class... Others>
+[[noreturn]] void refuse(fmt::format_string<First, Others...> sentence, First&& first, Others&&... others) {
+    refuse(fmt::format(sentence, std::forward<First>(first), std::forward<Others>(others)...));
+}
+
 /// What every program must have set, and thus the smallest structure.
 constexpr std::size_t kSmallestSize = offsetof(apportion_load_options, parts);
 
@@ -41,9 +46,9 @@ apportion_load_options completed(const apportion_load_options* given) {
     apportion_load_options options;
     if (size > sizeof options)
         refuse(
-            fmt::format("options.size is {}, but this library knows {} bytes: the program was compiled with a later "
-                        "apportion.h; install that version of the library",
-                        size, sizeof options));
+            "options.size is {}, but this library knows {} bytes: the program was compiled with a later apportion.h; "
+            "install that version of the library",
+            size, sizeof options);
     apportion_load_options_init(&options);
     std::memcpy(&options, given, size);
     options.size = sizeof options;
@@ -52,7 +57,7 @@ apportion_load_options completed(const apportion_load_options* given) {
 
 void check_units(const apportion_load_options& options) {
     const auto check = [](const char* field, std::uint64_t units) {
-        if (units > kMostUnits) refuse(fmt::format("options.{} = {} is too large (a negative number?)", field, units));
+        if (units > kMostUnits) refuse("options.{} = {} is too large (a negative number?)", field, units);
     };
     check("units", options.units);
     check("granularity", options.granularity);
@@ -60,8 +65,7 @@ void check_units(const apportion_load_options& options) {
     if (options.done && options.open == 0)
         refuse("options.done is set, but not options.open: only an open load tells which units are done");
     if (options.parts > kMostParts)
-        refuse(fmt::format("options.parts = {}: a block has at most {} tasks (a negative number?)", options.parts,
-                           kMostParts));
+        refuse("options.parts = {}: a block has at most {} tasks (a negative number?)", options.parts, kMostParts);
 }
 
 void check_uses(const apportion_load_options& options) {
@@ -69,7 +73,7 @@ void check_uses(const apportion_load_options& options) {
     for (unsigned k = 0; k < options.uses_count; ++k) {
         const auto [handle, mode] = options.uses[k];
         if (!handle || (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW))
-            refuse(fmt::format("options.uses[{}] needs a handle and STARPU_R, STARPU_W or STARPU_RW", k));
+            refuse("options.uses[{}] needs a handle and STARPU_R, STARPU_W or STARPU_RW", k);
     }
     if (const std::string why = why_not_held_together({options.uses, options.uses_count}); !why.empty()) refuse(why);
 }
@@ -85,9 +89,8 @@ apportion_load_options checked_options(const apportion_load_options* given) {
     if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");
     check_uses(options);
     if (options.sched_ctx < -1 || options.sched_ctx >= STARPU_NMAX_SCHED_CTXS)
-        refuse(
-            fmt::format("options.sched_ctx = {}: this StarPU has contexts 0 to {}, and -1 is the submitting thread's",
-                        options.sched_ctx, STARPU_NMAX_SCHED_CTXS - 1));
+        refuse("options.sched_ctx = {}: this StarPU has contexts 0 to {}, and -1 is the submitting thread's",
+               options.sched_ctx, STARPU_NMAX_SCHED_CTXS - 1);
     options.parts = std::max(1u, options.parts);
     options.granularity = static_cast<std::uint64_t>(granularity_of(options));
     return options;

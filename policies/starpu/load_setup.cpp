@@ -53,12 +53,11 @@ void warm_up(LoadSetup& setup) {
                                           setup.workers[k].processor.name, problems[k]);
     const char* const scheduler = scheduler_of(setup.sched_ctx);
     if (!setup.left_out.empty() && (ready.empty() || !find_policy(scheduler)))
-        throw ApiError(ENODEV,
-                       fmt::format("load '{}': {}; {}", setup.name, setup.left_out,
-                                   ready.empty() ? "no worker is left"
-                                                 : fmt::format("StarPU's scheduler {} cannot do without it; let "
-                                                               "StarPU not use it, or choose a policy of Apportion",
-                                                               scheduler)));
+        throw ApiError(ENODEV, "load '{}': {}; {}", setup.name, setup.left_out,
+                       ready.empty() ? "no worker is left"
+                                     : fmt::format("StarPU's scheduler {} cannot do without it; let StarPU not use it, "
+                                                   "or choose a policy of Apportion",
+                                                   scheduler));
     setup.workers = std::move(ready);
 }
 
@@ -86,9 +85,10 @@ LoadSetup set_up(const apportion_load_options* options) {
     const auto most = static_cast<Units>(UINT32_MAX / o.granularity * o.granularity);
     const bool has_handles = o.codelet->nbuffers != 0;
     if (has_handles && o.open == 0 && most > 0 && static_cast<Units>(o.units) / most > kMostEqualBlocks)
-        throw ApiError(EINVAL, fmt::format("load '{}': options.units = {} would be more than {} blocks, as a block has "
-                                           "at most {} units; make a unit larger",
-                                           setup.name, o.units, kMostEqualBlocks, most));
+        throw ApiError(EINVAL,
+                       "load '{}': options.units = {} would be more than {} blocks, as a block has at most {} units; "
+                       "make a unit larger",
+                       setup.name, o.units, kMostEqualBlocks, most);
     if (has_handles && o.units > UINT32_MAX && most > 0)
         for (Worker& worker : setup.workers)
             worker.processor.memory_units = std::min(worker.processor.memory_units, most);

@@ -8,7 +8,6 @@
 #include "policies/starpu/plugin.hpp"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <starpu.h>
 
 #include <cerrno>
@@ -74,10 +73,10 @@ void check_scheduler_is_own(unsigned sched_ctx) {
         return;
     Dl_info info;
     const bool found = dladdr(reinterpret_cast<void*>(running->init_sched), &info) != 0 && info.dli_fname;
-    throw ApiError(EINVAL, fmt::format("StarPU runs the scheduler {} of {}, not of the copy of Apportion in this "
-                                       "program, {}; set STARPU_SCHED_LIB to the latter",
-                                       running->policy_name, found ? shown(info.dli_fname) : "another library",
-                                       shown(own_path())));
+    throw ApiError(EINVAL,
+                   "StarPU runs the scheduler {} of {}, not of the copy of Apportion in this program, {}; set "
+                   "STARPU_SCHED_LIB to the latter",
+                   running->policy_name, found ? shown(info.dli_fname) : "another library", shown(own_path()));
 }
 
 }  // namespace apportion

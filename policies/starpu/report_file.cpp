@@ -2,7 +2,6 @@
 #include "policies/starpu/report_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,10 +19,9 @@ namespace apportion {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, int error, const char* problem) {
-    throw ApiError(error,
-                   fmt::format("APPORTION_REPORT={}: the report cannot be written ({}); name a regular file that "
-                               "can be appended to",
-                               path, problem));
+    throw ApiError(
+        error, "APPORTION_REPORT={}: the report cannot be written ({}); name a regular file that can be appended to",
+        path, problem);
 }
 
 [[noreturn]] void refuse(const std::string& path, int error) { refuse(path, error, std::strerror(error)); }

@@ -110,33 +110,30 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
         const Filling here(setup_);
         refused = setup_.options.fill(&task, &filled, setup_.options.arg);
     } catch (const std::exception& error) {
-        throw ApiError(EIO,
-                       fmt::format("the application's fill function threw at {}: {}", running.range(), error.what()));
+        throw ApiError(EIO, "the application's fill function threw at {}: {}", running.range(), error.what());
     } catch (...) {
-        throw ApiError(EIO, fmt::format("the application's fill function threw at {}", running.range()));
+        throw ApiError(EIO, "the application's fill function threw at {}", running.range());
     }
     if (refused > 0)
-        throw ApiError(EINVAL, fmt::format("the application's fill function returned {} for {}; it must return 0, or a "
-                                           "negative errno value",
-                                           refused, running.range()));
+        throw ApiError(
+            EINVAL, "the application's fill function returned {} for {}; it must return 0, or a negative errno value",
+            refused, running.range());
     task.cl = setup_.options.codelet;
     if (refused == 0 && has_all_handles(task)) running.data.note_modes(task);
     const auto require = [&](const std::string& problem) {
-        if (!problem.empty())
-            throw ApiError(EINVAL, fmt::format("{} cannot be computed: {}", running.range(), problem));
+        if (!problem.empty()) throw ApiError(EINVAL, "{} cannot be computed: {}", running.range(), problem);
     };
     if (running.data.problem) require(running.data.problem);
     if (refused != 0)
-        throw ApiError(-refused, fmt::format("the application's fill function refused {}: {}", running.range(),
-                                             std::strerror(-refused)));
+        throw ApiError(-refused, "the application's fill function refused {}: {}", running.range(),
+                       std::strerror(-refused));
     task.callback_func = task_finished;
     task.callback_arg = &running;
     task.callback_arg_free = task.prologue_callback_pop_arg_free = 0;
     task.workerorder = 0;
     if (!has_all_handles(task))
-        throw ApiError(EINVAL,
-                       fmt::format("the application's fill function did not set all {} handles of the task of {}",
-                                   STARPU_TASK_GET_NBUFFERS(&task), running.range()));
+        throw ApiError(EINVAL, "the application's fill function did not set all {} handles of the task of {}",
+                       STARPU_TASK_GET_NBUFFERS(&task), running.range());
     require(wrong_handle(running, task));
     if (running.data.own_memory) check_memory(running, task);
     give_block_as_argument(task, filled);
@@ -186,10 +183,11 @@ void Run::check_memory(const RunningBlock& running, const starpu_task& task) con
     const std::size_t bytes = bytes_of(task);
     if (total <= 0 || bytes <= static_cast<std::size_t>(total)) return;
     constexpr double kMebibyte = 1 << 20;
-    throw ApiError(ENOMEM, fmt::format("{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set "
-                                       "options.bytes_per_unit, by which blocks are cut, or a smaller granularity",
-                                       running.range(), static_cast<double>(bytes) / kMebibyte,
-                                       name_of(running.block.processor), static_cast<double>(total) / kMebibyte));
+    throw ApiError(ENOMEM,
+                   "{} need {:.4g} MiB in the memory of {}, which has {:.4g} MiB; set options.bytes_per_unit, by which "
+                   "blocks are cut, or a smaller granularity",
+                   running.range(), static_cast<double>(bytes) / kMebibyte, name_of(running.block.processor),
+                   static_cast<double>(total) / kMebibyte);
 }
 
 void Run::task_refused(RunningBlock& running, int error, Locked& on) {

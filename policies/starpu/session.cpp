@@ -56,9 +56,8 @@ std::string all_scheduler_names() {
 bool library_knows(const std::string& library, const std::string& name) {
     void* handle = dlopen(library.c_str(), RTLD_NOW);
     if (!handle)
-        throw ApiError(
-            ENOENT, fmt::format("STARPU_SCHED_LIB={} does not load: {}; name the path of a scheduling library", library,
-                                dlerror()));
+        throw ApiError(ENOENT, "STARPU_SCHED_LIB={} does not load: {}; name the path of a scheduling library", library,
+                       dlerror());
     using Look = starpu_sched_policy* (*)(const char*);
     auto look = reinterpret_cast<Look>(dlsym(handle, "starpu_get_sched_lib_policy"));
     const bool known = look && look(name.c_str());
@@ -78,9 +77,10 @@ void check_environment_variables() {
     if (auto problem = check_environment()) throw ApiError(EINVAL, *problem);
 #ifndef STARPU_SIMGRID
     if (const std::string platform = platform_file_option(); !platform.empty())
-        throw ApiError(EINVAL, fmt::format("APPORTION_PLATFORM={} is a simulated machine, but this program would run "
-                                           "for real; take the program of the simulated flavour, or unset it",
-                                           platform));
+        throw ApiError(EINVAL,
+                       "APPORTION_PLATFORM={} is a simulated machine, but this program would run for real; take the "
+                       "program of the simulated flavour, or unset it",
+                       platform);
 #endif
 }
 
@@ -100,11 +100,10 @@ void start(starpu_conf* conf) {
     const bool in_library = !library.empty() && library_knows(library, name);
     if (!name.empty() && !in_library && !find_starpu_scheduler(name)) {
         if (!find_scheduler(name))
-            throw ApiError(
-                EINVAL, fmt::format("{} is not a known scheduler; choose one of {}",
-                                    by_user.empty() ? fmt::format("the program's sched_policy_name {}", in_quotes(name))
-                                                    : "STARPU_SCHED=" + name,
-                                    all_scheduler_names()));
+            throw ApiError(EINVAL, "{} is not a known scheduler; choose one of {}",
+                           by_user.empty() ? fmt::format("the program's sched_policy_name {}", in_quotes(name))
+                                           : "STARPU_SCHED=" + name,
+                           all_scheduler_names());
 #ifdef APPORTION_STATIC
         conf->sched_policy = find_scheduler(name);
 #else
@@ -116,7 +115,7 @@ void start(starpu_conf* conf) {
     if (status == -ENODEV)
         throw ApiError(ENODEV,
                        "StarPU finds no worker to run on; look at STARPU_NCPU, STARPU_NCUDA and STARPU_NOPENCL");
-    if (status != 0) throw ApiError(-status, fmt::format("starpu_init failed: {}", std::strerror(-status)));
+    if (status != 0) throw ApiError(-status, "starpu_init failed: {}", std::strerror(-status));
 }
 
 void check_running_scheduler() {
@@ -125,9 +124,9 @@ void check_running_scheduler() {
     const std::string name = running && running->policy_name ? running->policy_name : "none";
     if (!wanted.empty() && wanted != name)
         throw ApiError(EINVAL,
-                       fmt::format("STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the "
-                                   "path of libapportion.so, or call apportion_init instead of starpu_init",
-                                   wanted, name));
+                       "STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the path of "
+                       "libapportion.so, or call apportion_init instead of starpu_init",
+                       wanted, name);
     check_scheduler_is_own(0);
 }
 

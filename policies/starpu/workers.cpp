@@ -129,16 +129,14 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         ++workers_on_node[worker.node];
         workers.push_back(worker);
     }
-    if (count == 0)
-        throw ApiError(ENODEV, fmt::format("scheduling context {} does not exist or has no workers", sched_ctx));
+    if (count == 0) throw ApiError(ENODEV, "scheduling context {} does not exist or has no workers", sched_ctx);
     if (workers.empty())
-        throw ApiError(ENODEV, fmt::format("none of the context's {} workers can run codelet '{}'; let StarPU use a "
-                                           "processor that it has a kernel for (STARPU_NCPU, STARPU_NCUDA, "
-                                           "STARPU_NOPENCL){}",
-                                           count, codelet.name ? codelet.name : "?",
-                                           codelet.can_execute ? ", and let its can_execute accept the first "
-                                                                 "implementation, which alone counts"
-                                                               : ""));
+        throw ApiError(
+            ENODEV,
+            "none of the context's {} workers can run codelet '{}'; let StarPU use a processor that it has a kernel "
+            "for (STARPU_NCPU, STARPU_NCUDA, STARPU_NOPENCL){}",
+            count, codelet.name ? codelet.name : "?",
+            codelet.can_execute ? ", and let its can_execute accept the first implementation, which alone counts" : "");
 
     if (left_out && !refused.empty())
         *left_out = fmt::format("{} left out: the codelet's {} there", fmt::join(refused, ", "),
@@ -155,14 +153,13 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         worker.link = link_to(worker.node, need);
         if (worker.processor.memory_units < granularity) {
             const auto mebibytes = [](double bytes) { return bytes / (1 << 20); };
-            throw ApiError(
-                ENOMEM,
-                fmt::format("{} is too small: its smallest block ({} units) takes {:.1f} MiB, but of its {:.1f} MiB of "
-                            "memory blocks may take {:.0f} %; use smaller units, or leave the device out",
-                            name, granularity,
-                            mebibytes(static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit)),
-                            mebibytes(std::max(0.0, static_cast<double>(starpu_memory_get_total(worker.node)))),
-                            100 * kUsableMemory));
+            throw ApiError(ENOMEM,
+                           "{} is too small: its smallest block ({} units) takes {:.1f} MiB, but of its {:.1f} MiB of "
+                           "memory blocks may take {:.0f} %; use smaller units, or leave the device out",
+                           name, granularity,
+                           mebibytes(static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit)),
+                           mebibytes(std::max(0.0, static_cast<double>(starpu_memory_get_total(worker.node)))),
+                           100 * kUsableMemory);
         }
     }
     return workers;

@@ -58,9 +58,9 @@ void keep_policies_for_nodes(CompareOptions& options) {
         const PolicyEntry* entry = find_policy(policy);
         if (options.policies_given && !entry)
             throw UserError(
-                fmt::format("--policies: {} is no policy of Apportion, and cannot grant units to nodes; "
-                            "inside of them, STARPU_SCHED chooses it",
-                            policy));
+                "--policies: {} is no policy of Apportion, and cannot grant units to nodes; inside of them, "
+                "STARPU_SCHED chooses it",
+                policy);
         return !options.policies_given && (!entry || (entry->reads_profile() && !profiles));
     });
 }
@@ -70,7 +70,7 @@ ProgramCommand command_without_launcher(const CompareOptions& options) {
     if (options.app.empty() && program.empty())
         throw UserError("name what to compare: -- PROGRAM ARGUMENTS..., or a bundled application by --app and --size");
     if (options.app.empty()) return program_command(program, options.size);
-    if (options.size.empty()) throw UserError(fmt::format("--app {} requires --size", options.app));
+    if (options.size.empty()) throw UserError("--app {} requires --size", options.app);
     parse_numbers(options.size, "--size");
     return bundled_command(options.app, options.size, program);
 }
@@ -89,7 +89,7 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     for (const std::string& policy : plan.policies) {
         check_policy(policy);
         if (std::ranges::count(plan.policies, policy) > 1)
-            throw UserError(fmt::format("--policies: {} appears twice; name it once", policy));
+            throw UserError("--policies: {} appears twice; name it once", policy);
     }
     plan.sweep = options.launch.empty() && !is_cluster(platform);
     if (options.blocks != "auto") plan.blocks = parse_numbers(options.blocks, "--blocks");
@@ -132,8 +132,8 @@ int compare_command(CompareOptions options) {
     if (!options.plot.empty()) check_plot(options.plot);
     if (!options.timeline.empty() && options.timeline != "all" &&
         std::ranges::find(plan.policies, options.timeline) == plan.policies.end())
-        throw UserError(fmt::format("--timeline {}: it is none of the policies that are compared{}", options.timeline,
-                                    did_you_mean(options.timeline, plan.policies)));
+        throw UserError("--timeline {}: it is none of the policies that are compared{}", options.timeline,
+                        did_you_mean(options.timeline, plan.policies));
     ProgramRunner runner(command, platform, !options.plot.empty());
 
     Comparison comparison;

@@ -186,8 +186,8 @@ void check_policy(const std::string& policy) {
     std::string shown;
     for (const std::string& name : names)
         if (!name.starts_with("modular-")) shown += name + ", ";
-    throw UserError(fmt::format("--policies: there is no policy {}{}; choose from {}modular-...", policy,
-                                did_you_mean(policy, names), shown));
+    throw UserError("--policies: there is no policy {}{}; choose from {}modular-...", policy,
+                    did_you_mean(policy, names), shown);
 }
 
 std::vector<std::string> default_policies() {

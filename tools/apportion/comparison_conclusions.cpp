@@ -42,6 +42,10 @@ class Conclusions {
 
   private:
     void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+    template <class First, class... Others>
+    void say(fmt::format_string<First, Others...> sentence, First&& first, Others&&... others) {
+        say(fmt::format(sentence, std::forward<First>(first), std::forward<Others>(others)...));
+    }
     std::size_t index(const std::string& policy) const {
         return static_cast<std::size_t>(std::ranges::find(policies_, policy) - policies_.begin());
     }
@@ -51,8 +55,8 @@ class Conclusions {
         for (const std::string& policy : ranked_) (order_.rank(index(policy)) == 1 ? first : others).push_back(policy);
         const bool alike = comparison_.plan.exact;
         if (first.size() > 1)
-            say(fmt::format("{} {}: they share rank 1.", and_list(first),
-                            alike ? "take equally long" : "cannot be told apart by these runs"));
+            say("{} {}: they share rank 1.", and_list(first),
+                alike ? "take equally long" : "cannot be told apart by these runs");
         if (others.empty()) return;
         for (const std::string& slow : others)
             for (const std::string& fast : ranked_)
@@ -70,10 +74,10 @@ class Conclusions {
         const double ratio = order_.median_ratio(index(slow), index(fast));
         const Interval interval = order_.ratio(index(slow), index(fast));
         if (comparison_.plan.exact || comparison_.rounds < 2)
-            say(fmt::format("{} is {} times as fast as {}.", fast, times(ratio), slow));
+            say("{} is {} times as fast as {}.", fast, times(ratio), slow);
         else
-            say(fmt::format("{} is {} times as fast as {} ({} to {} times, at {:.0f} % confidence).", fast,
-                            times(ratio), slow, times(interval.low), times(interval.high), 100 * interval.confidence));
+            say("{} is {} times as fast as {} ({} to {} times, at {:.0f} % confidence).", fast, times(ratio), slow,
+                times(interval.low), times(interval.high), 100 * interval.confidence);
     }
 
     void tell_ending() {
@@ -88,10 +92,9 @@ class Conclusions {
             why = plan.all_rounds    ? "that many were asked for"
                   : order_.settled() ? "the order is settled"
                                      : "more are not made, the order is not settled";
-        say(fmt::format(
-            "{} in random order (seed {}), {:.3g} s: {}. With at least {:g} % confidence no order shown is "
-            "due to chance.",
-            counted(comparison_.rounds, "round"), plan.seed, comparison_.seconds, why, 100 * (1 - kOrderError)));
+        say("{} in random order (seed {}), {:.3g} s: {}. With at least {:g} % confidence no order shown is due to "
+            "chance.",
+            counted(comparison_.rounds, "round"), plan.seed, comparison_.seconds, why, 100 * (1 - kOrderError));
     }
 
     void tell_outliers() {
@@ -101,16 +104,15 @@ class Conclusions {
             if (const std::size_t outliers = count_outliers(c.seconds()); outliers > 0)
                 found.push_back(fmt::format("{} of {} runs of {}", outliers, c.runs.size(), policy));
         }
-        if (!found.empty()) say(fmt::format("Outliers: {}. A few do not affect the medians.", and_list(found)));
+        if (!found.empty()) say("Outliers: {}. A few do not affect the medians.", and_list(found));
     }
 
     void tell_load() {
         const double cpus = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
         if (comparison_.platform.empty() && comparison_.cpus_of_others > kBusy * cpus)
-            say(
-                fmt::format("Other programs kept {:.1f} of {:g} CPUs busy meanwhile, and what they take is in the "
-                            "times; compare on a quiet machine.",
-                            comparison_.cpus_of_others, cpus));
+            say("Other programs kept {:.1f} of {:g} CPUs busy meanwhile, and what they take is in the times; compare "
+                "on a quiet machine.",
+                comparison_.cpus_of_others, cpus);
     }
 
     void tell_choice_of_auto() {

@@ -47,17 +47,16 @@ std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::st
                 (found == processors.size() || processors[i].size() > processors[found].size()))
                 found = i;
         if (found == processors.size())
-            throw UserError(fmt::format("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
-                                        fmt::join(processors, ", ")));
-        if (given[found]) throw UserError(fmt::format("--max: '{}' appears twice; remove one", processors[found]));
+            throw UserError("--max: '{}' does not begin with PROCESSOR=UNITS; the processors are: {}", text,
+                            fmt::join(processors, ", "));
+        if (given[found]) throw UserError("--max: '{}' appears twice; remove one", processors[found]);
         given[found] = true;
         text.remove_prefix(processors[found].size() + 1);
         const std::string_view number = text.substr(0, text.find(','));
         result[found] = parse_number<Units>(number).value_or(-1);
         if (result[found] < 0)
-            throw UserError(
-                fmt::format("--max: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
-                            number, processors[found]));
+            throw UserError("--max: '{}' is no number of units for processor '{}'; give a whole number, at least 0",
+                            number, processors[found]);
         more = number.size() < text.size();  // a comma follows
         text.remove_prefix(number.size() + (more ? 1 : 0));
     }
@@ -80,9 +79,8 @@ std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Ent
     for (const Entry& entry : entries)
         if (algorithm == "all" || algorithm == entry.name) plans.push_back(run(entry));
     if (plans.empty())
-        throw UserError(
-            fmt::format("--algorithm: '{}' is not a planner here; use one of {}", algorithm, names(entries)));
-    if (std::none_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.failure.empty(); }))
+        throw UserError("--algorithm: '{}' is not a planner here; use one of {}", algorithm, names(entries));
+    if (std::ranges::none_of(plans, [](const Plan& plan) { return plan.failure.empty(); }))
         throw std::runtime_error(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
     if (algorithm == "all")
         std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
@@ -148,16 +146,16 @@ int show_policies(const PlanOptions& options) {
     const Profile profile = read_profile(options.profiles);
     const PlanProblem problem = profile_problem(options, profile);
     if (const std::string reason = why_invalid(problem); !reason.empty())
-        throw UserError(fmt::format("{}: {}", options.profiles, reason));
+        throw UserError("{}: {}", options.profiles, reason);
     constexpr Units kMostBlocks = 1000000;  // each is simulated
     Units largest = 1;
     for (const DiscreteTimes& times : problem.processors)
         if (!times.points.empty()) largest = std::max(largest, times.points.back());
     if (problem.units / largest > kMostBlocks)
         throw UserError(
-            fmt::format("--units {}: more than a million blocks of the largest size in {}, {}; record larger ones, or "
-                        "plan fewer units",
-                        problem.units, options.profiles, largest));
+            "--units {}: more than a million blocks of the largest size in {}, {}; record larger ones, or plan fewer "
+            "units",
+            problem.units, options.profiles, largest);
     const LoadDescription load = load_of_profile(profile, options.units, options.granularity, problem.maximum_units);
     std::cout << (options.json ? policies_json(load, options.policies) : policies_table(load, options.policies));
     return 0;

@@ -135,10 +135,9 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
         optimum_s.push_back(makespan_s);
     }
     if (distributed.empty())
-        throw UserError(
-            fmt::format("--units: measured sizes add up to none of these numbers; take multiples of {}, up to {}",
+        throw UserError("--units: measured sizes add up to none of these numbers; take multiples of {}, up to {}",
                         allowed.granularity,
-                        std::accumulate(allowed.maximum_units.begin(), allowed.maximum_units.end(), Units{0})));
+                        std::accumulate(allowed.maximum_units.begin(), allowed.maximum_units.end(), Units{0}));
     report.numbers = distributed.size();
     report.first = distributed.front();
     report.last = distributed.back();

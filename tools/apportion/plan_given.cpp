@@ -25,13 +25,13 @@ std::vector<Units> parse_shares(const std::string& text, const std::vector<std::
     for (const std::string_view word : split(text, ',')) {
         const auto units = parse_number<Units>(word);
         if (!units || *units < 0 || *units > kMostUnits)
-            throw UserError(fmt::format("--shares: {} is no share; give whole numbers from 0 to 2^50",
-                                        in_quotes(std::string(word))));
+            throw UserError("--shares: {} is no share; give whole numbers from 0 to 2^50",
+                            in_quotes(std::string(word)));
         shares.push_back(*units);
     }
     if (shares.size() != processors.size())
-        throw UserError(fmt::format("--shares: has {} numbers, but there are {} processors: {}", shares.size(),
-                                    processors.size(), fmt::join(processors, ", ")));
+        throw UserError("--shares: has {} numbers, but there are {} processors: {}", shares.size(), processors.size(),
+                        fmt::join(processors, ", "));
     return shares;
 }
 
@@ -44,8 +44,8 @@ Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares) {
         const auto found = std::ranges::lower_bound(times.points, shares[i]);
         const bool measured = found != times.points.end() && *found == shares[i];
         if (shares[i] > 0 && !measured)
-            throw UserError(fmt::format("--shares: {} units of {} were not measured; give a size that the profile has",
-                                        shares[i], in_quotes(times.processor)));
+            throw UserError("--shares: {} units of {} were not measured; give a size that the profile has", shares[i],
+                            in_quotes(times.processor));
         plan.times_s.push_back(measured ? times.seconds[static_cast<std::size_t>(found - times.points.begin())] : 0.0);
     }
     plan.makespan_s = std::ranges::max(plan.times_s);

@@ -129,9 +129,8 @@ void plot_models(const Profile& profile, std::span<const Plan> plans, double wor
     const int panels = static_cast<int>(profile.processors.size());
     if (panels > kMostPanels)
         throw UserError(
-            fmt::format("--plot {}: the profile has {} processors, more than the {} that one picture can show; "
-                        "plot a part of it",
-                        path, panels, kMostPanels));
+            "--plot {}: the profile has {} processors, more than the {} that one picture can show; plot a part of it",
+            path, panels, kMostPanels);
     const int columns = panels < 2 ? 1 : static_cast<int>(std::ceil(std::sqrt(panels)));
     const int rows = (panels + columns - 1) / columns;
     const SpeedAxis axis = speed_axis(profile, work_power);

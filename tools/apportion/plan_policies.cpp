@@ -26,13 +26,12 @@ std::vector<std::pair<double, std::string>> chosen(const LoadDescription& load, 
     const bool all = std::ranges::find(names, "all") != names.end();
     for (const std::string& name : names)
         if (name != "all" && !find_policy(name))
-            throw UserError(fmt::format("--policies: there is no policy {}{}; choose from {}, or all", in_quotes(name),
-                                        did_you_mean(name, known), fmt::join(known, ", ")));
+            throw UserError("--policies: there is no policy {}{}; choose from {}, or all", in_quotes(name),
+                            did_you_mean(name, known), fmt::join(known, ", "));
     std::vector<std::pair<double, std::string>> sorted;
     for (const auto& [policy, seconds] : policy_makespans(load))
         if (all || std::ranges::find(names, policy) != names.end()) sorted.emplace_back(seconds, policy);
-    if (sorted.empty())
-        throw UserError(fmt::format("--policies: {} cannot run this load with these times", fmt::join(names, ", ")));
+    if (sorted.empty()) throw UserError("--policies: {} cannot run this load with these times", fmt::join(names, ", "));
     std::ranges::sort(sorted);
     return sorted;
 }

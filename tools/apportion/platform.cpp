@@ -146,7 +146,7 @@ int run_command(const std::vector<std::string>& command, const simulated::Enviro
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     execvp(arguments.front(), arguments.data());
-    throw UserError(fmt::format("{} cannot be run: {}", command.front(), std::strerror(errno)));
+    throw UserError("{} cannot be run: {}", command.front(), std::strerror(errno));
 }
 
 /// A program of the flavour smpi is a shared object, which names no loader; a file that is no program is left to
@@ -210,9 +210,9 @@ int platform_command(const PlatformOptions& options) {
     const Platform platform = simulated::load_platform(options.platform);
     if (!platform.nodes.empty() && options.command.empty() && options.env)
         throw UserError(
-            fmt::format("{} is a cluster of {} nodes, which no variables alone make; name the program of the "
-                        "flavour smpi to run on it: apportion platform {} build/smpi/apps/matmul --size 4096",
-                        options.platform, platform.node_count(), options.platform));
+            "{} is a cluster of {} nodes, which no variables alone make; name the program of the flavour smpi to run "
+            "on it: apportion platform {} build/smpi/apps/matmul --size 4096",
+            options.platform, platform.node_count(), options.platform);
     if (options.env || !options.command.empty()) {
         const std::filesystem::path folder = simulated::machine_files_cache(platform);
         if (!options.command.empty()) check_flavour(options.command.front(), platform);

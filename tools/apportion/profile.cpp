@@ -77,9 +77,8 @@ int learn(const ProfileOptions& options) {
 int act(const ProfileOptions& options) {
     const bool program = !program_arguments().empty();
     if (program && options.subject_given)
-        throw UserError(
-            fmt::format("-- {}: a program is measured by its own runs; leave out --app, --kernel and the like",
-                        shown(program_arguments().front())));
+        throw UserError("-- {}: a program is measured by its own runs; leave out --app, --kernel and the like",
+                        shown(program_arguments().front()));
     if (program) return learn(options);
     if (!options.subject_given)
         throw UserError(

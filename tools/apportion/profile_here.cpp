@@ -133,7 +133,7 @@ int profile_here(ProfileOptions options) {
     check(options);
     const std::vector<std::int64_t> size = parse_numbers(options.size, "--size");
     if (options.app.empty() && size.size() > 1)
-        throw UserError(fmt::format("--size {}: a kernel's size is one number", options.size));
+        throw UserError("--size {}: a kernel's size is one number", options.size);
     const auto subject = options.app.empty() ? library_subject(options.kernel, static_cast<std::uint64_t>(size.front()),
                                                                options.processors)
                                              : workload_subject(options.app, size, options.processors);

@@ -48,8 +48,7 @@ double unit_seconds(const std::map<Units, double>& times, Units share, const std
     const auto distance = [&](const auto& time) { return std::abs(time.first - share); };
     const auto nearest = std::ranges::min_element(times, {}, distance);
     if (nearest == times.end())
-        throw UserError(
-            fmt::format("--instance: nothing was measured of {}; give --sizes that fit it", shown(processor)));
+        throw UserError("--instance: nothing was measured of {}; give --sizes that fit it", shown(processor));
     return nearest->second / static_cast<double>(nearest->first);
 }
 

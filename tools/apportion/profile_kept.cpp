@@ -95,9 +95,8 @@ std::vector<KeptProfile> profiles_of(const std::string& load_or_file) {
 }
 
 [[noreturn]] void refuse(const char* option, const std::string& load_or_file, const char* what) {
-    throw UserError(
-        fmt::format("{} {}: there is no {} of that load or file name in {}; `apportion profile --list` has all", option,
-                    shown(load_or_file), what, shown(profiles_folder().string())));
+    throw UserError("{} {}: there is no {} of that load or file name in {}; `apportion profile --list` has all", option,
+                    shown(load_or_file), what, shown(profiles_folder().string()));
 }
 
 Json as_json(const KeptProfile& kept, bool with_points) {
@@ -150,10 +149,10 @@ std::string default_file(const std::string& load, const Machine& machine) {
     if (!folder.empty()) fs::create_directories(folder, error);
     if (!error && access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
     if (error)
-        throw UserError(fmt::format(
-            "{}: no profile can be kept there: {}; let APPORTION_PROFILES name a folder that you may write to, "
-            "or give --out",
-            shown(folder.string()), error.message()));
+        throw UserError(
+            "{}: no profile can be kept there: {}; let APPORTION_PROFILES name a folder that you may write to, or give "
+            "--out",
+            shown(folder.string()), error.message());
     return file.string();
 }
 
@@ -189,7 +188,7 @@ void forget_learnt(const std::string& load_or_file) {
     for (const KeptProfile& kept : all) {
         std::error_code error;
         if (!fs::remove(kept.file, error) && error)
-            throw UserError(fmt::format("{}: cannot be removed: {}", shown(kept.file.string()), error.message()));
+            throw UserError("{}: cannot be removed: {}", shown(kept.file.string()), error.message());
         fmt::print("{}: forgotten\n", shown(kept.file.string()));
     }
     if (all.empty()) fmt::print("nothing was learnt\n");

@@ -31,21 +31,20 @@ const Kernel& load(const std::string& path) {
     // dlopen looks for a name without '/' in the system's folders only.
     const bool here = path.find('/') == std::string::npos && std::filesystem::exists(path);
     void* library = dlopen((here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) throw UserError(fmt::format("--kernel: {}; give the path of a shared library", dlerror()));
+    if (!library) throw UserError("--kernel: {}; give the path of a shared library", dlerror());
     using Describe = const Kernel* (*)();
     const auto describe = reinterpret_cast<Describe>(dlsym(library, "apportion_kernel"));
     if (!describe)
-        throw UserError(
-            fmt::format("--kernel {}: the library has no function apportion_kernel; see apportion_kernel.h", path));
+        throw UserError("--kernel {}: the library has no function apportion_kernel; see apportion_kernel.h", path);
     const Kernel* kernel = describe();
-    if (!kernel) throw UserError(fmt::format("--kernel {}: apportion_kernel() returned no kernel", path));
+    if (!kernel) throw UserError("--kernel {}: apportion_kernel() returned no kernel", path);
     if (kernel->version != APPORTION_KERNEL_VERSION)
         throw UserError(
-            fmt::format("--kernel {}: the library has version {} of the interface and this program version {}; "
-                        "compile it again with this program's apportion_kernel.h",
-                        path, kernel->version, APPORTION_KERNEL_VERSION));
+            "--kernel {}: the library has version {} of the interface and this program version {}; compile it again "
+            "with this program's apportion_kernel.h",
+            path, kernel->version, APPORTION_KERNEL_VERSION);
     if (!kernel->name || !*kernel->name || !kernel->set_up || !kernel->run)
-        throw UserError(fmt::format("--kernel {}: name, set_up and run must be given; see apportion_kernel.h", path));
+        throw UserError("--kernel {}: name, set_up and run must be given; see apportion_kernel.h", path);
     return *kernel;
 }
 
@@ -207,13 +206,13 @@ std::vector<Place> all_places(const Kernel& functions) {
 
 std::vector<Place> chosen_places(const Kernel& functions, const std::vector<unsigned>& processors) {
     const std::vector<Place> all = all_places(functions);
-    if (all.empty()) throw UserError(fmt::format("the kernel {} names no processor", functions.name));
+    if (all.empty()) throw UserError("the kernel {} names no processor", functions.name);
     if (processors.empty()) return all;
     std::vector<Place> places;
     for (const unsigned p : processors) {
         if (p >= all.size())
-            throw UserError(fmt::format("--processors: {} is no processor of the kernel {}; there are 0 to {}", p,
-                                        functions.name, all.size() - 1));
+            throw UserError("--processors: {} is no processor of the kernel {}; there are 0 to {}", p, functions.name,
+                            all.size() - 1);
         places.push_back(all[p]);
     }
     return places;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/profile_measure.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "models/io/text.hpp"
@@ -99,8 +97,8 @@ bool Measurement::measure(Group group) {
         std::erase_if(group.measured, [&](std::size_t p) {
             if (group.units[p] == 0) return true;
             if (!(seconds[p] > 0))
-                throw UserError(fmt::format("{} took no measurable time for {} units on {}; profile larger sizes",
-                                            subject_.kernel(), group.units[p], subject_.processors()[p]));
+                throw UserError("{} took no measurable time for {} units on {}; profile larger sizes",
+                                subject_.kernel(), group.units[p], subject_.processors()[p]);
             samples[p].add(seconds[p]);
             return samples[p].enough();
         });
@@ -130,14 +128,12 @@ bool Measurement::warm_up(Units units) {
 void check_sizes(const ProfileSubject& subject, std::span<const Units> sizes) {
     for (const Units size : sizes) {
         if (size > subject.most_units())
-            throw UserError(
-                fmt::format("--sizes: {} {}s are more than the {} of this problem; raise --size or end earlier", size,
-                            subject.unit(), subject.most_units()));
+            throw UserError("--sizes: {} {}s are more than the {} of this problem; raise --size or end earlier", size,
+                            subject.unit(), subject.most_units());
         if (size % subject.granularity() != 0)
             throw UserError(
-                fmt::format("--sizes: {} is no multiple of {}, the granularity of {}; begin and step in "
-                            "multiples of it",
-                            size, subject.granularity(), subject.kernel()));
+                "--sizes: {} is no multiple of {}, the granularity of {}; begin and step in multiples of it", size,
+                subject.granularity(), subject.kernel());
     }
 }
 
@@ -158,7 +154,7 @@ std::vector<std::int64_t> parse_numbers(const std::string& text, const char* opt
     for (const std::string_view part : split(text, ',')) {
         numbers.push_back(parse_number<std::int64_t>(part).value_or(0));
         if (numbers.back() < 1)
-            throw UserError(fmt::format("{} {}: give whole numbers from 1 on, with commas between them", option, text));
+            throw UserError("{} {}: give whole numbers from 1 on, with commas between them", option, text);
     }
     return numbers;
 }
@@ -168,13 +164,11 @@ std::vector<Units> parse_sizes(const std::string& text, const char* option) {
     std::vector<Units> numbers;
     for (const std::string_view part : split(text, ':')) numbers.push_back(parse_number<Units>(part).value_or(0));
     if (numbers.size() != 3 || std::ranges::min(numbers) < 1)
-        throw UserError(
-            fmt::format("{} {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", option, text));
+        throw UserError("{} {}: give from:to:step, whole numbers from 1 on, as in 64:2048:64", option, text);
     const Units from = numbers[0], to = numbers[1], step = numbers[2];
-    if (from > to) throw UserError(fmt::format("{} {}: it begins behind its end; give from:to:step", option, text));
+    if (from > to) throw UserError("{} {}: it begins behind its end; give from:to:step", option, text);
     if ((to - from) / step >= kMostSizes)
-        throw UserError(
-            fmt::format("{} {}: these are more than {} sizes; take a larger step", option, text, kMostSizes));
+        throw UserError("{} {}: these are more than {} sizes; take a larger step", option, text, kMostSizes);
     std::vector<Units> sizes;
     for (Units size = from; size <= to; size += step) {
         sizes.push_back(size);

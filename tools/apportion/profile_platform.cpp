@@ -30,7 +30,7 @@ const Device& device_of(const Platform& platform, const std::string& kind, const
     if (digits != std::string::npos) std::from_chars(name.data() + digits, name.data() + name.size(), index);
     const DeviceKind device_kind = kind == "CPU" ? DeviceKind::cpu : DeviceKind::cuda;
     if (index < 0 || index >= platform.count(device_kind))
-        throw UserError(fmt::format("StarPU's worker '{}' is no device of the platform {}", name, platform.name));
+        throw UserError("StarPU's worker '{}' is no device of the platform {}", name, platform.name);
     return platform.device(device_kind, index);
 }
 
@@ -82,8 +82,8 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
                                                         : ProfilePoint{units, true_s, 0, 0});
         }
         if (profile.points.empty())
-            throw UserError(fmt::format("--sizes: the smallest, {} units, does not fit the memory of {}",
-                                        wanted.front(), processor.name));
+            throw UserError("--sizes: the smallest, {} units, does not fit the memory of {}", wanted.front(),
+                            processor.name);
     }
     return result;
 }
@@ -92,9 +92,8 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
 
 void require_kernel(const Platform& platform, const std::string& name, const std::string& kernel) {
     if (!platform.kernels.contains(kernel))
-        throw UserError(
-            fmt::format("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it", name,
-                        kernel, kernel));
+        throw UserError("--platform {}: it does not describe kernel \"{}\"; add [kernel.{}] and times of it", name,
+                        kernel, kernel);
 }
 
 PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform_name,

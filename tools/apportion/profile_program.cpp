@@ -79,9 +79,9 @@ std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetit
             progress.done();
             if (const std::size_t loads = last.last_reports.size(); !out.empty() && loads > 1)
                 throw UserError(
-                    fmt::format("--out {}: the program has {} loads, whose profiles are that many files; without "
-                                "--out they land where programs look for them",
-                                out, loads));
+                    "--out {}: the program has {} loads, whose profiles are that many files; without --out they land "
+                    "where programs look for them",
+                    out, loads);
         }
     std::vector<LoadProfile> profiles;
     for (const RunReport& report : last.last_reports) profiles.push_back(profile_from(report, runner));

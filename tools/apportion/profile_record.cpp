@@ -36,7 +36,7 @@ bool names(const std::string& mode, const std::string& processor) {
 }
 
 [[noreturn]] void fail_to_write(const std::string& path) {
-    throw FileError(fmt::format("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno)));
+    throw FileError("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno));
 }
 
 }  // namespace
@@ -70,8 +70,8 @@ void ProfileRecord::open() {
             return;
         close(file_);
         if (taken)
-            throw FileError(fmt::format(
-                "{}: another `apportion profile` writes it; wait for its end or choose another file", path_));
+            throw FileError("{}: another `apportion profile` writes it; wait for its end or choose another file",
+                            path_);
         // The other process has just removed it, without a point.
     }
 }
@@ -109,9 +109,7 @@ void ProfileRecord::load() {
     empty_ = false;
     std::error_code error;
     if (whole < content.size()) fs::resize_file(path_, whole, error);
-    if (error)
-        throw FileError(
-            fmt::format("{}: its last line is half-written and cannot be removed: {}", path_, error.message()));
+    if (error) throw FileError("{}: its last line is half-written and cannot be removed: {}", path_, error.message());
 }
 
 void ProfileRecord::compare(const Profile& profile) const {
@@ -119,12 +117,10 @@ void ProfileRecord::compare(const Profile& profile) const {
         const auto same_key = [&key = key](const auto& note) { return note.first == key; };
         const auto note = std::ranges::find_if(profile.notes, same_key);
         if (note == profile.notes.end())
-            throw FileError(
-                fmt::format("{}: does not say its {}, so it cannot be continued; choose another file", path_, key));
+            throw FileError("{}: does not say its {}, so it cannot be continued; choose another file", path_, key);
         if (note->second != wanted)
-            throw FileError(
-                fmt::format("{}: was measured with {} '{}', not '{}'; choose another file or remove this one", path_,
-                            key, note->second, wanted));
+            throw FileError("{}: was measured with {} '{}', not '{}'; choose another file or remove this one", path_,
+                            key, note->second, wanted);
     }
 }
 
@@ -140,17 +136,15 @@ void ProfileRecord::compare_mode(const Profile& profile) {
             others.push_back(value);
     }
     if (!mode_noted_ && others.empty())
-        throw FileError(
-            fmt::format("{}: does not say its {}, so it cannot be continued; choose another file", path_, kMode));
+        throw FileError("{}: does not say its {}, so it cannot be continued; choose another file", path_, kMode);
     for (const std::string& processor : mode_.processors) {
         auto other = std::ranges::find_if(others, [&](const std::string& mode) { return names(mode, processor); });
         if (other == others.end() && !mode_noted_ &&
             std::ranges::find(profile.processors, processor, &ProcessorProfile::name) != profile.processors.end())
             other = others.begin();
         if (other != others.end())
-            throw FileError(
-                fmt::format("{}: {} was measured in mode '{}', not '{}'; choose another file or remove this one", path_,
-                            processor, *other, mode_.text));
+            throw FileError("{}: {} was measured in mode '{}', not '{}'; choose another file or remove this one", path_,
+                            processor, *other, mode_.text);
     }
 }
 

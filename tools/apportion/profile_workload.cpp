@@ -26,9 +26,8 @@ const WorkloadEntry& find(const std::string& app) {
     const auto workloads = bundled_workloads();
     const auto entry = std::ranges::find_if(workloads, [&](const WorkloadEntry& e) { return e.name == app; });
     if (entry == workloads.end())
-        throw UserError(
-            fmt::format("--app: '{}' is no bundled application; use one of {}, or --kernel LIB.so for your own", app,
-                        workload_names()));
+        throw UserError("--app: '{}' is no bundled application; use one of {}, or --kernel LIB.so for your own", app,
+                        workload_names());
     return *entry;
 }
 
@@ -67,9 +66,9 @@ std::vector<std::vector<unsigned>> chosen_workers(Workload& workload, const std:
         if (can_run(w, workload.codelet())) able.push_back(w);
     for (const unsigned w : wanted)
         if (std::ranges::find(able, w) == able.end())
-            throw UserError(fmt::format("--processors: {} is no StarPU worker that can run {}; those are {}", w,
-                                        workload.shape().name, fmt::join(able, ", ")));
-    if (able.empty()) throw UserError(fmt::format("no StarPU worker here can run {}", workload.shape().name));
+            throw UserError("--processors: {} is no StarPU worker that can run {}; those are {}", w,
+                            workload.shape().name, fmt::join(able, ", "));
+    if (able.empty()) throw UserError("no StarPU worker here can run {}", workload.shape().name);
     std::vector<std::vector<unsigned>> chosen;
     const auto is_wanted = [&](unsigned w) { return std::ranges::find(wanted, w) != wanted.end(); };
     for (const std::vector<unsigned>& group : grouped(able)) {
@@ -77,9 +76,8 @@ std::vector<std::vector<unsigned>> chosen_workers(Workload& workload, const std:
             chosen.push_back(group);
         else if (std::ranges::any_of(group, is_wanted))
             throw UserError(
-                fmt::format("--processors: the workers {} are one processor, see APPORTION_GROUPS; name all "
-                            "of them or none",
-                            fmt::join(group, ", ")));
+                "--processors: the workers {} are one processor, see APPORTION_GROUPS; name all of them or none",
+                fmt::join(group, ", "));
     }
     return chosen;
 }
@@ -127,14 +125,13 @@ class BundledWorkload final : public ProfileSubject {
 /// From main memory to that one and back, halved.
 double one_way_s(unsigned memory, std::size_t bytes) {
     void* data = nullptr;
-    if (starpu_malloc(&data, bytes) != 0)
-        throw UserError(fmt::format("there is no memory for a message of {} bytes", bytes));
+    if (starpu_malloc(&data, bytes) != 0) throw UserError("there is no memory for a message of {} bytes", bytes);
     std::memset(data, 0, bytes);
     starpu_data_handle_t handle;
     starpu_vector_data_register(&handle, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(data), bytes, 1);
     const auto go = [&](unsigned to) {
         if (starpu_data_acquire_on_node(handle, static_cast<int>(to), STARPU_RW) != 0)
-            throw UserError(fmt::format("StarPU moves no data to memory {}", to));
+            throw UserError("StarPU moves no data to memory {}", to);
         starpu_data_release_on_node(handle, static_cast<int>(to));
     };
     go(memory);  // what is allocated there stays

@@ -74,9 +74,8 @@ std::string find_app(const std::string& app, Flavour flavour) {
         tried.push_back(program.string());
     }
     throw UserError(
-        fmt::format("--app {}: there is no such application for {}; looked for {}; build it with "
-                    "tools/build{}, or install it",
-                    app, folder_of(flavour).runs, fmt::join(tried, " and "), folder_of(flavour).build_argument));
+        "--app {}: there is no such application for {}; looked for {}; build it with tools/build{}, or install it", app,
+        folder_of(flavour).runs, fmt::join(tried, " and "), folder_of(flavour).build_argument);
 }
 
 bool is_bundled(const std::string& name) {
@@ -150,9 +149,9 @@ ProgramCommand bundled_command(const std::string& app, const std::string& size,
                                const std::vector<std::string>& arguments) {
     if (app.empty() || app.find('/') != std::string::npos)
         throw UserError(
-            fmt::format("--app {}: give the name of an application, such as matmul; any other program "
-                        "stands with its arguments behind --",
-                        app));
+            "--app {}: give the name of an application, such as matmul; any other program stands with its arguments "
+            "behind --",
+            app);
     ProgramCommand command{{app, "--size", kSizePlace}, size, true};
     command.words.insert(command.words.end(), arguments.begin(), arguments.end());
     return command;
@@ -165,8 +164,7 @@ ProgramCommand program_command(const std::vector<std::string>& words, const std:
     if (placed && size.empty())
         throw UserError("{size} stands in the program's arguments; give --size as well, in front of --");
     if (!placed && !size.empty())
-        throw UserError(
-            fmt::format("--size {}: nothing takes it; write {{size}} where the program's arguments need it", size));
+        throw UserError("--size {}: nothing takes it; write {{size}} where the program's arguments need it", size);
     return {words, size, is_bundled(words.front())};
 }
 
@@ -179,9 +177,9 @@ void check_for_smpirun(const std::vector<std::string>& words) {
     for (const std::string& word : words)
         if (word.empty() || word.find_first_of(" \t\n\r*?[") != word.npos)
             throw UserError(
-                fmt::format("{}: smpirun, which starts programs on simulated clusters, accepts no empty "
-                            "argument and none with white space or *?[ in it; use other names",
-                            in_quotes(word)));
+                "{}: smpirun, which starts programs on simulated clusters, accepts no empty argument and none with "
+                "white space or *?[ in it; use other names",
+                in_quotes(word));
 }
 
 TemporaryFolder::TemporaryFolder() {
@@ -291,22 +289,21 @@ std::vector<RunReport> ProgramRunner::read_reports_of(const std::string& file, c
     }
     if (reports.empty())
         throw UserError(
-            fmt::format("{} submitted no load, so there is nothing to measure; a program has to run its "
-                        "loads by apportion_load_submit and apportion_load_wait",
-                        what));
+            "{} submitted no load, so there is nothing to measure; a program has to run its loads by "
+            "apportion_load_submit and apportion_load_wait",
+            what);
     for (const RunReport& report : reports) {
         if (report.error) throw std::runtime_error(fmt::format("{} failed: {}", what, *report.error));
         if (report.policy == request.policy) continue;
         if (report.processors.size() == 1 && report.processors.front().kind == "node")
             throw UserError(
-                fmt::format("{}: it ran on one node, where policies over nodes have nothing to decide; give "
-                            "it several, or compare those inside of a node: without a launcher, or on a "
-                            "platform without [[node]]",
-                            what));
+                "{}: it ran on one node, where policies over nodes have nothing to decide; give it several, or compare "
+                "those inside of a node: without a launcher, or on a platform without [[node]]",
+                what);
         throw UserError(
-            fmt::format("{}: load {} ran under {} instead; let the program call apportion_init, or "
-                        "starpu_init without a scheduler of its own",
-                        what, in_quotes(report.load), in_quotes(report.policy)));
+            "{}: load {} ran under {} instead; let the program call apportion_init, or starpu_init without a scheduler "
+            "of its own",
+            what, in_quotes(report.load), in_quotes(report.policy));
     }
     return reports;
 }
@@ -324,10 +321,10 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
                                            : run_child(on_nodes(environment));
     } catch (const CannotRun& error) {
         std::error_code missing;
-        throw UserError(fmt::format("{}{}", error.what(),
-                                    name_ == command_.words.front() && fs::exists(name_, missing)
-                                        ? fmt::format("; did you mean ./{}?", name_)
-                                        : ""));
+        throw UserError("{}{}", error.what(),
+                        name_ == command_.words.front() && fs::exists(name_, missing)
+                            ? fmt::format("; did you mean ./{}?", name_)
+                            : "");
     }
     if (result.status != 0) {
         const std::string problem = fmt::format("{} failed: {}", what, complaint(name_, result));

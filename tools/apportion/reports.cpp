@@ -29,8 +29,7 @@ void add(std::vector<RunReport>& reports, const Json& value, const std::string& 
         return;
     }
     if (value.is_object() && value.contains("order") && value.contains("runs"))
-        throw UserError(
-            fmt::format("{}: it is a comparison; reports of runs are in the file that APPORTION_REPORT names", where));
+        throw UserError("{}: it is a comparison; reports of runs are in the file that APPORTION_REPORT names", where);
     reports.push_back(run_report(value, where));
 }
 
@@ -38,8 +37,8 @@ Json parse(const std::string& text, const std::string& where) {
     try {
         return Json::parse(text);
     } catch (const Json::exception&) {
-        throw UserError(fmt::format("{}: {} is no JSON; was the file cut off, or is it no report?", where,
-                                    in_quotes(text.substr(0, text.find('\n')))));
+        throw UserError("{}: {} is no JSON; was the file cut off, or is it no report?", where,
+                        in_quotes(text.substr(0, text.find('\n'))));
     }
 }
 
@@ -111,8 +110,7 @@ std::vector<RunReport> read_reports(const std::string& file) {
     leave_out_what_was_cut_off(text, source);
     std::vector<RunReport> reports = parse_reports(text, source);
     if (reports.empty())
-        throw UserError(
-            fmt::format("{}: has no report; let APPORTION_REPORT name a file when the program runs", source));
+        throw UserError("{}: has no report; let APPORTION_REPORT name a file when the program runs", source);
     return reports;
 }
 

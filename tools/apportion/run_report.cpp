@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/run_report.hpp"
 
-#include <fmt/format.h>
-
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 
@@ -24,7 +22,7 @@ class Fields {
     /// `what`: "the report", "a block".
     Fields(const Json& object, std::string where, std::string what)
         : json(object), where_(std::move(where)), what_(std::move(what)) {
-        if (!object.is_object()) throw UserError(fmt::format("{}: {} is no JSON object", where_, what_));
+        if (!object.is_object()) throw UserError("{}: {} is no JSON object", where_, what_);
     }
 
     /// Nothing where it is missing or null.
@@ -43,14 +41,13 @@ class Fields {
             if (good) return found->template get<T>();
         } catch (const Json::type_error&) {
         }
-        throw UserError(fmt::format("{}: \"{}\" of {} is {:.60}, which no report of this version of Apportion has",
-                                    where_, name, what_, found->dump()));
+        throw UserError("{}: \"{}\" of {} is {:.60}, which no report of this version of Apportion has", where_, name,
+                        what_, found->dump());
     }
     template <class T>
     T get(const char* name) const {
         if (std::optional<T> found = get_if<T>(name)) return *std::move(found);
-        throw UserError(
-            fmt::format("{}: {} has no \"{}\"; it is no report of this version of Apportion", where_, what_, name));
+        throw UserError("{}: {} has no \"{}\"; it is no report of this version of Apportion", where_, what_, name);
     }
     std::string text(const char* name) const { return get<std::string>(name); }
     std::int64_t count(const char* name) const { return get<std::int64_t>(name); }
@@ -67,8 +64,7 @@ class Fields {
     /// Of `count` elements.
     std::size_t index(const char* name, std::size_t count) const {
         const auto found = static_cast<std::size_t>(get<std::int64_t>(name));
-        if (found >= count)
-            throw UserError(fmt::format("{}: {} is of {} {}, which there is not", where_, what_, name, found));
+        if (found >= count) throw UserError("{}: {} is of {} {}, which there is not", where_, what_, name, found);
         return found;
     }
 
@@ -137,7 +133,7 @@ ReportedChoice choice(const Fields& fields) {
 void read_lists(RunReport& own, const Fields& fields, const std::string& where) {
     for (const Json& value : fields.get<Json::array_t>("processors"))
         own.processors.push_back(processor(fields.element(value, "a processor")));
-    if (own.processors.empty()) throw UserError(fmt::format("{}: the report has no processors", where));
+    if (own.processors.empty()) throw UserError("{}: the report has no processors", where);
     const std::size_t processors = own.processors.size();
     for (const Json& value : fields.list("distributions"))
         own.distributions.push_back(distribution(fields.element(value, "a distribution")));
@@ -165,7 +161,7 @@ RunReport run_report(const Json& report, const std::string& where) {
     read_lists(own, fields, where);
     for (ReportedProcessor& processor : own.processors)
         processor.share = static_cast<double>(processor.units) / std::max(static_cast<double>(own.units), 1.0);
-    if (own.granularity < 1) throw UserError(fmt::format("{}: the report has no granularity", where));
+    if (own.granularity < 1) throw UserError("{}: the report has no granularity", where);
     if (const auto profile = fields.part("profile", "\"profile\"")) {
         own.profile_name = profile->get_if<std::string>("name").value_or(own.load);
         own.profile_file = profile->get_if<std::string>("file");

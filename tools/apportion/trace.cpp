@@ -45,9 +45,8 @@ class Trace {
     void add_run(const RunReport& report) {
         if (report.trace.empty() && report.blocks > 0)
             throw UserError(
-                fmt::format("the report of load '{}', run {}, has no blocks; let the program run with "
-                            "APPORTION_TRACE=1",
-                            report.load, report.run));
+                "the report of load '{}', run {}, has no blocks; let the program run with APPORTION_TRACE=1",
+                report.load, report.run);
         add(fmt::format("{} under {}, run {}", report.load, report.policy, report.run), "X", kLoads,
             {{"cat", "load"}, {"ts", us(0)}, {"dur", report.makespan_s * 1e6}});
         for (const ReportedDistribution& plan : report.distributions) add_decision(plan, report);

@@ -34,12 +34,18 @@ class Reader {
   private:
     [[noreturn]] void fail_at(std::size_t offset, const std::string& problem) const {
         const auto end = text_.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text_.size()));
-        throw FileError(fmt::format("{}:{}: {}", name_, 1 + std::count(text_.begin(), end, '\n'), problem));
+        throw FileError("{}:{}: {}", name_, 1 + std::count(text_.begin(), end, '\n'), problem);
     }
     /// The place of a key is that of its first appearance in the text.
     [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
         const std::size_t at = text_.find('"' + key + '"');
         fail_at(at == std::string::npos ? 0 : at, fmt::format("\"{}\" {}", key, problem));
+    }
+
+    template <class First, class... Others>
+    [[noreturn]] void fail(const std::string& key, fmt::format_string<First, Others...> problem, First&& first,
+                           Others&&... others) const {
+        fail(key, fmt::format(problem, std::forward<First>(first), std::forward<Others>(others)...));
     }
 
     const Json& required(const char* key) const {
@@ -63,14 +69,14 @@ std::vector<double> Reader::numbers(const char* key, std::size_t count, const ch
                                     double null_is) const {
     const Json& array = required(key);
     if (!array.is_array() || array.size() != count)
-        fail(key, fmt::format("must be a list of {} numbers, one for each {}", count, of_what));
+        fail(key, "must be a list of {} numbers, one for each {}", count, of_what);
     std::vector<double> values;
     for (const Json& element : array) {
         const double value = element.is_number() ? element.get<double>() : element.is_null() ? null_is : -1;
         if (!std::isfinite(value) || value > kLargest || value < (zero_allowed ? 0 : kSmallest))
-            fail(key, fmt::format("holds {} for {} number {}; it must be a number {} and at most {}",
-                                  element.is_primitive() ? shown(element.dump().substr(0, 40)) : "no number", of_what,
-                                  values.size() + 1, zero_allowed ? "of at least 0" : "greater than 0", kLargest));
+            fail(key, "holds {} for {} number {}; it must be a number {} and at most {}",
+                 element.is_primitive() ? shown(element.dump().substr(0, 40)) : "no number", of_what, values.size() + 1,
+                 zero_allowed ? "of at least 0" : "greater than 0", kLargest);
         values.push_back(value);
     }
     return values;
@@ -89,8 +95,7 @@ void Reader::read_nodes(DataAssignment& problem) const {
     for (const Json& name : names) {
         if (!name.is_string() || name.get<std::string>().empty()) fail("nodes", "must hold names only, none empty");
         for (const AssignmentNode& other : problem.nodes)
-            if (other.name == name.get<std::string>())
-                fail("nodes", fmt::format("names '{}' twice; rename one", other.name));
+            if (other.name == name.get<std::string>()) fail("nodes", "names '{}' twice; rename one", other.name);
         problem.nodes.push_back({name.get<std::string>(), 0, 0, kNoLimit});
     }
     const std::vector<double> startups = numbers("a_N_s", problem.nodes.size(), "node", true);
@@ -100,7 +105,7 @@ void Reader::read_nodes(DataAssignment& problem) const {
         problem.nodes[i].startup_s = startups[i];
         problem.nodes[i].seconds_per_packet = packet_bytes / bandwidths[i];
         if (!std::isfinite(problem.nodes[i].seconds_per_packet))
-            fail("b_N_bytes_per_s", fmt::format("is too small for node number {}", i + 1));
+            fail("b_N_bytes_per_s", "is too small for node number {}", i + 1);
     }
 }
 
@@ -114,15 +119,15 @@ void Reader::read_units(DataAssignment& problem) const {
         const Json& unit = units[j];
         if (!unit.is_object() || !unit.contains("node") || !unit["node"].is_string() || !unit.contains("device") ||
             !unit["device"].is_string())
-            fail("pus", fmt::format("number {} must be an object with the texts \"node\" and \"device\"", j + 1));
+            fail("pus", "number {} must be an object with the texts \"node\" and \"device\"", j + 1);
         const auto node_name = unit["node"].get<std::string>();
         const auto node = std::find_if(problem.nodes.begin(), problem.nodes.end(),
                                        [&](const AssignmentNode& candidate) { return candidate.name == node_name; });
         if (node == problem.nodes.end())
-            fail("pus", fmt::format("number {} belongs to a node that \"nodes\" does not name; add it there", j + 1));
+            fail("pus", "number {} belongs to a node that \"nodes\" does not name; add it there", j + 1);
         const std::string name = node_name + unit["device"].get<std::string>();
         if (std::ranges::find(problem.units, name, &AssignmentUnit::name) != problem.units.end())
-            fail("pus", fmt::format("names '{}' twice, node and device together; rename one", name));
+            fail("pus", "names '{}' twice, node and device together; rename one", name);
         problem.units.push_back(
             {name, static_cast<std::size_t>(node - problem.nodes.begin()), seconds[j], computing[j], kNoLimit});
     }
@@ -132,13 +137,12 @@ void Reader::read_limits(DataAssignment& problem) const {
     if (!json_.contains("limits") || json_["limits"].is_null()) return;
     const Json& limits = json_["limits"];
     if (!limits.is_array() || limits.size() != problem.nodes.size())
-        fail("limits", fmt::format("must be a list of {} numbers or nulls, one for each node", problem.nodes.size()));
+        fail("limits", "must be a list of {} numbers or nulls, one for each node", problem.nodes.size());
     for (std::size_t i = 0; i < limits.size(); ++i) {
         if (limits[i].is_null()) continue;
         if (!limits[i].is_number_integer() ||
             (limits[i].is_number_unsigned() && limits[i].get<std::uint64_t>() > kNoLimit) || limits[i].get<Units>() < 0)
-            fail("limits",
-                 fmt::format("must hold a whole number of packets, at least 0, or null for node number {}", i + 1));
+            fail("limits", "must hold a whole number of packets, at least 0, or null for node number {}", i + 1);
         problem.nodes[i].maximum_packets = limits[i].get<Units>();
     }
 }
@@ -171,7 +175,7 @@ DataAssignment Reader::read() {
 
 DataAssignment read_instance(std::istream& in, const std::string& name) {
     std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    if (in.bad()) throw FileError(fmt::format("{}: reading failed; check the disk", name));
+    if (in.bad()) throw FileError("{}: reading failed; check the disk", name);
     return Reader(std::move(text), name).read();
 }
 
