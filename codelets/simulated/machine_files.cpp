@@ -9,10 +9,12 @@
 #include <cstring>
 #include <functional>
 #include <ostream>
+#include <string_view>
 
 #include "codelets/simulated/machine_xml.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/files.hpp"
+#include "models/io/text.hpp"
 
 namespace apportion::simulated {
 
@@ -160,20 +162,11 @@ ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder
     write_file(hostfile, mpi_hosts);
     ClusterFiles files;
     // Bandwidth and latency as they are given, as in machine_xml.cpp; nothing of the programs' own time counts.
-    files.launcher = {"smpirun",
-                      "-quiet",
-                      "-platform",
-                      xml,
-                      "-hostfile",
-                      hostfile,
-                      "-np",
-                      std::to_string(nodes),
-                      "--cfg=network/model:CM02",
-                      "--cfg=smpi/simulate-computation:no",
-                      "--cfg=smpi/host-speed:1f",
-                      "--cfg=smpi/privatization:dlopen",
-                      "--cfg=contexts/stack-size:8192",
-                      "--log=xbt_cfg.thres:warning"};
+    constexpr std::string_view kSettings =
+        "--cfg=network/model:CM02 --cfg=smpi/simulate-computation:no --cfg=smpi/host-speed:1f "
+        "--cfg=smpi/privatization:dlopen --cfg=contexts/stack-size:8192 --log=xbt_cfg.thres:warning";
+    files.launcher = {"smpirun", "-quiet", "-platform", xml, "-hostfile", hostfile, "-np", std::to_string(nodes)};
+    for (const std::string_view setting : split(kSettings, ' ')) files.launcher.emplace_back(setting);
     files.environment = {{"APPORTION_PLATFORM", cluster.file.string()},
                          {"STARPU_PERF_MODEL_DIR", absolute.string()},
                          {"STARPU_MPI_HOSTNAMES", hosts},

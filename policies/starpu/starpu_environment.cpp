@@ -27,85 +27,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those that starpu_init() reads as whole numbers.
-constexpr const char* kNumbers[] = {"STARPU_BACKOFF_MAX",
-                                    "STARPU_BACKOFF_MIN",
-                                    "STARPU_BUS_CALIBRATE",
-                                    "STARPU_BUS_STATS",
-                                    "STARPU_CALIBRATE",
-                                    "STARPU_CALIBRATE_MINIMUM",
-                                    "STARPU_CATCH_SIGNALS",
-                                    "STARPU_CODELET_PROFILING",
-                                    "STARPU_CUDA_ONLY_FAST_ALLOC_OTHER_MEMNODES",
-                                    "STARPU_CUDA_PIPELINE",
-                                    "STARPU_CUDA_THREAD_PER_DEV",
-                                    "STARPU_CUDA_THREAD_PER_WORKER",
-                                    "STARPU_DATA_LOCALITY_ENFORCE",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_COPY",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_CUDA_COPY",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_HIP_COPY",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_MAX_FPGA_COPY",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_MPI_MS_COPY",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_OPENCL_COPY",
-                                    "STARPU_DISABLE_ASYNCHRONOUS_TCPIP_MS_COPY",
-                                    "STARPU_DISABLE_KERNELS",
-                                    "STARPU_DISABLE_PINNING",
-                                    "STARPU_DISPLAY_BINDINGS",
-                                    "STARPU_ENABLE_MAP",
-                                    "STARPU_ENERGY_PROFILING",
-                                    "STARPU_EXPECTED_TRANSFER_TIME_WRITEBACK",
-                                    "STARPU_FXT_TRACE",
-                                    "STARPU_GLOBAL_ARBITER",
-                                    "STARPU_HISTORY_MAX_ERROR",
-                                    "STARPU_LIMIT_BANDWIDTH",
-                                    "STARPU_LIMIT_CPU_MEM",
-                                    "STARPU_LIMIT_CPU_NUMA_MEM",
-                                    "STARPU_LIMIT_CUDA_MEM",
-                                    "STARPU_LIMIT_MAX_SUBMITTED_TASKS",
-                                    "STARPU_LIMIT_MIN_SUBMITTED_TASKS",
-                                    "STARPU_LIMIT_OPENCL_MEM",
-                                    "STARPU_MAIN_THREAD_BIND",
-                                    "STARPU_MAIN_THREAD_COREID",
-                                    "STARPU_MAIN_THREAD_CPUID",
-                                    "STARPU_MAX_MEMORY_USE",
-                                    "STARPU_MAX_PRIO",
-                                    "STARPU_MEMORY_STATS",
-                                    "STARPU_MINIMUM_AVAILABLE_MEM",
-                                    "STARPU_MINIMUM_CLEAN_BUFFERS",
-                                    "STARPU_MIN_PRIO",
-                                    "STARPU_MPI_THREAD_COREID",
-                                    "STARPU_MPI_THREAD_CPUID",
-                                    "STARPU_NCPU",
-                                    "STARPU_NCPUS",
-                                    "STARPU_NCUDA",
-                                    "STARPU_NHIP",
-                                    "STARPU_NMAX_FPGA",
-                                    "STARPU_NMPI_MS",
-                                    "STARPU_NOPENCL",
-                                    "STARPU_NTCPIP_MS",
-                                    "STARPU_NTHREADS_PER_CORE",
-                                    "STARPU_NWORKER_PER_CUDA",
-                                    "STARPU_OPENCL_ONLY_ON_CPUS",
-                                    "STARPU_OPENCL_ON_CPUS",
-                                    "STARPU_OPENCL_PIPELINE",
-                                    "STARPU_PERF_MODEL_HOMOGENEOUS_CPU",
-                                    "STARPU_PREFETCH",
-                                    "STARPU_RAND_SEED",
-                                    "STARPU_RESERVE_NCPU",
-                                    "STARPU_SILENT",
-                                    "STARPU_SINGLE_COMBINED_WORKER",
-                                    "STARPU_STATS",
-                                    "STARPU_SUBALLOCATOR",
-                                    "STARPU_TARGET_AVAILABLE_MEM",
-                                    "STARPU_TARGET_CLEAN_BUFFERS",
-                                    "STARPU_TASK_PROGRESS",
-                                    "STARPU_TRACE_BUFFER_SIZE",
-                                    "STARPU_USE_NUMA",
-                                    "STARPU_WATCHDOG_CRASH",
-                                    "STARPU_WATCHDOG_DELAY",
-                                    "STARPU_WORKERS_GETBIND",
-                                    "STARPU_WORKERS_NOBIND",
-                                    "STARPU_WORKER_TREE"};
+/// Those that starpu_init() reads as whole numbers, without STARPU_ in front.
+constexpr std::string_view kNumbers =
+    "BACKOFF_MAX BACKOFF_MIN BUS_CALIBRATE BUS_STATS CALIBRATE CALIBRATE_MINIMUM CATCH_SIGNALS CODELET_PROFILING "
+    "CUDA_ONLY_FAST_ALLOC_OTHER_MEMNODES CUDA_PIPELINE CUDA_THREAD_PER_DEV CUDA_THREAD_PER_WORKER "
+    "DATA_LOCALITY_ENFORCE DISABLE_ASYNCHRONOUS_COPY DISABLE_ASYNCHRONOUS_CUDA_COPY DISABLE_ASYNCHRONOUS_HIP_COPY "
+    "DISABLE_ASYNCHRONOUS_MAX_FPGA_COPY DISABLE_ASYNCHRONOUS_MPI_MS_COPY DISABLE_ASYNCHRONOUS_OPENCL_COPY "
+    "DISABLE_ASYNCHRONOUS_TCPIP_MS_COPY DISABLE_KERNELS DISABLE_PINNING DISPLAY_BINDINGS ENABLE_MAP ENERGY_PROFILING "
+    "EXPECTED_TRANSFER_TIME_WRITEBACK FXT_TRACE GLOBAL_ARBITER HISTORY_MAX_ERROR LIMIT_BANDWIDTH LIMIT_CPU_MEM "
+    "LIMIT_CPU_NUMA_MEM LIMIT_CUDA_MEM LIMIT_MAX_SUBMITTED_TASKS LIMIT_MIN_SUBMITTED_TASKS LIMIT_OPENCL_MEM "
+    "MAIN_THREAD_BIND MAIN_THREAD_COREID MAIN_THREAD_CPUID MAX_MEMORY_USE MAX_PRIO MEMORY_STATS MINIMUM_AVAILABLE_MEM "
+    "MINIMUM_CLEAN_BUFFERS MIN_PRIO MPI_THREAD_COREID MPI_THREAD_CPUID NCPU NCPUS NCUDA NHIP NMAX_FPGA NMPI_MS NOPENCL "
+    "NTCPIP_MS NTHREADS_PER_CORE NWORKER_PER_CUDA OPENCL_ONLY_ON_CPUS OPENCL_ON_CPUS OPENCL_PIPELINE "
+    "PERF_MODEL_HOMOGENEOUS_CPU PREFETCH RAND_SEED RESERVE_NCPU SILENT SINGLE_COMBINED_WORKER STATS SUBALLOCATOR "
+    "TARGET_AVAILABLE_MEM TARGET_CLEAN_BUFFERS TASK_PROGRESS TRACE_BUFFER_SIZE USE_NUMA WATCHDOG_CRASH WATCHDOG_DELAY "
+    "WORKERS_GETBIND WORKERS_NOBIND WORKER_TREE";
 
 /// Those that it and its schedulers read as numbers with a fraction.
 constexpr const char* kFractions[] = {"STARPU_EXP_LEN_THRESHOLD", "STARPU_IDLE_POWER", "STARPU_SCHED_ALPHA",
@@ -126,18 +62,17 @@ std::optional<std::string> variable(const char* name) {
     return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-[[noreturn]] void refuse(const char* name, const std::string& value, const std::string& allowed) {
-    throw ApiError(EINVAL,
-                   fmt::format("Environment variable {}: \"{}\" is not usable, it must be {}.", name, value, allowed));
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& allowed) {
+    throw ApiError(EINVAL, "Environment variable {}: \"{}\" is not usable, it must be {}.", name, value, allowed);
 }
 
 void check_numbers() {
-    for (const char* name : kNumbers) {
-        const auto value = variable(name);
-        if (!value) continue;
+    for (const std::string_view word : split(kNumbers, ' ')) {
+        const std::string name = "STARPU_" + std::string(word);
+        const auto value = variable(name.c_str());
         // StarPU takes an empty text as 0.
-        if (value->empty() || parse_number<int>(*value).value_or(-1) >= 0) continue;
-        refuse(name, *value, fmt::format("a whole number from 0 to {}", std::numeric_limits<int>::max()));
+        if (value && !value->empty() && parse_number<int>(*value).value_or(-1) < 0)
+            refuse(name, *value, fmt::format("a whole number from 0 to {}", std::numeric_limits<int>::max()));
     }
 }
 
@@ -208,9 +143,10 @@ void check_models_folder() {
         if (error == 0 && access((folder / part).c_str(), W_OK | X_OK) != 0 && fs::is_empty(folder / part, ignored))
             error = errno;
         if (error == 0) continue;
-        throw ApiError(error, fmt::format("StarPU cannot keep its measurements in {}: {}; set STARPU_HOME or "
-                                          "STARPU_PERF_MODEL_DIR to a folder that you may write to",
-                                          (folder / part).string(), std::strerror(error)));
+        throw ApiError(error,
+                       "StarPU cannot keep its measurements in {}: {}; set STARPU_HOME or STARPU_PERF_MODEL_DIR to a "
+                       "folder that you may write to",
+                       (folder / part).string(), std::strerror(error));
     }
 }
 
@@ -240,9 +176,10 @@ void refuse_task_limit() {
         return its && (its->empty() || parse_number<int>(*its).value_or(-1) >= 0);
     };
     if (!counts(value) || !counts(least)) return;  // StarPU needs both
-    throw ApiError(EINVAL, fmt::format("Environment variable {}: \"{}\": a load submits its next block where one ends, "
-                                       "and StarPU cannot wait there for other tasks to end; unset it.",
-                                       kLimit, *value));
+    throw ApiError(EINVAL,
+                   "Environment variable {}: \"{}\": a load submits its next block where one ends, and StarPU cannot "
+                   "wait there for other tasks to end; unset it.",
+                   kLimit, *value);
 }
 
 }  // namespace apportion

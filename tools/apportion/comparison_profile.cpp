@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <ranges>
 
 #include "codelets/common/child_process.hpp"
 #include "tools/apportion/command.hpp"
@@ -90,14 +91,11 @@ ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& p
     }
     if (chosen_by_user && std::ranges::any_of(policies_, needs_profile))
         throw UserError(
-            fmt::format("{} needs a profile, and none could be made: {}; leave it out of --policies, or record one by "
-                        "`apportion profile`",
-                        *std::ranges::find_if(policies_, needs_profile), problem));
-    std::string left_out;
-    for (const std::string& policy : policies_)
-        if (needs_profile(policy)) left_out += (left_out.empty() ? "" : ", ") + policy;
-    std::erase_if(policies_, needs_profile);
-    if (!left_out.empty())
+            "{} needs a profile, and none could be made: {}; leave it out of --policies, or record one by `apportion "
+            "profile`",
+            *std::ranges::find_if(policies_, needs_profile), problem);
+    const std::string left_out = fmt::format("{}", fmt::join(policies_ | std::views::filter(needs_profile), ", "));
+    if (std::erase_if(policies_, needs_profile) > 0)
         notes_.push_back(fmt::format("left out are {}, which need a profile: {}", left_out, problem));
 }
 
@@ -116,9 +114,8 @@ void ComparisonProfile::check_nodes(const ProgramRunner& runner) const {
             const std::string problem = find_recorded_times(request, this_machine()).problem;
             if (!problem.empty())
                 throw UserError(
-                    fmt::format("{} needs a recorded profile on every machine, and on {} {}; or leave {} "
-                                "out of --policies",
-                                *policy, node, problem, *policy));
+                    "{} needs a recorded profile on every machine, and on {} {}; or leave {} out of --policies",
+                    *policy, node, problem, *policy);
         }
 }
 

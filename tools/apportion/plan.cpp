@@ -3,6 +3,7 @@
 // `apportion plan`: the distribution of n units over processors with a recorded profile, or of n packets of a data
 // assignment instance, by one planner or by all of them in comparison; or what a profile leaves to gain.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 
 #include "codelets/io/gnuplot.hpp"
 #include "models/io/text.hpp"
@@ -65,9 +67,7 @@ std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::st
 
 template <typename Entry>
 std::string names(std::span<const Entry> entries) {
-    std::string out;
-    for (const Entry& entry : entries) out += fmt::format("{}, ", entry.name);
-    return out + "all";
+    return fmt::format("{}, all", fmt::join(entries | std::views::transform(&Entry::name), ", "));
 }
 
 /// Runs the planners that the option names, or the default one, and prints their plans, which it returns.

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 
 #include "codelets/io/terminal.hpp"
 #include "codelets/simulated/machine_files.hpp"
@@ -55,9 +57,7 @@ void list_platforms() {
 }
 
 std::string kernel_names(const Device& device) {
-    std::string names;
-    for (const auto& [name, time] : device.kernels) names += (names.empty() ? "" : ", ") + name;
-    return names;
+    return fmt::format("{}", fmt::join(device.kernels | std::views::keys, ", "));
 }
 
 std::string devices_of(const simulated::Node& node) {

@@ -171,10 +171,7 @@ std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const s
 }
 
 std::string workload_names() {
-    std::string names;
-    for (const WorkloadEntry& entry : bundled_workloads())
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-    return names;
+    return fmt::format("{}", fmt::join(bundled_workloads() | std::views::transform(&WorkloadEntry::name), ", "));
 }
 
 }  // namespace apportion
