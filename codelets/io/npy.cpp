@@ -261,22 +261,17 @@ Matrix read_npy_rows(const std::string& path, NpyElements elements) {
 }
 
 void require_finite(const std::string& path, const Matrix& matrix, NpyRead read) {
-    const bool complex = matrix.type() == ElementType::complex64 || matrix.type() == ElementType::complex128;
-    const auto check = [&]<class T>() {
-        const std::size_t parts = complex ? 2 : 1, count = parts * matrix.rows();
+    by_real_type(matrix.type(), [&]<class T>() {
+        const std::size_t parts = is_complex(matrix.type()) ? 2 : 1, count = parts * matrix.rows();
         for (std::size_t j = 0; j < matrix.columns(); ++j) {
-            const T* const column = static_cast<const T*>(matrix.at(0, j));
+            const T* const column = matrix.column<T>(j);
             const T* const bad = std::find_if_not(column, column + count, [](T value) { return std::isfinite(value); });
             if (bad == column + count) continue;
             const std::size_t i = static_cast<std::size_t>(bad - column) / parts;
             throw UserError("{}: the element in row {}, column {} (from 0) is not finite", path,
                             read == NpyRead::whole ? i : j, read == NpyRead::whole ? j : i);
         }
-    };
-    if (matrix.type() == ElementType::float32 || matrix.type() == ElementType::complex64)
-        check.operator()<float>();
-    else
-        check.operator()<double>();
+    });
 }
 
 void write_npy(const std::string& path, const Matrix& matrix) {
