@@ -62,8 +62,7 @@ std::optional<Akima> Akima::through(std::span<const BlockTime> samples) {
 
 /// The piece that holds `units`, or nullptr below the first.
 const Akima::Piece* Akima::piece(double units) const {
-    const auto beyond = std::upper_bound(pieces_.begin(), pieces_.end(), units,
-                                         [](double x, const Piece& candidate) { return x < candidate.units; });
+    const auto beyond = std::ranges::upper_bound(pieces_, units, {}, &Piece::units);
     return beyond == pieces_.begin() ? nullptr : &*(beyond - 1);
 }
 

@@ -140,7 +140,7 @@ double criterion(double relative_rss, std::size_t samples, int parameters) {
 std::size_t distinct_sizes(const std::vector<BlockTime>& samples) {
     std::vector<double> sizes;
     for (const BlockTime& sample : samples) sizes.push_back(sample.units);
-    std::sort(sizes.begin(), sizes.end());
+    std::ranges::sort(sizes);
     std::size_t distinct = 1;
     double last = sizes.front();
     for (double size : sizes)
@@ -172,8 +172,8 @@ std::optional<FittedCurve> FittedCurve::fit(std::span<const BlockTime> samples, 
 
     FittedCurve shape;
     auto by_units = [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; };
-    shape.smallest_ = std::min_element(valid.begin(), valid.end(), by_units)->units;
-    shape.scale_ = std::max_element(valid.begin(), valid.end(), by_units)->units;
+    shape.smallest_ = std::ranges::min_element(valid, by_units)->units;
+    shape.scale_ = std::ranges::max_element(valid, by_units)->units;
     shape.trusted_until_ = shape.scale_ * kTrustedGrowth;
     shape.samples_ = static_cast<int>(valid.size());
 

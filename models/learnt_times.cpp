@@ -27,9 +27,8 @@ double mean(double a, double weight_a, double b, double weight_b) {
 }  // namespace
 
 double interpolated_seconds(const std::vector<ProfilePoint>& points, double units) {
-    const auto right = std::lower_bound(points.begin(), points.end(), units, [](const ProfilePoint& point, double x) {
-        return static_cast<double>(point.units) < x;
-    });
+    const auto right = std::ranges::lower_bound(
+        points, units, {}, [](const ProfilePoint& point) { return static_cast<double>(point.units); });
     const auto proportional = [units](const ProfilePoint& point) {
         return point.seconds * units / static_cast<double>(point.units);
     };

@@ -57,7 +57,7 @@ PartialModel::Verdict PartialModel::add(const BlockTime& sample) {
 
 void PartialModel::rebuild() {
     std::vector<BlockTime> sorted = samples_;
-    std::sort(sorted.begin(), sorted.end(), [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; });
+    std::ranges::sort(sorted, {}, &BlockTime::units);
     std::vector<BlockTime> points;
     for (std::size_t first = 0, end = 0; first < sorted.size(); first = end) {
         BlockTime sum;

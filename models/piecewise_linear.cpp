@@ -16,7 +16,7 @@ bool below_chord(const SpeedPoint& a, const SpeedPoint& b, const SpeedPoint& c) 
 /// Points without those that break the shape.
 std::vector<SpeedPoint> restrict_shape(const std::vector<SpeedPoint>& points) {
     const auto slower = [](const SpeedPoint& a, const SpeedPoint& b) { return a.units_per_s < b.units_per_s; };
-    const auto peak = std::max_element(points.begin(), points.end(), slower);
+    const auto peak = std::ranges::max_element(points, slower);
     std::vector<SpeedPoint> kept = {{0, 0}};
     for (auto point = points.begin(); point <= peak; ++point) {
         while (kept.size() >= 2 && below_chord(kept[kept.size() - 2], kept.back(), *point)) kept.pop_back();
@@ -53,8 +53,7 @@ std::optional<PiecewiseLinear> PiecewiseLinear::through(std::span<const BlockTim
 
 /// Index of the first point beyond `units`.
 std::size_t PiecewiseLinear::segment(double units) const {
-    const auto beyond = std::upper_bound(points_.begin(), points_.end(), units,
-                                         [](double x, const SpeedPoint& point) { return x < point.units; });
+    const auto beyond = std::ranges::upper_bound(points_, units, {}, &SpeedPoint::units);
     return static_cast<std::size_t>(beyond - points_.begin());
 }
 
@@ -67,7 +66,7 @@ double PiecewiseLinear::speed(double units) const {
 }
 
 double PiecewiseLinear::units_within(double seconds) const {
-    const auto later = std::upper_bound(soonest_s_.begin(), soonest_s_.end(), seconds);
+    const auto later = std::ranges::upper_bound(soonest_s_, seconds);
     const auto k = static_cast<std::size_t>(later - soonest_s_.begin());
     if (k == 0) return seconds * points_.front().units_per_s;
     if (k == points_.size()) return std::max(points_.back().units, seconds * points_.back().units_per_s);

@@ -126,7 +126,7 @@ void Reader::sort_points(std::size_t processor) {
     std::vector<ProfilePoint>& points = profile_.processors[processor].points;
     std::vector<Line>& lines = lines_[processor];
     auto by_units = [](const auto& a, const auto& b) { return a.units < b.units; };
-    std::stable_sort(lines.begin(), lines.end(), by_units);
+    std::ranges::stable_sort(lines, by_units);
     for (std::size_t i = 1; i < lines.size(); ++i)
         if (lines[i].units == lines[i - 1].units)
             file_.fail_in(

@@ -41,7 +41,7 @@ void Samples::add(double seconds) {
     if (!(seconds > 0) || !std::isfinite(seconds)) return;
     total_s_ += seconds;
     if (!std::exchange(warm_, true)) return;
-    used_.insert(std::upper_bound(used_.begin(), used_.end(), seconds), seconds);
+    used_.insert(std::ranges::upper_bound(used_, seconds), seconds);
     update();
 }
 
@@ -52,7 +52,7 @@ void Samples::update() {
     // 1.4826: the median absolute deviation of a normal distribution is its standard deviation / 1.4826. What is within
     // the precision is no spike, however alike the others are.
     const double spread = std::max(1.4826 * median(std::move(deviations)), options_.precision * usual);
-    const auto first_spike = std::upper_bound(used_.begin(), used_.end(), usual + kSpikeFactor * spread);
+    const auto first_spike = std::ranges::upper_bound(used_, usual + kSpikeFactor * spread);
     spikes_ = static_cast<int>(used_.end() - first_spike);
     if (spikes_ > kSpikeShare * static_cast<double>(used_.size())) spikes_ = 0;
 

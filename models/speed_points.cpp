@@ -12,7 +12,7 @@ std::vector<SpeedPoint> speed_points(std::span<const BlockTime> samples) {
     for (const BlockTime& s : samples)
         if (s.units > 0 && s.seconds > 0 && std::isfinite(s.units) && std::isfinite(s.seconds)) sorted.push_back(s);
     auto by_units = [](const BlockTime& a, const BlockTime& b) { return a.units < b.units; };
-    if (!std::is_sorted(sorted.begin(), sorted.end(), by_units)) std::sort(sorted.begin(), sorted.end(), by_units);
+    if (!std::ranges::is_sorted(sorted, by_units)) std::ranges::sort(sorted, by_units);
 
     std::vector<SpeedPoint> points;
     points.reserve(sorted.size());

@@ -93,7 +93,7 @@ class Acosta final : public Policy {
     Lane& at(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
 
     bool everybody_ran() const {
-        return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& l) { return l.load == 0 || l.units > 0; });
+        return std::ranges::all_of(lanes_, [](const Lane& l) { return l.load == 0 || l.units > 0; });
     }
 
     /// The times of the last tasks, scaled to the whole load where less was left, are about the same.

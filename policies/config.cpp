@@ -139,10 +139,9 @@ std::optional<std::string> check_environment() {
     for (char** entry = environ; entry && *entry; ++entry) {
         const std::string_view text = *entry;
         const std::string_view name = text.substr(0, text.find('='));
-        if (!name.starts_with(kPrefix) || std::find(names.begin(), names.end(), name) != names.end()) continue;
-        const auto nearest = std::min_element(names.begin(), names.end(), [name](auto a, auto b) {
-            return edit_distance(name, a) < edit_distance(name, b);
-        });
+        if (!name.starts_with(kPrefix) || std::ranges::find(names, name) != names.end()) continue;
+        const auto nearest = std::ranges::min_element(
+            names, [name](auto a, auto b) { return edit_distance(name, a) < edit_distance(name, b); });
         return fmt::format("Environment variable {} is unknown; did you mean {}?", name, *nearest);
     }
     return std::nullopt;

@@ -24,7 +24,7 @@ class Equal final : public Policy {
     }
 
     void units_added(Units units) override {
-        const auto processors = static_cast<Units>(std::count(lost_.begin(), lost_.end(), false));
+        const auto processors = static_cast<Units>(std::ranges::count(lost_, false));
         if (processors == 0) return;
         const Units granules = quotient_up(units, granularity_);
         Units number = 0;
@@ -53,7 +53,7 @@ class Equal final : public Policy {
     Units abandoned(const Progress& progress) const {
         const Units units = progress.remaining() - std::accumulate(left_.begin(), left_.end(), Units{0});
         if (units <= 0) return 0;
-        const auto processors = static_cast<Units>(std::count(lost_.begin(), lost_.end(), false));
+        const auto processors = static_cast<Units>(std::ranges::count(lost_, false));
         return quotient_up(quotient_up(units, granularity_), processors) * granularity_;
     }
 

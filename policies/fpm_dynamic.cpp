@@ -79,8 +79,7 @@ class FpmDynamic final : public Policy {
 };
 
 bool FpmDynamic::all_measured() const {
-    return std::all_of(lanes_.begin(), lanes_.end(),
-                       [](const Lane& lane) { return lane.lost || lane.model.function(); });
+    return std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.lost || lane.model.function(); });
 }
 
 void FpmDynamic::begin(const LoadDescription& load) {

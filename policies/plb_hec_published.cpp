@@ -142,7 +142,7 @@ void PlbHecPublished::begin(const LoadDescription& load) {
         if (again) lane.model = std::move(before[p].model);
     }
     fit();
-    if (std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.model.curve(); })) {
+    if (std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.model.curve(); })) {
         select_sizes(0, "models of the previous run");
         return;
     }

@@ -24,7 +24,7 @@ std::vector<Units> turning_points(const TrueTime& time, Units most) {
         for (Units x : {units, units + 1})
             if (x >= 1 && x <= most) points.push_back(x);
     }
-    std::sort(points.begin(), points.end());
+    std::ranges::sort(points);
     points.erase(std::unique(points.begin(), points.end()), points.end());
     return points;
 }

@@ -105,7 +105,7 @@ class Zone {
         for (std::size_t d = 0; d < cuda_.size(); ++d) {
             for (bool to_device : {true, false}) {
                 const std::string id = links_of(d, to_device).front();
-                if (std::find(done.begin(), done.end(), id) != done.end()) continue;
+                if (std::ranges::find(done, id) != done.end()) continue;
                 text_ += link_xml(id, bytes_per_s(platform_.links[cuda_[d]->link].bytes_per_s), 0, true);
                 done.push_back(id);
             }
@@ -124,7 +124,7 @@ class Zone {
                 std::vector<std::string> links = links_of(d, false);
                 // One link in both directions is there once.
                 for (const std::string& id : links_of(other, true))
-                    if (std::find(links.begin(), links.end(), id) == links.end()) links.push_back(id);
+                    if (std::ranges::find(links, id) == links.end()) links.push_back(id);
                 links.emplace_back(kHostLink);
                 text_ += route_xml(name(d), name(other), links);
             }

@@ -149,11 +149,9 @@ Platform PlatformReader::read(const fs::path& file) {
     for (int rank = 0; rank < platform_.node_count(); ++rank)
         if (const std::string host = node_host(platform_, rank); !hosts.insert(host).second)
             throw UserError(
-                fmt::format("{}:1: two nodes would have the same host name, {}; give nodes names that "
-                            "differ in letters and digits",
-                            file.string(), host));
-    std::stable_sort(platform_.devices.begin(), platform_.devices.end(),
-                     [](const Device& a, const Device& b) { return a.kind < b.kind; });
+                "{}:1: two nodes would have the same host name, {}; give nodes names that differ in letters and digits",
+                file.string(), host);
+    std::ranges::stable_sort(platform_.devices, {}, &Device::kind);
     return std::move(platform_);
 }
 
@@ -250,8 +248,7 @@ void PlatformReader::read_device(TomlTable table, const fs::path& folder) {
     device.count = static_cast<int>(table.whole("count", 1, kMostDevices, 1));
     if (device.kind == DeviceKind::cuda) {
         const std::string link = table.text("link");
-        const auto found =
-            std::find_if(platform_.links.begin(), platform_.links.end(), [&](const Link& l) { return l.name == link; });
+        const auto found = std::ranges::find(platform_.links, link, &Link::name);
         if (found == platform_.links.end())
             table.fail("link", "there is no link {}; the links are: {}", link, names_of(platform_.links));
         device.link = static_cast<int>(found - platform_.links.begin());

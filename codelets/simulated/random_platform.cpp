@@ -30,7 +30,7 @@ constexpr int kDecade = kE24.size();
 
 /// The place of tenths / 10 * 10^exponent; the tenths are a number of kE24.
 consteval int place(int tenths, int exponent) {
-    const auto found = std::find(kE24.begin(), kE24.end(), tenths);
+    const auto found = std::ranges::find(kE24, tenths);
     if (found == kE24.end()) throw "not in E24";
     return static_cast<int>(found - kE24.begin()) + exponent * kDecade;
 }

@@ -134,8 +134,8 @@ void install(starpu_codelet& codelet, const std::string& kernel, const KernelSiz
     if (machine().workers.size() != starpu_worker_get_count()) set_up_machine();
     const Platform& platform = machine().platform;
     const auto runs_on = [&](DeviceKind kind) {
-        return std::any_of(platform.devices.begin(), platform.devices.end(),
-                           [&](const Device& d) { return d.kind == kind && d.kernels.contains(kernel); });
+        return std::ranges::any_of(platform.devices,
+                                   [&](const Device& d) { return d.kind == kind && d.kernels.contains(kernel); });
     };
     if (!runs_on(DeviceKind::cpu) && !runs_on(DeviceKind::cuda))
         throw UserError("{}:1: no device of the platform has kernel {}; add [device.kernel.{}]", platform.file.string(),

@@ -147,7 +147,7 @@ void finish_optimal(Plan& plan, const DiscreteProblem& problem) {
     plan.times_s.resize(plan.shares.size());
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         plan.times_s[i] = problem.processors()[i].seconds_for(plan.shares[i]);
-    plan.makespan_s = *std::max_element(plan.times_s.begin(), plan.times_s.end());
+    plan.makespan_s = *std::ranges::max_element(plan.times_s);
     plan.lower_bound_s = plan.makespan_s;
     plan.optimal = true;
 }

@@ -52,7 +52,7 @@ constexpr AssignmentPlannerEntry kAssignmentPlanners[] = {
 
 template <typename Entry>
 const Entry* find(std::span<const Entry> entries, std::string_view name) {
-    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+    const auto found = std::ranges::find(entries, name, &Entry::name);
     return found == entries.end() ? nullptr : &*found;
 }
 

@@ -91,9 +91,8 @@ Units GuardedPolicy::next_block(int processor, double now_s, const Progress& pro
 }
 
 bool GuardedPolicy::contradicted() const {
-    const auto wrong = std::count_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.wrong > 0; });
-    return wrong > 1 ||
-           std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.wrong >= kContradiction; });
+    const auto wrong = std::ranges::count_if(lanes_, [](const Lane& lane) { return lane.wrong > 0; });
+    return wrong > 1 || std::ranges::any_of(lanes_, [](const Lane& lane) { return lane.wrong >= kContradiction; });
 }
 
 void GuardedPolicy::block_finished(const FinishedBlock& block) {

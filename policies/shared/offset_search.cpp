@@ -40,9 +40,7 @@ void OffsetSearch::Times::add(double seconds) {
     ++count;
 }
 
-double OffsetSearch::Times::least_s() const {
-    return last_s.empty() ? INFINITY : *std::min_element(last_s.begin(), last_s.end());
-}
+double OffsetSearch::Times::least_s() const { return last_s.empty() ? INFINITY : *std::ranges::min_element(last_s); }
 
 double OffsetSearch::Times::typical_s() const {
     if (last_s.empty()) return INFINITY;

@@ -44,7 +44,7 @@ RecordedSizes recorded_sizes(const LoadDescription& load) {
             sizes.all.push_back(point.units);
             common = std::gcd(common, point.units);
         }
-    std::sort(sizes.all.begin(), sizes.all.end());
+    std::ranges::sort(sizes.all);
     sizes.all.erase(std::unique(sizes.all.begin(), sizes.all.end()), sizes.all.end());
     sizes.step = sizes.granularity = load.granularity;
     sizes.most = load.units;
@@ -91,8 +91,7 @@ double ShareTimes::kernel_seconds(Units units) const {
     if (units <= 0) return 0;
     units = std::min(units, most_);
     const std::vector<Point>& points = *points_;
-    const auto right = std::lower_bound(points.begin(), points.end(), units,
-                                        [](const Point& point, Units x) { return point.units < x; });
+    const auto right = std::ranges::lower_bound(points, units, {}, &Point::units);
     if (right == points.end()) return kNever;
     if (right->units == units) return right->seconds;
     if (exact_ || right->hole_before) return kNever;

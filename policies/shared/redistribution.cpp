@@ -87,7 +87,7 @@ std::vector<Units> whole_shares(std::span<const double> shares, Units granularit
         left -= whole.back();
         cut_off.emplace_back(static_cast<double>(whole.back()) - granules, p);
     }
-    std::sort(cut_off.begin(), cut_off.end());
+    std::ranges::sort(cut_off);
     for (std::size_t k = 0; left > 0; k = (k + 1) % cut_off.size(), --left) ++whole[cut_off[k].second];
     if (left < 0) *std::ranges::max_element(whole) += left;  // several were thought to be whole
     for (Units& units : whole) units *= granularity;

@@ -23,7 +23,7 @@ Units SelfScheduling::next_block(int processor, double, const Progress& progress
 
 void SelfScheduling::set_lost(int processor, bool lost) {
     lost_[static_cast<std::size_t>(processor)] = lost;
-    processors_ = std::max<Units>(1, std::count(lost_.begin(), lost_.end(), false));
+    processors_ = std::max<Units>(1, std::ranges::count(lost_, false));
 }
 
 Units SelfScheduling::rounded_up(double granules, Units most) {

@@ -278,8 +278,8 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         const auto* const kept = static_cast<const std::byte*>(h.data);
         return h.from_earlier && from < kept + h.shape.extent() && kept < from + shape.extent();
     };
-    auto known = std::find_if(handles.begin(), handles.end(),
-                              [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
+    auto known =
+        std::ranges::find_if(handles, [&](const BlockHandle& h) { return h.data == data && h.shape == shape; });
     if (known == handles.end()) {
         if (std::ranges::any_of(handles, is_another_shape_of))
             return refuse(

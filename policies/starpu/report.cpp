@@ -25,8 +25,8 @@ std::vector<Totals> totals_per_processor(const RunRecord& run) {
     std::vector<const BlockRecord*> by_start;
     for (const BlockRecord& block : run.blocks)
         if (block.processor >= 0 && !block.given_back) by_start.push_back(&block);
-    std::stable_sort(by_start.begin(), by_start.end(),
-                     [](const BlockRecord* a, const BlockRecord* b) { return a->start_s < b->start_s; });
+    std::ranges::stable_sort(by_start,
+                             [](const BlockRecord* a, const BlockRecord* b) { return a->start_s < b->start_s; });
     for (const BlockRecord* block : by_start) {
         Totals& t = totals[block->processor];
         t.units += block->units;

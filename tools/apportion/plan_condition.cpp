@@ -66,7 +66,7 @@ std::optional<double> measured_makespan(const PlanProblem& problem, std::span<co
     for (std::size_t i = 0; i < shares.size(); ++i) {
         if (shares[i] == 0) continue;
         const DiscreteTimes& times = problem.processors[i];
-        const auto found = std::lower_bound(times.points.begin(), times.points.end(), shares[i]);
+        const auto found = std::ranges::lower_bound(times.points, shares[i]);
         if (found == times.points.end() || *found != shares[i]) return {};
         makespan_s = std::max(makespan_s, times.seconds[static_cast<std::size_t>(found - times.points.begin())]);
     }
@@ -104,8 +104,7 @@ Gain gain_over(PlanProblem problem, std::span<const Units> numbers, std::span<co
 }
 
 bool holds(const ConditionReport& report) {
-    return std::all_of(report.conditions.begin(), report.conditions.end(),
-                       [](const BalanceCondition& condition) { return condition.holds(); });
+    return std::ranges::all_of(report.conditions, [](const BalanceCondition& condition) { return condition.holds(); });
 }
 
 std::string name_of(const Gain& gain) {

@@ -102,7 +102,7 @@ bool is_measured(const PlanSubject& subject, const Plan& plan) {
     if (subject.profile == nullptr) return true;
     for (std::size_t i = 0; i < plan.shares.size(); ++i) {
         const std::vector<Units>& sizes = subject.profile->processors[i].points;
-        if (plan.shares[i] > 0 && !std::binary_search(sizes.begin(), sizes.end(), plan.shares[i])) return false;
+        if (plan.shares[i] > 0 && !std::ranges::binary_search(sizes, plan.shares[i])) return false;
     }
     return true;
 }
@@ -134,9 +134,8 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
 std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans) {
     // Interpolated times are no match for measured ones: the best and the bound are those of measured sizes, if there
     // are.
-    const bool some_measured = std::any_of(plans.begin(), plans.end(), [&](const Plan& plan) {
-        return plan.failure.empty() && is_measured(subject, plan);
-    });
+    const bool some_measured = std::ranges::any_of(
+        plans, [&](const Plan& plan) { return plan.failure.empty() && is_measured(subject, plan); });
     double best_s = std::numeric_limits<double>::infinity(), bound_s = 0;
     bool some_interpolated = false;
     for (const Plan& plan : plans) {

@@ -24,7 +24,7 @@ namespace {
 
 const WorkloadEntry& find(const std::string& app) {
     const auto workloads = bundled_workloads();
-    const auto entry = std::ranges::find_if(workloads, [&](const WorkloadEntry& e) { return e.name == app; });
+    const auto entry = std::ranges::find(workloads, app, &WorkloadEntry::name);
     if (entry == workloads.end())
         throw UserError("--app: '{}' is no bundled application; use one of {}, or --kernel LIB.so for your own", app,
                         workload_names());

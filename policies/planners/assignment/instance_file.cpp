@@ -121,8 +121,8 @@ void Reader::read_units(DataAssignment& problem) const {
             !unit["device"].is_string())
             fail("pus", "number {} must be an object with the texts \"node\" and \"device\"", j + 1);
         const auto node_name = unit["node"].get<std::string>();
-        const auto node = std::find_if(problem.nodes.begin(), problem.nodes.end(),
-                                       [&](const AssignmentNode& candidate) { return candidate.name == node_name; });
+        const auto node = std::ranges::find_if(
+            problem.nodes, [&](const AssignmentNode& candidate) { return candidate.name == node_name; });
         if (node == problem.nodes.end())
             fail("pus", "number {} belongs to a node that \"nodes\" does not name; add it there", j + 1);
         const std::string name = node_name + unit["device"].get<std::string>();

@@ -39,7 +39,7 @@ AssignmentPlatform::AssignmentPlatform(DataAssignment in_granules)
     : problem(std::move(in_granules)), units_of(problem.nodes.size()), by_link(problem.nodes.size()) {
     for (std::size_t j = 0; j < problem.units.size(); ++j) units_of[problem.units[j].node].push_back(j);
     std::iota(by_link.begin(), by_link.end(), std::size_t{0});
-    std::stable_sort(by_link.begin(), by_link.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(by_link, [&](std::size_t a, std::size_t b) {
         return problem.nodes[a].seconds_per_packet < problem.nodes[b].seconds_per_packet;
     });
     for (const AssignmentNode& node : problem.nodes) startups_s += 2 * node.startup_s;

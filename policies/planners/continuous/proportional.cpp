@@ -13,8 +13,8 @@ std::vector<double> proportional_shares(std::span<const double> weights, double 
     // In the order in which processors reach their limits when all shares grow in proportion.
     std::vector<std::size_t> order(weights.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return limits[a] * weights[b] < limits[b] * weights[a]; });
+    std::ranges::sort(order,
+                      [&](std::size_t a, std::size_t b) { return limits[a] * weights[b] < limits[b] * weights[a]; });
     std::vector<double> weight_from(order.size() + 1, 0);
     for (std::size_t k = order.size(); k-- > 0;) weight_from[k] = weight_from[k + 1] + weights[order[k]];
 

@@ -46,7 +46,7 @@ Envelopes::Envelopes(std::span<const SizeTimes> processors, bool for_many) : lan
         if (for_many) add_steps(lane, seconds.size(), 0, kInfinity);
     }
     mean_step_ = capacity_ / points + 1;
-    std::sort(steps_.begin(), steps_.end());
+    std::ranges::sort(steps_);
     Units sum = 0;
     for (const Step& step : steps_) sums_.push_back(sum += step.units);
 }
@@ -74,7 +74,7 @@ std::size_t Envelopes::count_in_blocks(const Lane& lane, std::size_t blocks, dou
 // among the points of the one block of each processor in which its M_i(bound) must be.
 double Envelopes::bound(Units units) {
     if (!sums_.empty()) {
-        const auto reached = std::lower_bound(sums_.begin(), sums_.end(), units);
+        const auto reached = std::ranges::lower_bound(sums_, units);
         return steps_[static_cast<std::size_t>(reached - sums_.begin())].seconds;
     }
     double below = 0, above = kInfinity;  // the bound is in (below, above]
@@ -103,7 +103,7 @@ double Envelopes::bound(Units units) {
     steps_.clear();
     for (const Lane& lane : lanes_)
         if (lane.first > 0) units -= add_steps(lane, lane.end_of(lane.first - 1), below, above);
-    std::sort(steps_.begin(), steps_.end());
+    std::ranges::sort(steps_);
     for (const Step& step : steps_)
         if ((units -= step.units) <= 0) return step.seconds;
     return above;

@@ -33,8 +33,7 @@ struct Level {
 Level sort_by_time(const SizeTimes& times) {
     std::vector<std::size_t> order(times.count());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return times.seconds(a) < times.seconds(b); });
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return times.seconds(a) < times.seconds(b); });
     Level level;
     for (const std::size_t k : order) {
         level.sizes.push_back(times.size(k));
@@ -88,7 +87,7 @@ class PublishedSearch {
         Units sum = 0;
         for (std::size_t i = times_.size(); i-- > 0;) {
             const std::vector<double>& minima = levels_[i].suffix_minima;
-            const auto count = std::lower_bound(minima.begin(), minima.end(), tau_) - minima.begin();
+            const auto count = std::ranges::lower_bound(minima, tau_) - minima.begin();
             if (count > 0) sum += times_[i].size(static_cast<std::size_t>(count) - 1);
             sigma_[i] = sum;
         }

@@ -64,7 +64,7 @@ void BitSums::assign(const BitSums& sums, NumberSet plus, Units limit) {
     std::array<int, 64> gaps{};
     for (std::size_t k = 1; k < plus.size(); ++k)
         if (plus[k] - plus[k - 1] < 64) ++gaps[static_cast<std::size_t>(plus[k] - plus[k - 1])];
-    const Units step = std::max_element(gaps.begin(), gaps.end()) - gaps.begin();
+    const Units step = std::ranges::max_element(gaps) - gaps.begin();
     std::vector<std::pair<Units, Units>> progressions;  // start, length
     Units longest = 0;
     for (std::size_t k = 0; k < plus.size() && plus[k] <= limit; ++k) {
@@ -121,14 +121,14 @@ void ListedSums::assign(const ListedSums& sums, NumberSet plus, Units limit) {
     for (const Units number : plus)
         for (const Units sum : sums.sums_)
             if (sum <= limit - number) sums_.push_back(sum + number);
-    std::sort(sums_.begin(), sums_.end());
+    std::ranges::sort(sums_);
     sums_.erase(std::unique(sums_.begin(), sums_.end()), sums_.end());
 }
 
-bool ListedSums::contains(Units sum) const { return std::binary_search(sums_.begin(), sums_.end(), sum); }
+bool ListedSums::contains(Units sum) const { return std::ranges::binary_search(sums_, sum); }
 
 std::pair<Units, std::optional<Units>> ListedSums::nearest(Units target) const {
-    const auto above = std::upper_bound(sums_.begin(), sums_.end(), target);
+    const auto above = std::ranges::upper_bound(sums_, target);
     return {*std::prev(above), above == sums_.end() ? std::nullopt : std::optional(*above)};
 }
 
@@ -156,7 +156,7 @@ bool SubsetSum::choose(std::span<const NumberSet> sets, Units target, std::vecto
     if (target >= 64) {  // intervals appear early where sets of small gaps come first
         gaps_.clear();
         for (const NumberSet set : sets_) gaps_.push_back(largest_gap(set));
-        std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return gaps_[a] < gaps_[b]; });
+        std::ranges::sort(order_, [&](auto a, auto b) { return gaps_[a] < gaps_[b]; });
     }
     if (choice) choice->assign(sets.size(), 0);
     std::vector<ListedSums> lists;
@@ -187,8 +187,8 @@ template <typename Sums>
 void SubsetSum::backtrack(const std::vector<Sums>& sums, std::size_t stages, Units sum, std::vector<Units>* choice) {
     while (stages-- > 0) {
         const NumberSet numbers = set(stages);
-        const auto chosen = std::find_if(numbers.begin(), numbers.end(),
-                                         [&](Units number) { return sums[stages].contains(sum - number); });
+        const auto chosen =
+            std::ranges::find_if(numbers, [&](Units number) { return sums[stages].contains(sum - number); });
         (*choice)[order_[stages]] = *chosen;
         sum -= *chosen;
     }
@@ -208,7 +208,7 @@ bool SubsetSum::lengthen_interval(const std::vector<Sums>& sums, std::size_t sta
         const NumberSet numbers = set(end);
         last -= numbers.back();
         if (target <= last) continue;
-        const Units number = *std::prev(std::upper_bound(numbers.begin(), numbers.end(), target - first));
+        const Units number = *std::prev(std::ranges::upper_bound(numbers, target - first));
         (*choice)[order_[end]] = number;
         target -= number;
     }
