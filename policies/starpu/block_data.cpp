@@ -265,7 +265,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         block_data.problem = why;
         return nullptr;
     };
-    if (!writes && !reads)
+    if ((!writes && !reads) || (mode & ~(STARPU_RW | APPORTION_KEEP)) != 0)
         return refuse(
             "a block's data are given with STARPU_R, STARPU_W or STARPU_RW; register scratch and redux handles with "
             "StarPU, and set them in the task");

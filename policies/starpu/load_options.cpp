@@ -84,6 +84,9 @@ apportion_load_options checked_options(const apportion_load_options* given) {
     if (!given) refuse("options is NULL");
     apportion_load_options options = completed(given);
     if (!options.codelet) refuse("options.codelet is NULL; give the codelet of one block");
+    if (options.codelet->nbuffers < STARPU_VARIABLE_NBUFFERS)
+        refuse("options.codelet->nbuffers is {}; give the number of a task's handles, or STARPU_VARIABLE_NBUFFERS",
+               options.codelet->nbuffers);
     if (!options.fill) refuse("options.fill is NULL; give the function that fills a block's task");
     check_units(options);
     if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");

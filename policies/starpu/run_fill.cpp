@@ -141,6 +141,7 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
     task.synchronous = task.regenerate = 0;
     task.detach = task.destroy = 1;
     task.sched_ctx = setup_.sched_ctx;
+    task.execute_on_a_specific_worker = 0;
     // A part without work (STARPU_NOWHERE) is refused by StarPU when it is bound: no worker can run it.
     if (filled.worker >= 0 && task.where != STARPU_NOWHERE) {
         task.execute_on_a_specific_worker = 1;

@@ -35,6 +35,7 @@ bool can_run(unsigned worker, starpu_codelet& codelet, bool bound) {
     starpu_task task;
     starpu_task_init(&task);
     task.cl = &codelet;
+    if (codelet.where != 0) task.where = static_cast<int32_t>(codelet.where);  // as when it is submitted
     unsigned implementation = 0;
     // StarPU refuses a task that is bound to a worker which cannot run the first one.
     const bool able = bound ? starpu_worker_can_execute_task(worker, &task, 0) != 0

@@ -206,7 +206,8 @@ TEST_CASE("data at NULL, and modes that neither read nor write, end the load wit
     double something = 0;
     for (const auto& [its_mode, its_address, text] :
          {std::tuple{STARPU_W, static_cast<double*>(nullptr), "are at NULL; give the address in main memory"},
-          std::tuple{STARPU_SCRATCH, &something, "are given with STARPU_R, STARPU_W or STARPU_RW"}}) {
+          std::tuple{STARPU_SCRATCH, &something, "are given with STARPU_R, STARPU_W or STARPU_RW"},
+          std::tuple{static_cast<starpu_data_access_mode>(STARPU_W | STARPU_REDUX), &something, "are given with"}}) {
         mode = its_mode;
         address = its_address;
         Axpy axpy(5000);

@@ -28,6 +28,44 @@ TEST_CASE("a worker whose task StarPU refuses gets no more, and others compute i
         CHECK_THAT(apportion_load_report(load.get()), ContainsSubstring("StarPU refused"));
 }
 
+TEST_CASE("a codelet that may run on devices alone, of which there are none, makes no load") {
+    Axpy axpy(100);
+    static starpu_codelet codelet;
+    codelet = Axpy::codelet();
+    codelet.where = STARPU_CUDA;
+    apportion_load_options options = axpy.options();
+    options.codelet = &codelet;
+    CHECK(apportion_load_create(&options) == nullptr);
+    CHECK_THAT(apportion_error(), ContainsSubstring("no worker"));
+}
+
+TEST_CASE("a codelet with a number of handles below zero makes no load") {
+    Axpy axpy(100);
+    static starpu_codelet codelet;
+    codelet = Axpy::codelet();
+    codelet.nbuffers = -7;
+    apportion_load_options options = axpy.options();
+    options.codelet = &codelet;
+    CHECK(apportion_load_create(&options) == nullptr);
+    CHECK_THAT(apportion_error(), ContainsSubstring("nbuffers is -7"));
+}
+
+TEST_CASE("the worker of a block is the load's affair, whatever the fill function sets") {
+    struct Bound : Axpy {
+        using Axpy::Axpy;
+        static int fill_bound(starpu_task* task, apportion_block* block, void* arg) {
+            task->execute_on_a_specific_worker = 1;
+            task->workerid = STARPU_NMAXWORKERS - 1;  // there is none
+            return fill(task, block, arg);
+        }
+    } axpy(1000);
+    apportion_load_options options = axpy.options();
+    options.fill = Bound::fill_bound;
+    const Load load = create(options);
+    REQUIRE(run(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
+}
+
 TEST_CASE("a report names the workers that the codelet's can_execute refuses") {
     Axpy axpy(100);
     static starpu_codelet codelet;
