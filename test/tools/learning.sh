@@ -149,13 +149,25 @@ refused "runs of the load 'slow_shares' learnt nothing" "$apportion" profile --r
 [ -z "$(ls "$learnt")" ] || fail "profile -- PROGRAM changes what was learnt: $(ls "$learnt")"
 "$apportion" profile --repeat 1 --out own.csv -- env STARPU_NCPU=1 "$hello" >/dev/null || fail "profile --out"
 grep -q '^CPU 0,' own.csv && ! grep -q '^CPU 1,' own.csv || fail "profile --out: $(cat own.csv)"
+# It replaces nothing that is another's, however the file is named, and says so before it runs the program.
+cp own.csv other.csv
+for way in '' --out; do
+    for content in 'int main(void) { return 0; }' $'processor,units,seconds\nCPU 0,8,0.5' '{"a": 1}'; do
+        echo "$content" >mine.csv
+        refused "choose another file" env APPORTION_PROFILES=$([ -n "$way" ] || echo mine.csv) "$apportion" profile --repeat 1 ${way:+$way mine.csv} -- "$hello"
+        [ "$(cat mine.csv)" = "$content" ] || fail "profile replaced $content: $(cat mine.csv)"
+    done
+done
+APPORTION_PROFILES=other.csv "$apportion" profile --repeat 1 -- "$hello" >out || fail "profile does not replace its own: $(cat out)"
+grep -q '^CPU 1,' other.csv || fail "profile does not replace its own: $(cat other.csv)"
+refused "was measured with load 'hello" "$apportion" profile --repeat 1 --out other.csv -- "$slow_shares"
 rm "$recorded"
 "$apportion" compare --policies hpopta,equal --repeat 1 -- "$hello" >out 2>said || fail "compare makes no profile: $(cat said)"
 grep -q ' hpopta ' out && grep -q 'no usable profile is recorded, so the static' said || fail "compare: $(cat out said)"
 [ ! -e "$recorded" ] || fail "compare keeps the profile that it made"
 # Blocks of one size that contradict all others, as on a machine that is busy for a while, do not have the last word.
 "$apportion" profile --repeat 1 --out slow.csv -- "$slow_shares" >out 2>said || fail "contradicting runs: $(cat said)"
-refused "--out two.csv: the program has 2 loads, whose profiles are that many files" "$apportion" profile --out two.csv -- \
+refused "two.csv: the program has 2 loads, whose profiles are that many files" "$apportion" profile --out two.csv -- \
     sh -c 'echo ran >>runs; "$0"; "$1"' "$hello" "$slow_shares"
 [ "$(wc -l <runs)" = 1 ] || fail "several loads for one file are refused after $(wc -l <runs) runs"
 refused "./none cannot be run" "$apportion" profile -- ./none

@@ -33,6 +33,9 @@ refused "excludes" "$apportion" profile --square --app matmul --platform hclserv
 grep -q '^assigned.json: an instance of 1 node with 2 processing units$' assigned.txt || fail "the instance: $(cat assigned.txt)"
 "$apportion" plan --instance assigned.json --units 64 >assigned.txt || fail "plan does not read the instance"
 grep -q '^ *main memory: CPU 1 ' assigned.txt || fail "the instance has not both cores: $(cat assigned.txt)"
+refused "is no instance of matmul-" "$apportion" profile --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance assigned.csv
+"$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt ||
+    fail "an instance of the same load is not replaced"
 refused "a kernel's data are not known" "$apportion" profile --kernel "$kernel" --size 4000 --sizes 100:200:100 --out new.csv --instance new.json
 refused "cannot be written" "$apportion" profile --app matmul --size 64 --sizes 16:32:16 --out new.csv --instance missing/new.json
 

@@ -244,11 +244,31 @@ TEST_CASE("a profile of something else is refused and stays as it is") {
     CHECK(file.text() == before);
 
     file.write("a letter\nto my aunt");
-    CHECK_THAT(refusal(file.path, kIdentity), ContainsSubstring(":1: "));
+    CHECK_THAT(refusal(file.path, kIdentity),
+               ContainsSubstring(": is no profile and stays as it is") && ContainsSubstring(":1: "));
     CHECK(file.text() == "a letter\nto my aunt");
     CHECK(refusal(file.path, kIdentity) != "");
     CHECK(refusal("/nonexistent/folder/p.csv", kIdentity) != "");
     CHECK(refusal("/", kIdentity) != "");
+}
+
+TEST_CASE("a whole profile replaces nothing but an empty file, and one of the same") {
+    const TemporaryFile file;
+    const auto reason = [&](const Notes& identity) {
+        return thrown<FileError>([&] { require_own(file.path, identity); });
+    };
+    CHECK(reason(kIdentity).empty());
+    file.write("");
+    CHECK(reason(kIdentity).empty());
+    ProfileRecord(file.path, kIdentity, {}).add("CPU 0", {64, 0.5, 0, 3});
+    CHECK(reason(kIdentity).empty());
+    Notes other = kIdentity;
+    other.front().second = "another";
+    CHECK_THAT(reason(other), ContainsSubstring("was measured with " + other.front().first));
+    for (const char* somebodys : {"int main(void) {}\n", "{}", "processor,units,seconds\nCPU 0,1,1\n"}) {
+        file.write(somebodys);
+        CHECK_THAT(reason(kIdentity), ContainsSubstring("choose another file"));
+    }
 }
 
 TEST_CASE("a line that a killed run left half-written is measured again") {

@@ -5,14 +5,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "codelets/io/progress.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/interruption.hpp"
 #include "tools/apportion/machine_load.hpp"
@@ -23,7 +26,14 @@ namespace apportion {
 
 namespace {
 
+/// Notes that may differ when a profile is recorded again.
+constexpr std::string_view kRemarks[] = {"program", "date", "note"};
+
+/// Replaces nothing but a profile of the same kernel, load and machine.
 void save(const std::string& out, const Profile& profile, const std::string& source = "") {
+    Notes identity = profile.notes;
+    std::erase_if(identity, [](const auto& note) { return std::ranges::count(kRemarks, note.first) > 0; });
+    require_own(out, identity);
     save_profile(out, profile);
     fmt::print("{}: {} points of {} processors{}\n", shown(out), points_in(profile), profile.processors.size(), source);
 }
@@ -51,12 +61,15 @@ int learn(const ProfileOptions& options) {
     if (!options.platform.empty()) platform = simulated::load_machine(options.platform);
     const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
                                false);
-    if (options.out.empty()) default_file("", runner.machine());  // before long work
+    // Before long work. Where APPORTION_PROFILES names a file, it is the one of every load.
+    const std::string usual = options.out.empty() ? default_file("", runner.machine()) : options.out;
+    const std::string only = options.out.empty() && usual != profiles_folder() ? "" : usual;
+    if (!only.empty()) require_own(only, {{"kernel", kLearntFromRuns}, {kMachineNote, runner.machine().description}});
     const double load = platform ? 0 : load_per_cpu();
     std::vector<LoadProfile> profiles;
     {
         ProgressLine progress("apportion profile");
-        profiles = learn_profiles(runner, options.repetitions, progress, options.out);
+        profiles = learn_profiles(runner, options.repetitions, progress, only);
     }
     warn_of_load(load);
     int status = 0;
@@ -66,7 +79,7 @@ int learn(const ProfileOptions& options) {
             status = 1;
             continue;
         }
-        save(options.out.empty() ? default_file(profile.load, runner.machine()) : options.out, profile.profile,
+        save(only.empty() ? default_file(profile.load, runner.machine()) : only, profile.profile,
              fmt::format(", learnt from {} runs", 3 * options.repetitions));
         for (const auto& [key, value] : profile.profile.notes)
             if (key == "note") std::cerr << fmt::format("apportion profile: {}\n", shown(value));

@@ -81,6 +81,15 @@ void check_instance(const std::string& path, ProfileSubject& subject) {
     if (!subject.transfers())
         throw UserError("--instance: a kernel's data are not known; give an application by --app NAME");
     const NewFile can_be_written(path);
+    if (is_missing(path)) return;
+    const std::string text = read_whole_file(path);
+    const Json there = Json::parse(text, nullptr, false);
+    const Json ours = empty_instance(subject.load())["description"];
+    if (!text.empty() && !(there.is_object() && there.value("description", Json()) == ours))
+        throw FileError(
+            fmt::format("{}: is no instance of {} that apportion profile measured, so it is not replaced; "
+                        "choose another file or remove this one",
+                        path, subject.load()));
 }
 
 std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,

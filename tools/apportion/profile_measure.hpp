@@ -116,6 +116,10 @@ std::vector<Units> parse_sizes(const std::string& text, const char* option = "--
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
+/// Before a whole profile replaces what is at `path`: throws FileError unless that is nothing, empty, or a profile with
+/// every note of `identity`, and with the same value.
+void require_own(const std::string& path, const Notes& identity);
+
 class ProfileRecord {
   public:
     /// How processors are measured: all points of one are measured in one way.
@@ -145,7 +149,6 @@ class ProfileRecord {
     void open();
     void load();
     void write(const std::string& text);
-    void compare(const Profile& profile) const;
     void compare_mode(const Profile& profile);
 
     std::string path_;
@@ -212,7 +215,7 @@ LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s
                        const std::function<bool()>& stop);
 
 /// Before long work: throws UserError where the subject's data are not known, FileError where the file cannot be
-/// written.
+/// written, or is another one than an instance of the subject's load.
 void check_instance(const std::string& path, ProfileSubject& subject);
 
 /// This machine's instance, JSON, of a subject that check_instance() took; measures the links to devices. `times`: per

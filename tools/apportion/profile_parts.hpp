@@ -72,6 +72,9 @@ Profile square_profile(const std::string& app, const std::string& platform, cons
 // Profiles of a program's loads from runs of the program itself: what its blocks took, under policies that give every
 // processor blocks of many sizes, from probes to a whole share.
 
+/// Their note "kernel".
+inline constexpr const char* kLearntFromRuns = "learnt from runs";
+
 struct LoadProfile {
     std::string load;  ///< the name under which the program looks for it
     Profile profile;
@@ -79,7 +82,7 @@ struct LoadProfile {
 };
 
 /// One for each load that runs under the policies of Apportion report, after `repetitions` runs under each of three.
-/// Throws what a run throws, and UserError after the first one where there are several for the one file `out`.
+/// Throws what a run throws, and UserError after the first one where there are several for the one file `out`, if any.
 std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetitions, ProgressLine& progress,
                                         const std::string& out = "");
 

@@ -57,9 +57,10 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
     }
     RecordedTimes recorded = recorded_from_learnt(times, load);
     result.profile.processors = std::move(recorded.processors);
-    result.profile.notes = {{"kernel", fmt::format("learnt from runs of {}", fmt::join(runner.command().words, " "))},
+    result.profile.notes = {{"kernel", kLearntFromRuns},
                             {kLoadNote, request.load},
                             {kMachineNote, runner.machine().description},
+                            {"program", fmt::format("{}", fmt::join(runner.command().words, " "))},
                             {"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))}};
     if (!recorded.note.empty()) result.profile.notes.emplace_back("note", recorded.note);
     return result;
@@ -79,9 +80,9 @@ std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetit
             progress.done();
             if (const std::size_t loads = last.last_reports.size(); !out.empty() && loads > 1)
                 throw UserError(
-                    "--out {}: the program has {} loads, whose profiles are that many files; without --out they land "
-                    "where programs look for them",
-                    out, loads);
+                    fmt::format("{}: the program has {} loads, whose profiles are that many files; leave --out away, "
+                                "and let APPORTION_PROFILES name a folder or nothing",
+                                out, loads));
         }
     std::vector<LoadProfile> profiles;
     for (const RunReport& report : last.last_reports) profiles.push_back(profile_from(report, runner));

@@ -39,7 +39,38 @@ bool names(const std::string& mode, const std::string& processor) {
     throw FileError("{}: cannot be written: {}; check the path and the disk", path, std::strerror(errno));
 }
 
+/// What is no profile is somebody's other file.
+Profile profile_at(const std::string& path, std::istream& in) {
+    try {
+        return read_profile(in, path);
+    } catch (const FileError& error) {
+        throw FileError(fmt::format("{}: is no profile and stays as it is; choose another file, or mend this one ({})",
+                                    path, error.what()));
+    }
+}
+
+void require_notes(const std::string& path, const Profile& profile, const Notes& identity) {
+    for (const auto& [key, wanted] : identity) {
+        const auto same_key = [&key = key](const auto& note) { return note.first == key; };
+        const auto note = std::ranges::find_if(profile.notes, same_key);
+        if (note == profile.notes.end())
+            throw FileError(fmt::format(
+                "{}: does not say its {}, so it is neither continued nor replaced; choose another file", path, key));
+        if (note->second != as_note(wanted))
+            throw FileError(
+                fmt::format("{}: was measured with {} '{}', not '{}'; choose another file or remove this one", path,
+                            key, note->second, as_note(wanted)));
+    }
+}
+
 }  // namespace
+
+void require_own(const std::string& path, const Notes& identity) {
+    require_replaceable(path);
+    if (is_missing(path)) return;
+    std::istringstream content(read_whole_file(path));
+    if (!content.view().empty()) require_notes(path, profile_at(path, content), identity);
+}
 
 ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode)
     : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)), mode_(std::move(mode)) {
@@ -98,8 +129,8 @@ void ProfileRecord::load() {
     const std::size_t last_end = content.rfind('\n');
     const std::size_t whole = last_end == std::string::npos ? content.size() : last_end + 1;
     std::istringstream lines(content.substr(0, whole));
-    const Profile profile = read_profile(lines, path_);
-    compare(profile);
+    const Profile profile = profile_at(path_, lines);
+    require_notes(path_, profile, identity_);
     compare_mode(profile);
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
@@ -110,18 +141,6 @@ void ProfileRecord::load() {
     std::error_code error;
     if (whole < content.size()) fs::resize_file(path_, whole, error);
     if (error) throw FileError("{}: its last line is half-written and cannot be removed: {}", path_, error.message());
-}
-
-void ProfileRecord::compare(const Profile& profile) const {
-    for (const auto& [key, wanted] : identity_) {
-        const auto same_key = [&key = key](const auto& note) { return note.first == key; };
-        const auto note = std::ranges::find_if(profile.notes, same_key);
-        if (note == profile.notes.end())
-            throw FileError("{}: does not say its {}, so it cannot be continued; choose another file", path_, key);
-        if (note->second != wanted)
-            throw FileError("{}: was measured with {} '{}', not '{}'; choose another file or remove this one", path_,
-                            key, note->second, wanted);
-    }
 }
 
 /// Each kind of processor may need sizes of its own, so that it is measured by a command of its own.
@@ -136,7 +155,8 @@ void ProfileRecord::compare_mode(const Profile& profile) {
             others.push_back(value);
     }
     if (!mode_noted_ && others.empty())
-        throw FileError("{}: does not say its {}, so it cannot be continued; choose another file", path_, kMode);
+        throw FileError(
+            fmt::format("{}: does not say its {}, so it is not continued; choose another file", path_, kMode));
     for (const std::string& processor : mode_.processors) {
         auto other = std::ranges::find_if(others, [&](const std::string& mode) { return names(mode, processor); });
         if (other == others.end() && !mode_noted_ &&
