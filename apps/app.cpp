@@ -17,6 +17,7 @@
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
+#include "codelets/io/empty_values.hpp"
 #include "codelets/io/progress.hpp"
 #include "models/io/files.hpp"
 #include "models/io/nearest_name.hpp"
@@ -361,10 +362,15 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
         std::string command_line;
         for (int k = 1; k < argc; ++k) command_line += (k > 1 ? " " : "") + std::string(argv[k]);
         nodes->require_same("command line", command_line);
+        refuse_empty_values(cli);
         std::string wrong;
         try {
             cli.parse(argc, argv);
-        } catch (const CLI::Success&) {
+        } catch (const CLI::Success& help) {
+            if (nodes->home()) {
+                status = cli.exit(help);
+                flush_standard_output();
+            }
             throw;
         } catch (const CLI::ParseError& error) {
             wrong = sentence_of(error, cli, argc, argv);
@@ -374,8 +380,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
         });
         status = body();
         if (nodes->home()) flush_standard_output();
-    } catch (const CLI::Success& success) {
-        if (nodes->home()) status = cli.exit(success);
+    } catch (const CLI::Success&) {
     } catch (const UserError& error) {
         complain(error.what(), 2);
     } catch (const std::bad_alloc&) {

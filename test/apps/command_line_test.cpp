@@ -66,9 +66,20 @@ TEST_CASE("a misspelt option of an application gets the nearest one as advice") 
     CHECK_THAT(result.err, ContainsSubstring("--szie=64 (did you mean --size?)"));
 }
 
+TEST_CASE("an empty value of an option of an application is refused") {
+    const AppFolder folder;
+    for (const char* option : {"--size", "--out", "--type"}) {
+        const Result result = folder.run(std::string("matmul ") + option + " ''");
+        CHECK(result.status == 2);
+        CHECK_THAT(result.err, ContainsSubstring(std::string(option) + ": "));
+    }
+    CHECK_THAT(folder.run("jacobi --out ''").err,
+               ContainsSubstring("--out: its value is empty; give one, or leave the option out"));
+}
+
 TEST_CASE("a result that standard output cannot take is a failure") {
     const AppFolder folder;
-    for (const char* options : {"", " --json"}) {
+    for (const char* options : {"", " --json", " --help", " --version"}) {
         const Result result = folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>complaint #");
         INFO(options);
         CHECK(result.status == 1);

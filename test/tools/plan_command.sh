@@ -55,7 +55,14 @@ expect 0 'given: 64 units in 11.939' --instance "$examples/instance-1024.json" -
 expect 0 'ilp: 1024 units in 496.441 s, optimal' --instance "$examples/instance-2048.json" --units 1024
 expect 2 "--shares: '-1' is no share; give whole numbers from 0 to 2\^50" --profiles profile.csv --shares 10,-1
 expect 2 '--shares: has 3 numbers, but there are 2 processors: slow, fast' --profiles profile.csv --shares 10,10,10
-expect 2 "--shares: 15 units of 'fast' were not measured" --profiles profile.csv --shares 10,15
+expect 0 'given: 25 units in ~[0-9.]+ s\n~ uses sizes between or beyond the measured ones' --profiles profile.csv --shares 10,15
+
+# An empty value is none, and what no plan can have is refused as other values are.
+for option in --plot --profiles --algorithm --shares --max --policies; do
+    expect 2 "^apportion: $option: its value is empty; give one, or leave the option out; see apportion plan --help\n$" \
+        --profiles profile.csv --units 30 $option ''
+done
+expect 2 '^apportion: --granularity: .* not in range' --profiles profile.csv --units 30 --granularity 0
 
 # How rough speeds are: 10/1, 20/1, 30/3 and 40/2 units a second have a maximum at 20 and a minimum at 30.
 printf '%s\n' processor,units,seconds a,10,1 a,20,1 a,30,3 a,40,2 >rough.csv

@@ -65,6 +65,16 @@ env XDG_DATA_HOME="$folder/data" "$apportion" profile --kernel "$kernel" --size 
 "$apportion" profile --kernel "$fftw" --size 64 --processors 0 "${quick[@]}" --out fft.csv
 [ "$(points fft.csv)" = 16 ] || fail "fft.csv has not the 16 default sizes"
 
+for option in --show --forget --app --kernel; do
+    refuses "an empty value of $option" 2 "$option: its value is empty" "$apportion" profile $option ''
+done
+refuses "an empty value of --out" 2 "--out: its value is empty" "$apportion" profile --app matmul --out ''
+refuses "an empty report" 2 "report: its value is empty" "$apportion" explain ''
+for command in --help --version 'profile --help'; do
+    # shellcheck disable=SC2086 # several words
+    if "$apportion" $command >/dev/full 2>error; then fail "$command does not say that it could not be written"; fi
+    [ "$(wc -l <error)" = 1 ] || fail "$command that could not be written: $(cat error)"
+done
 refused "is no bundled application" "$apportion" profile --app nothing --out new.csv
 refused "2 numbers are no size of this application; give one or 3" "$apportion" profile --app matmul --size 64,48 --out new.csv
 refused "2 numbers are no size of this application; give one" "$apportion" profile --app jacobi --size 64,48 --out new.csv

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "codelets/common/child_process.hpp"
+#include "codelets/io/empty_values.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
@@ -72,17 +73,21 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     std::function<int()> run;
     for (const apportion::AddCommand add : apportion::commands_of_apportion()) add(app, run);
+    apportion::refuse_empty_values(app);
     const std::vector<std::string> all(argv + 1, argv + argc);
     const bool runs_program = argc > 1 && (all.front() == "compare" || all.front() == "profile");
     const auto dashes = runs_program ? std::ranges::find(all, "--") : all.end();
     if (dashes != all.end()) apportion::program_arguments().assign(dashes + 1, all.end());
     try {
-        app.parse(static_cast<int>(dashes - all.begin()) + 1, argv);
-        const int status = run();
+        int status = 0;
+        try {
+            app.parse(static_cast<int>(dashes - all.begin()) + 1, argv);
+            status = run();
+        } catch (const CLI::Success& help) {
+            status = app.exit(help);
+        }
         apportion::flush_standard_output();
         return status;
-    } catch (const CLI::Success& help) {
-        return app.exit(help);
     } catch (const CLI::ParseError& error) {
         return complain(sentence_of(error, app, argc, argv), kUserHasToChange);
     } catch (const apportion::UserError& error) {
