@@ -40,6 +40,7 @@ RunAccount account_of(const RunReport& report);
 // are not those of all units, and n over their sum is no bound.
 
 constexpr double kUnlike = 1.5;               ///< ratio of times that noise does not explain, as in learnt_times.cpp
+constexpr double kAlikeSizes = 1.25;          ///< ratio of sizes whose times per unit compare, as there
 constexpr const char* kInMainMemory = "CPU";  ///< kind of the processors that compute there
 
 /// That on every processor with some of both halves of the load one half took longer, or that the best speeds are far

@@ -20,7 +20,6 @@ namespace {
 // What is worth a sentence.
 constexpr double kDrift = 0.1;          ///< of a plan's end; PLB-HeC's threshold for a new one
 constexpr double kUsableR2 = 0.7;       ///< PLB-HeC's, of a fit
-constexpr double kAlikeSizes = 1.25;    ///< ratio of sizes whose times per unit compare, as in learnt_times.cpp
 constexpr double kBlockCost_s = 20e-6;  ///< what a block costs the engine and StarPU
 constexpr double kShortBlock_s = 10 * kBlockCost_s;
 constexpr double kMuchOfMakespan_percent = 10;

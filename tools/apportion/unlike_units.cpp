@@ -17,23 +17,55 @@ struct HalfRatios {
     double least = 0, most = 0;
 };
 
-HalfRatios upper_over_lower(const RunReport& report) {
-    struct Half {
-        double units = 0, seconds = 0;
-    };
-    std::vector<std::array<Half, 2>> halves(report.processors.size());
-    for (const ReportedBlock& block : report.trace) {
-        if (block.given_back) continue;
-        Half& half = halves[block.processor][block.first < report.units / 2 ? 0 : 1];
-        half.units += static_cast<double>(block.units);
-        half.seconds += block.compute_s();
+/// Blocks of one processor in one half of the load, by their units.
+class Half {
+  public:
+    void add(const ReportedBlock& block) { blocks_.push_back(&block); }
+    void sort() {
+        std::ranges::sort(blocks_, {}, &ReportedBlock::units);
+        for (const ReportedBlock* block : blocks_) {
+            units_before_.push_back(units_before_.back() + static_cast<double>(block->units));
+            seconds_before_.push_back(seconds_before_.back() + block->compute_s());
+        }
     }
+    /// Of the blocks of about so many units; 0: there is none.
+    double seconds_per_unit(double units) const {
+        const auto at = [&](double size) {
+            return std::ranges::upper_bound(
+                       blocks_, size, {},
+                       [](const ReportedBlock* block) { return static_cast<double>(block->units); }) -
+                   blocks_.begin();
+        };
+        const auto first = static_cast<std::size_t>(at(units / kAlikeSizes));
+        const auto last = static_cast<std::size_t>(at(units * kAlikeSizes));
+        const double alike = units_before_[last] - units_before_[first];
+        return alike > 0 ? (seconds_before_[last] - seconds_before_[first]) / alike : 0;
+    }
+    const std::vector<const ReportedBlock*>& blocks() const { return blocks_; }
+
+  private:
+    std::vector<const ReportedBlock*> blocks_;
+    std::vector<double> units_before_{0}, seconds_before_{0};  ///< sums over the blocks before each, and over all
+};
+
+/// Blocks of unlike sizes do not compare: what is fixed makes the smaller ones longer for a unit.
+HalfRatios upper_over_lower(const RunReport& report) {
+    std::vector<std::array<Half, 2>> halves(report.processors.size());
+    for (const ReportedBlock& block : report.trace)
+        if (!block.given_back && block.units > 0 && block.compute_s() > 0)
+            halves[block.processor][block.first < report.units / 2 ? 0 : 1].add(block);
     HalfRatios ratios{std::numeric_limits<double>::infinity(), 0};
-    for (const auto& [low, high] : halves) {
-        if (std::min({low.seconds, high.seconds, low.units, high.units}) <= 0) continue;
-        const double ratio = high.seconds / high.units / (low.seconds / low.units);
-        ratios.least = std::min(ratios.least, ratio);
-        ratios.most = std::max(ratios.most, ratio);
+    for (auto& [low, high] : halves) {
+        low.sort();
+        double took_s = 0, as_below_s = 0;
+        for (const ReportedBlock* block : high.blocks()) {
+            const auto units = static_cast<double>(block->units);
+            const double s = low.seconds_per_unit(units);
+            if (s > 0) took_s += block->compute_s(), as_below_s += s * units;
+        }
+        if (as_below_s <= 0) continue;
+        ratios.least = std::min(ratios.least, took_s / as_below_s);
+        ratios.most = std::max(ratios.most, took_s / as_below_s);
     }
     return ratios;
 }
