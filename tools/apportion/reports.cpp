@@ -159,7 +159,8 @@ std::string describe_choice(const RunReport& report) {
     std::ranges::sort(predicted);
     std::string text;
     for (const auto& [s, policy] : predicted) text += fmt::format("{}{} {:.4g} s", text.empty() ? "" : ", ", policy, s);
-    if (!text.empty()) return fmt::format("auto chose {}; predicted are {}", report.choice->policy, text);
+    if (!text.empty())
+        return fmt::format("auto chose {}; for a run of {} it predicted {}", report.choice->policy, report.load, text);
     return fmt::format("auto chose {}, which needs no profile{}", report.choice->policy,
                        report.note.empty() ? "" : ": " + report.note);
 }
