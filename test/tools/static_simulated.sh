@@ -77,6 +77,21 @@ print(seconds)
 assert seconds["hpopta"] <= seconds["plb-hec"] and seconds["ilp"] <= seconds["plb-hec"]' || fail "with a profile it takes longer than without"
 grep -q 'no usable profile is recorded' "$folder/err" || fail "compare does not say that it made a profile"
 
+# An application has the same profile however it is given, also where its options are none of the profile's.
+makespan_of() {
+    "$apportion" compare --platform plbhec-a --policies hpopta --json "$@" 2>"$folder/err" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][0]["makespan_seconds"]["median"])' || fail "compare $*: $(cat "$folder/err")"
+}
+true_times=$(makespan_of --app jacobi --size 2048)
+for words in "-- jacobi --size 2048" "-- jacobi --size=2048" "--size 2048 -- jacobi --size {size}"; do
+    # shellcheck disable=SC2086 # several words
+    [ "$(makespan_of $words)" = "$true_times" ] || fail "compare $words takes another profile than --app"
+done
+for words in "--app matmul --size 2048 -- --type double" "-- matmul --size 2048 --type double"; do
+    # shellcheck disable=SC2086 # several words
+    [ -n "$(makespan_of $words)" ] || fail "compare $words makes no profile"
+done
+
 # Start-up and bandwidth of a link, measured by messages in virtual time, are the platform's; StarPU adds some microseconds.
 "$apportion" platform plbhec-a "$apportion" profile --app matmul --size 1024 --sizes 64:64:1 --out "$folder/a.csv" --instance "$folder/a.json" \
     >"$folder/told" 2>&1 || fail "profile --instance: $(cat "$folder/told")"

@@ -24,7 +24,8 @@ class ComparisonProfile {
   public:
     /// Does nothing unless one of the policies needs a profile. Otherwise runs the program once, to learn the names of
     /// its loads and their processors. A bundled application of a --size gets the platform's true times, on this
-    /// machine those of the default sizes, measured quickly; other programs get what some runs learn. Standard error
+    /// machine those of the default sizes, measured quickly; other programs, and applications with options for which
+    /// these times do not hold, get what some runs learn. Standard error
     /// tells so. Where a launcher starts nodes none is made, and those on this machine need theirs. Without a profile,
     /// policies that the user chose are a UserError, others are left out. Throws UserError, and what a run throws.
     ComparisonProfile(ProgramRunner& runner, const std::string& platform, std::vector<std::string> policies,

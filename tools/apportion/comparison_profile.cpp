@@ -30,17 +30,22 @@ bool needs_profile(const std::string& policy) {
     return entry && entry->profile == ProfileUse::required;
 }
 
+/// Whether the program may be an application whose kernel is known: on a platform that describes it.
+bool has_kernel(const ProgramRunner& runner) {
+    return runner.command().bundled && !runner.command().size.empty() &&
+           (!runner.platform() || runner.platform()->kernels.contains(runner.name()));
+}
+
 std::string problem_of(const RunReport& report, const ProgramRunner& runner) {
     return find_recorded_times(profile_request(report), runner.machine()).problem;
 }
 
-void record_here(const std::string& app, const std::string& size, const std::string& file) {
+/// Empty, or why there is none.
+std::string record_here(const std::string& app, const std::string& size, const std::string& file) {
     const ChildResult result =
         run_child({fs::read_symlink("/proc/self/exe").string(), "profile", "--app", app, "--size", size, "--out", file,
                    "--max-seconds", "0.5", "--max-repetitions", "5"});
-    if (result.status != 0)
-        throw std::runtime_error(fmt::format("no profile could be recorded for the static policies: {}",
-                                             result.errors.substr(0, result.errors.find('\n'))));
+    return result.status == 0 ? "" : result.errors.substr(0, result.errors.find('\n'));
 }
 
 /// Empty, or why the program does not take it.
@@ -48,10 +53,10 @@ std::string record_application(const ProgramRunner& runner, const std::string& p
                                const std::string& file, ProgressLine& progress) {
     progress.begin("recording a profile");
     const std::string& size = runner.command().size;
-    if (platform.empty())
-        record_here(runner.name(), size, file);
-    else
+    if (!platform.empty())
         save_profile(file, platform_profile(runner.name(), size, platform, {}, {}).profile);
+    else if (const std::string problem = record_here(runner.name(), size, file); !problem.empty())
+        return problem;
     // With other options the application may look for another profile.
     const char* before = std::getenv("APPORTION_PROFILES");
     const std::string kept = before ? before : "";
@@ -121,7 +126,7 @@ void ComparisonProfile::check_nodes(const ProgramRunner& runner) const {
 
 /// Recorded profiles are those of machines, and no command records them for nodes.
 std::string ComparisonProfile::record_nodes(ProgramRunner& runner) {
-    if (!runner.command().bundled || runner.command().size.empty())
+    if (!has_kernel(runner))
         return "nodes of a cluster have true times of bundled applications that are given a --size";
     folder_.emplace();
     const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
@@ -138,13 +143,16 @@ std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& 
                                       ProgressLine& progress) {
     folder_.emplace();
     std::string problem;
-    if (runner.command().bundled && !runner.command().size.empty()) {
+    if (has_kernel(runner)) {
         const std::string file = (folder_->path() / "profile.csv").string();
         problem = record_application(runner, platform, report, file, progress);
-        if (problem.empty()) runner.set_environment("APPORTION_PROFILES", file);
-        return problem;
+        if (problem.empty()) {
+            runner.set_environment("APPORTION_PROFILES", file);
+            return "";
+        }
     }
     if (!runner.command().launcher.empty()) return problem_of(report, runner);  // nodes learn apart from each other
+    problem.clear();
     // A folder, where programs with several loads find one for each.
     for (const LoadProfile& learnt : learn_profiles(runner, 1, progress)) {
         if (!learnt.problem.empty()) {

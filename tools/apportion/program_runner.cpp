@@ -83,6 +83,17 @@ bool is_bundled(const std::string& name) {
            std::ranges::any_of(bundled_workloads(), [&](const auto& entry) { return name == entry.name; });
 }
 
+/// What stands behind the last --size of an application's arguments; empty where there is none.
+std::string size_among(const std::vector<std::string>& words) {
+    const std::string option = "--size", with_value = option + "=";
+    std::string size;
+    for (std::size_t k = 1; k < words.size(); ++k) {
+        if (words[k].starts_with(with_value)) size = words[k].substr(with_value.size());
+        if (words[k] == option && k + 1 < words.size()) size = words[k + 1];
+    }
+    return size;
+}
+
 std::string with_size(std::string word, const std::string& size) {
     const std::string place = kSizePlace;
     for (std::size_t at = 0; (at = word.find(place, at)) != std::string::npos; at += size.size())
@@ -164,8 +175,10 @@ ProgramCommand program_command(const std::vector<std::string>& words, const std:
     if (placed && size.empty())
         throw UserError("{size} stands in the program's arguments; give --size as well, in front of --");
     if (!placed && !size.empty())
-        throw UserError("--size {}: nothing takes it; write {{size}} where the program's arguments need it", size);
-    return {words, size, is_bundled(words.front())};
+        throw UserError(
+            fmt::format("--size {}: nothing takes it; write {{size}} where the program's arguments need it", size));
+    const bool bundled = is_bundled(words.front());
+    return {words, bundled && size.empty() ? size_among(words) : size, bundled};
 }
 
 std::string inner_policy() {

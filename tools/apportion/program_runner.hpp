@@ -23,7 +23,7 @@ namespace apportion {
 /// What to run.
 struct ProgramCommand {
     std::vector<std::string> words;       ///< program and arguments; "{size}" in them stands for `size`
-    std::string size;                     ///< empty: not given
+    std::string size;                     ///< of a bundled application also what its --size is; empty: not given
     bool bundled = false;                 ///< the program is an application of Apportion, by its short name
     std::vector<std::string> launcher{};  ///< starts the program on several nodes; empty: on one
 };
