@@ -10,6 +10,7 @@
 
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
+#include "models/piecewise_linear.hpp"
 #include "tools/apportion/command.hpp"
 
 namespace apportion {
@@ -17,6 +18,18 @@ namespace apportion {
 namespace {
 
 constexpr const char* kGiven = "given";
+
+/// Measured, or by the speed between the measured sizes, as other plans are judged.
+double seconds_of(const DiscreteTimes& times, Units units) {
+    if (units == 0) return 0;
+    const auto found = std::ranges::lower_bound(times.points, units);
+    if (found != times.points.end() && *found == units)
+        return times.seconds[static_cast<std::size_t>(found - times.points.begin())];
+    std::vector<BlockTime> samples;
+    for (std::size_t k = 0; k < times.points.size(); ++k)
+        samples.push_back({static_cast<double>(times.points[k]), times.seconds[k]});
+    return PiecewiseLinear::through(samples, PiecewiseLinear::Shape::as_measured)->seconds(static_cast<double>(units));
+}
 
 }  // namespace
 
@@ -39,15 +52,8 @@ Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares) {
     Plan plan;
     plan.algorithm = kGiven;
     plan.shares = shares;
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-        const DiscreteTimes& times = problem.processors[i];
-        const auto found = std::ranges::lower_bound(times.points, shares[i]);
-        const bool measured = found != times.points.end() && *found == shares[i];
-        if (shares[i] > 0 && !measured)
-            throw UserError("--shares: {} units of {} were not measured; give a size that the profile has", shares[i],
-                            in_quotes(times.processor));
-        plan.times_s.push_back(measured ? times.seconds[static_cast<std::size_t>(found - times.points.begin())] : 0.0);
-    }
+    for (std::size_t i = 0; i < shares.size(); ++i)
+        plan.times_s.push_back(seconds_of(problem.processors[i], shares[i]));
     plan.makespan_s = std::ranges::max(plan.times_s);
     return plan;
 }

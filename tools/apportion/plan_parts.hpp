@@ -54,7 +54,7 @@ std::string comparison_json(const PlanSubject& subject, std::span<const Plan> pl
 /// "212,100,...": one share for each processor, in their order. Throws UserError.
 std::vector<Units> parse_shares(const std::string& text, const std::vector<std::string>& processors);
 
-/// Throws UserError for a share that is no measured size.
+/// Of shares that are no measured sizes the times are interpolated, as those of plans are.
 Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares);
 
 /// Memory limits are the caller's: a given distribution is judged also where it exceeds them.
