@@ -106,6 +106,8 @@ grep -q 'in 4 runs of loads, with lines between' p.svg || fail "a picture of sev
 once --policies plb-hec,greedy --timeline greedy --plot p.pdf >/dev/null && [ "$(head -c 4 p.pdf)" = %PDF ] || fail "a picture is PDF"
 # Places of texts in the picture: the title of the bars, a line for each thing drawn of them, the first bar's name.
 compare --policies dmda,plb-hec --repeat 2 --plot q.svg >/dev/null || fail "a picture of two rounds is drawn"
+# A box has no edge: of a narrow one nothing else would be seen.
+! grep -qi "stroke *[=:] *'*\(white\|rgb(255, *255, *255)\)" p.svg q.svg || fail "boxes in a picture have white edges"
 python3 - <<'END' || fail "in a picture no line of the key lies on another one, on the title or on a bar"
 import re
 svg = open("q.svg").read()

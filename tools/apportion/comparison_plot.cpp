@@ -18,7 +18,8 @@ constexpr int kWidth = 1600;
 constexpr int kTitle = 60, kHeading = 70, kAxis = 60;  ///< heights in pixels
 constexpr int kBarRow = 30, kTimeRow = 22, kKeyRow = 18;
 constexpr int kLongestTimeline = 6000;
-constexpr double kLeft = 0.18;  ///< of the width, for names of policies and processors
+/// Of the width: names of policies and processors stand in front of kLeft.
+constexpr double kLeft = 0.18, kShareLeft = 0.63, kShareRight = 0.84, kTimeRight = 0.98;
 
 constexpr const char* kBarColour = "#4477aa";
 constexpr const char* kDefaultColour = "#bbbbbb";
@@ -50,6 +51,9 @@ std::vector<int> colours_of(const std::vector<ProcessorGroup>& groups) {
     }
     return colours;
 }
+
+/// Where a box ends that is drawn with a gap behind it: an edge would be all there is of a box that is narrower.
+double drawn_end(double begin, double end, double pixel) { return end - std::min(pixel, (end - begin) / 4); }
 
 /// A picture that grows downwards, panel by panel; places are pixels from its top.
 class Picture {
@@ -170,21 +174,21 @@ class Picture {
     }
 
     void shares(int top, int bottom, int heading) {
-        begin_panel(0.63, 0.84, top, bottom, heading,
+        begin_panel(kShareLeft, kShareRight, top, bottom, heading,
                     has_several_loads(comparison_) ? "Share of the work" : "Share of the units");
+        constexpr double kPixel = 100 / ((kShareRight - kShareLeft) * kWidth);
         std::string boxes;
         for (std::size_t i = 0; i < ranked_.size(); ++i) {
             const RunReport& report = comparison_.best_of(ranked_[i]).median_run().report;
             double below = 0;
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 const double share = share_percent(report, groups_[g]).value_or(0);
-                boxes += fmt::format("{} {} {} {}\n", i, below, below + share, colours_[g]);
+                boxes += fmt::format("{} {} {} {}\n", i, below, drawn_end(below, below + share, kPixel), colours_[g]);
                 below += share;
             }
         }
         script_ += fmt::format(
             "$shares << EOD\n{}EOD\nunset ytics\nset yrange [{}:-0.5]\nset xrange [0:100]\nset xlabel 'percent'\n"
-            "set style fill solid border rgb 'white'\n"
             "set key at screen 0.85,{} left top vertical maxrows 30 Left reverse samplen 1.5 spacing 0.9 font ',9'\n",
             boxes, static_cast<double>(ranked_.size()) - 0.5, y(top - heading + 40));
         script_ += "plot $shares using ($2+$3)/2:1:2:3:($1-0.36):($1+0.36):4 with boxxyerror fc rgb variable notitle";
@@ -219,22 +223,24 @@ class Picture {
         for (const LoadTimes& load : c.median_run().loads) runs += load.runs;
         const bool all = report.units > c.median_run().report.units || runs == std::ssize(c.median_run().loads);
         begin_panel(
-            kLeft, 0.98, top, bottom, kHeading,
+            kLeft, kTimeRight, top, bottom, kHeading,
             fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy, all ? "" : ", last run", report.blocks,
                         all && runs > 1 ? fmt::format(" in {} runs of loads, with lines between", runs) : "",
                         report.idle_percent));
         for (const double begin_s : c.median_run().begins_s)
             script_ +=
                 fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead front lc rgb '#202020'\n", begin_s);
+        const double most_s = longest_s_ * 1.01, pixel_s = most_s / ((kTimeRight - kLeft) * kWidth);
         std::string blocks;
         for (const ReportedBlock& block : report.trace)
             if (!block.given_back)
                 blocks += fmt::format("{} {} {} {} {} {}\n", row_of[block.processor], block.given_s, block.start_s,
-                                      block.end_s, block.home_s, colour_of[block.processor]);
+                                      drawn_end(block.start_s, block.end_s, pixel_s), block.home_s,
+                                      colour_of[block.processor]);
         script_ += fmt::format(
             "$blocks << EOD\n{}EOD\nset ytics ({}) scale 0\nset yrange [{}:-0.5]\nset xrange [0:{}]\n"
-            "set xlabel 'seconds'\nset style fill solid border rgb 'white'\n",
-            blocks, tics, rows - 0.5, longest_s_ * 1.01);
+            "set xlabel 'seconds'\n",
+            blocks, tics, rows - 0.5, most_s);
         script_ += fmt::format(
             "plot $blocks using ($2+$5)/2:1:2:5:($1-0.1):($1+0.1) with boxxyerror fc rgb '{}' fs solid "
             "noborder notitle",
