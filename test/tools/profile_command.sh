@@ -75,6 +75,8 @@ for command in --help --version 'profile --help'; do
     if "$apportion" $command >/dev/full 2>error; then fail "$command does not say that it could not be written"; fi
     [ "$(wc -l <error)" = 1 ] || fail "$command that could not be written: $(cat error)"
 done
+"$apportion" profile --help | tr -s ' \n' ' ' | grep -q 'sixteenths of the problem; with --platform hundreds of sizes' ||
+    fail "the help does not say which sizes are measured"
 refused "is no bundled application" "$apportion" profile --app nothing --out new.csv
 refused "2 numbers are no size of this application; give one or 3" "$apportion" profile --app matmul --size 64,48 --out new.csv
 refused "2 numbers are no size of this application; give one" "$apportion" profile --app jacobi --size 64,48 --out new.csv

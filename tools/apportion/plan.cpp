@@ -212,7 +212,10 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->check(CLI::Range(Units{1}, Units{1} << 25))
             ->type_name("N")
             ->needs(profiles);
-    plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")->capture_default_str();
+    plan->add_option("--granularity", options->granularity, "Every share is a multiple of it")
+        ->check(CLI::Range(Units{1}, kMostUnits))
+        ->type_name("UNITS")
+        ->capture_default_str();
     plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
         ->check(CLI::IsMember({"serial", "parallel"}))

@@ -151,7 +151,9 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::Range(1, 10'000))
         ->type_name("R")
         ->capture_default_str();
-    profile->add_option("--sizes", options->sizes, "Units to measure (default: sixteenths of the problem)")
+    profile
+        ->add_option("--sizes", options->sizes,
+                     "Units to measure (default: sixteenths of the problem; with --platform hundreds of sizes)")
         ->type_name("FROM:TO:STEP");
     profile
         ->add_option("--instance", options->instance,

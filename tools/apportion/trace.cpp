@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "models/io/files.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/run_report.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -83,7 +84,7 @@ class Trace {
             // A block that was not waited for has no end: its times are 0.
             const double start_s = std::max(block.given_s, block.start_s), end_s = std::max(start_s, block.end_s),
                          home_s = std::max(end_s, block.home_s);
-            add(fmt::format("{} units from {}", block.units, block.first), "X", own,
+            add(fmt::format("{} from {}", counted(block.units, "unit"), block.first), "X", own,
                 {{"cat", block.given_back ? "copy" : "block"},
                  {"ts", us(start_s)},
                  {"dur", (end_s - start_s) * 1e6},
