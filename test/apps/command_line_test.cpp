@@ -83,7 +83,7 @@ TEST_CASE("a result that standard output cannot take is a failure") {
         const Result result = folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>complaint #");
         INFO(options);
         CHECK(result.status == 1);
-        CHECK(folder.read("complaint").find("standard output cannot be written: No space left") != std::string::npos);
+        CHECK(folder.read("complaint").find("standard output cannot be written: ") != std::string::npos);
     }
 }
 
