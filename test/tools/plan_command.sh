@@ -64,6 +64,10 @@ for option in --plot --profiles --algorithm --shares --max --policies; do
 done
 expect 2 '^apportion: --granularity: .* not in range' --profiles profile.csv --units 30 --granularity 0
 
+# Of many processors, which an order of elimination that is not made for dense rows takes many minutes for.
+awk 'BEGIN { print "processor,units,seconds"; for (p = 0; p < 20000; ++p) for (x = 1; x <= 1000; x *= 10) print "p" p "," x "," (0.001 + 0.01 * x) * (1 + p / 1e5) }' >many.csv
+timeout 120 "$apportion" plan --profiles many.csv --units 1000000 --algorithm plb-hec >out || fail "plb-hec plans for 20000 processors for minutes"
+
 # How rough speeds are: 10/1, 20/1, 30/3 and 40/2 units a second have a maximum at 20 and a minimum at 30.
 printf '%s\n' processor,units,seconds a,10,1 a,20,1 a,30,3 a,40,2 >rough.csv
 expect 0 '(?s)"pairs": 1,\s*"largest_percent": 100.0,\s*"mean_percent": 100.0,\s*"from_units": 20,\s*"to_units": 30' \

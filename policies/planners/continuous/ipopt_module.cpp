@@ -148,6 +148,10 @@ Ipopt::IpoptApplication* application() {
         options->SetIntegerValue("max_iter", 50);
         options->SetNumericValue("tol", 1e-8);
         options->SetStringValue("linear_solver", "mumps");
+        // The common finish and the sum of units are in a dense row each, which MUMPS's own choice is not made for:
+        // from 10000 rows on it fills the factors.
+        constexpr Index kQuasiDenseRows = 6;
+        options->SetIntegerValue("mumps_pivot_order", kQuasiDenseRows);
         options->SetStringValue("mu_strategy", "monotone");
         // Do not push a start that is next to the solution away from its bounds.
         options->SetNumericValue("bound_push", 1e-9);
