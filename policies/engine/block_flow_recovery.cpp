@@ -106,9 +106,9 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     for (const auto& entry : order) {
         const int p = entry.second;
         const Lateness its = *lateness(p);
-        const double within_s = std::min(its.overdue_s(now_s), its.ever_s);
-        if (!its.late(now_s) && all_end_within(within_s, now_s) < granules_left(p)) continue;
-        for (const BlockInFlight& block : lane(p).blocks) share_out(block, within_s, now_s, out);
+        const double overdue_s = its.overdue_s(now_s);
+        if (!its.late(now_s) && all_end_within(overdue_s, now_s) < granules_left(p)) continue;
+        for (const BlockInFlight& block : lane(p).blocks) share_out(block, overdue_s, now_s, out);
     }
 }
 
@@ -164,9 +164,15 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
     double seconds = within_s;
     while (seconds > kShortest * within_s && all_end_within(seconds / 2, now_s) >= spare) seconds /= 2;
     const double part = spare / std::max(all_end_within(seconds, now_s), spare);
+    const double ever_s = lateness(flight.processor)->ever_s;
     for (int p = 0; p < processors(); ++p) {
         if (!lane(p).idle()) continue;
-        const auto granules = static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part));
+        const double unit_s =  // at its best
+            recovery_->whole(p).at_most_s(load_.units) / static_cast<double>(load_.units);
+        const auto most = static_cast<Units>(std::min(ever_s / unit_s, static_cast<double>(late.units)));
+        const auto granules =
+            std::min(static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part)),
+                     quotient_up(most, load_.granularity));
         const Units left = late.units - flight.taken;
         lane(p).waits_for_room = room(p) == 0;
         Units units = std::min({left, granules * load_.granularity, room(p)});
