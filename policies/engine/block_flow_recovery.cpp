@@ -169,10 +169,10 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
         if (!lane(p).idle()) continue;
         const double unit_s =  // at its best
             recovery_->whole(p).at_most_s(load_.units) / static_cast<double>(load_.units);
-        const auto most = static_cast<Units>(std::min(ever_s / unit_s, static_cast<double>(late.units)));
+        const auto most = static_cast<Units>(std::min(static_cast<double>(late.units), ever_s / unit_s));
         const auto granules =
             std::min(static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part)),
-                     quotient_up(most, load_.granularity));
+                     std::max(Units{1}, most / load_.granularity));
         const Units left = late.units - flight.taken;
         lane(p).waits_for_room = room(p) == 0;
         Units units = std::min({left, granules * load_.granularity, room(p)});
