@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A run of a load over nodes, on rank 0 and on the others; engine/grants.hpp has the decisions, message.hpp the words.
+// A run of a load over nodes, on rank 0 and on the others; engine/grants.hpp has the decisions, post.hpp the words.
+// Longer than other files: both sides of one protocol stand here, one beside the other.
 #include <fmt/format.h>
 
 #include <algorithm>

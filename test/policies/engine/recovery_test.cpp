@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The rule of recovery.hpp as BlockFlow carries it out, step by step: late blocks; the laws for every policy are in
-// laws_test.cpp.
+// laws_test.cpp. Longer than other files, as it is one rule, case by case.
 #include <cmath>
 #include <map>
 
