@@ -38,6 +38,7 @@ std::optional<Akima> Akima::through(std::span<const BlockTime> samples) {
     const std::vector<SpeedPoint> points = speed_points(samples);
     if (points.empty()) return std::nullopt;
     Akima model;
+    model.below_ = line_below(points);
     const std::vector<double> slopes = points.size() > 1 ? akima_slopes(points) : std::vector<double>{0};
     for (std::size_t k = 0; k + 1 < points.size(); ++k) {
         const SpeedPoint &a = points[k], &b = points[k + 1];
@@ -68,7 +69,7 @@ const Akima::Piece* Akima::piece(double units) const {
 
 double Akima::speed(double units) const {
     const Piece* p = piece(units);
-    if (p == nullptr) return pieces_.front().value;
+    if (p == nullptr) return below_.speed(units);
     const double u = units - p->units;
     return p->value + u * (p->slope + u * (p->second + u * p->third));
 }
@@ -76,8 +77,9 @@ double Akima::speed(double units) const {
 /// (s - x s') / s^2
 double Akima::derivative(double units) const {
     const Piece* p = piece(units);
-    const double u = p ? units - p->units : 0, s = speed(units);
-    const double slope = p ? p->slope + u * (2 * p->second + 3 * u * p->third) : 0;
+    if (p == nullptr) return below_.seconds_per_unit;
+    const double u = units - p->units, s = speed(units);
+    const double slope = p->slope + u * (2 * p->second + 3 * u * p->third);
     return (s - units * slope) / (s * s);
 }
 

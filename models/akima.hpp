@@ -4,7 +4,8 @@
 // (FuPerMod, section 4, Fig. 1b): smooth, no restriction on the shape, and local, so that one odd point disturbs its
 // neighbours only. Gives the numerical planner the continuous derivative that it needs.
 //
-// Beyond the measured sizes the speed stays as it was at the end. Where a piece would undershoot to less than half of
+// Beyond the largest measured size the speed stays as it was there; below the smallest one, beyond the paper, fixed
+// costs stay (LineBelow). Where a piece would undershoot to less than half of
 // its slower end (nearly a pole of t = x / s), the chord is taken instead. One point: a constant; two: a line.
 #pragma once
 
@@ -19,8 +20,8 @@ class Akima {
     /// Nothing without a valid sample. O(m) for m sorted samples.
     static std::optional<Akima> through(std::span<const BlockTime> samples);
 
-    double speed(double units) const;  ///< s(x) > 0 [units/s]
-    double seconds(double units) const { return units / speed(units); }
+    double speed(double units) const;  ///< s(x) > 0 for x > 0 [units/s]
+    double seconds(double units) const { return units > 0 ? units / speed(units) : 0; }
     double derivative(double units) const;  ///< t'(x)
 
   private:
@@ -31,6 +32,7 @@ class Akima {
     const Piece* piece(double units) const;
 
     std::vector<Piece> pieces_;
+    LineBelow below_;
 };
 
 }  // namespace apportion

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "models/speed_points.hpp"
+
 namespace apportion {
 
 namespace {
@@ -29,11 +31,8 @@ double mean(double a, double weight_a, double b, double weight_b) {
 double interpolated_seconds(const std::vector<ProfilePoint>& points, double units) {
     const auto right = std::ranges::lower_bound(
         points, units, {}, [](const ProfilePoint& point) { return static_cast<double>(point.units); });
-    const auto proportional = [units](const ProfilePoint& point) {
-        return point.seconds * units / static_cast<double>(point.units);
-    };
-    if (right == points.end()) return proportional(points.back());
-    if (right == points.begin()) return proportional(points.front());
+    if (right == points.end()) return points.back().seconds * units / static_cast<double>(points.back().units);
+    if (right == points.begin()) return line_below(points).seconds(units);
     const ProfilePoint& left = *(right - 1);
     const double part = (units - static_cast<double>(left.units)) / static_cast<double>(right->units - left.units);
     return left.seconds + part * (right->seconds - left.seconds);

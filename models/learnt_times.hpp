@@ -40,8 +40,8 @@ class LearntTimes {
     bool agreed_ = false;              ///< a block of this process did not contradict
 };
 
-/// Seconds of a block by the line through the neighbouring sizes; below the smallest and beyond the largest the speed
-/// stays. `points`: by ascending units, at least one.
+/// Seconds of a block by the line through the neighbouring sizes; beyond the largest the speed stays, below the
+/// smallest fixed costs do (LineBelow). `points`: by ascending units, at least one.
 double interpolated_seconds(const std::vector<ProfilePoint>& points, double units);
 
 }  // namespace apportion

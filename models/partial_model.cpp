@@ -30,7 +30,7 @@ PartialModel::Verdict PartialModel::add(const BlockTime& sample) {
     if (!(sample.units > 0) || !(sample.seconds > 0) || !std::isfinite(sample.seconds)) return Verdict::spike;
     if (belief_ == Belief::as_printed) {
         samples_.insert(std::ranges::upper_bound(samples_, sample.units, {}, &BlockTime::units), sample);
-        function_ = PiecewiseLinear::through(samples_, PiecewiseLinear::Shape::restricted);
+        function_ = PiecewiseLinear::through(samples_, PiecewiseLinear::Shape::as_printed);
         return Verdict::used;
     }
     Verdict verdict = Verdict::used;

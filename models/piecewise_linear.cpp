@@ -36,7 +36,8 @@ std::vector<SpeedPoint> restrict_shape(const std::vector<SpeedPoint>& points) {
 
 }  // namespace
 
-PiecewiseLinear::PiecewiseLinear(std::vector<SpeedPoint> points) : points_(std::move(points)) {
+PiecewiseLinear::PiecewiseLinear(std::vector<SpeedPoint> points, Shape shape) : points_(std::move(points)) {
+    below_ = shape == Shape::as_printed ? LineBelow{0, 1 / points_.front().units_per_s} : line_below(points_);
     soonest_s_.resize(points_.size());
     for (std::size_t k = points_.size(); k-- > 0;) {
         soonest_s_[k] = points_[k].units / points_[k].units_per_s;
@@ -47,8 +48,8 @@ PiecewiseLinear::PiecewiseLinear(std::vector<SpeedPoint> points) : points_(std::
 std::optional<PiecewiseLinear> PiecewiseLinear::through(std::span<const BlockTime> samples, Shape shape) {
     std::vector<SpeedPoint> points = speed_points(samples);
     if (points.empty()) return std::nullopt;
-    if (shape == Shape::restricted) points = restrict_shape(points);
-    return PiecewiseLinear(std::move(points));
+    if (shape != Shape::as_measured) points = restrict_shape(points);
+    return {PiecewiseLinear(std::move(points), shape)};
 }
 
 /// Index of the first point beyond `units`.
@@ -59,16 +60,18 @@ std::size_t PiecewiseLinear::segment(double units) const {
 
 double PiecewiseLinear::speed(double units) const {
     const std::size_t k = segment(units);
-    if (k == 0) return points_.front().units_per_s;
+    if (k == 0) return below_.speed(units);
     if (k == points_.size()) return points_.back().units_per_s;
     const SpeedPoint &a = points_[k - 1], &b = points_[k];
     return a.units_per_s + (b.units_per_s - a.units_per_s) * ((units - a.units) / (b.units - a.units));
 }
 
+double PiecewiseLinear::seconds(double units) const { return units > 0 ? units / speed(units) : 0; }
+
 double PiecewiseLinear::units_within(double seconds) const {
     const auto later = std::ranges::upper_bound(soonest_s_, seconds);
     const auto k = static_cast<std::size_t>(later - soonest_s_.begin());
-    if (k == 0) return seconds * points_.front().units_per_s;
+    if (k == 0) return below_.units_within(seconds);
     if (k == points_.size()) return std::max(points_.back().units, seconds * points_.back().units_per_s);
     // Point k - 1 is in time, point k and all beyond are late: x = seconds * (a + slope (x - x_a)) in between.
     const SpeedPoint &a = points_[k - 1], &b = points_[k];

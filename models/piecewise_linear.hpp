@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The functional performance model (FPM) with linear interpolation of the speed between measured sizes (FuPerMod,
-// section 4). Below the smallest and beyond the largest measured size the speed stays as it was there.
+// section 4). Beyond the largest measured size the speed stays as it was there; below the smallest one fixed costs stay
+// (LineBelow), but as printed the speed does.
 //
 // Shape restriction (FuPerMod, Fig. 1a; Lastovetsky et al., EULAG, section 2): the speed first increases, concave, then
 // decreases, and a straight line through the origin meets it once; then t(x) increases and bisection finds the one
@@ -25,13 +26,13 @@ struct MeasuredRange {
 
 class PiecewiseLinear {
   public:
-    enum class Shape { as_measured, restricted };
+    enum class Shape { as_measured, restricted, as_printed };  ///< the last two: restricted
 
     /// Nothing without a valid sample. O(m) for m sorted samples.
     static std::optional<PiecewiseLinear> through(std::span<const BlockTime> samples, Shape shape);
 
-    double speed(double units) const;                                    ///< s(x) > 0 [units/s]
-    double seconds(double units) const { return units / speed(units); }  ///< t(x) for x >= 0
+    double speed(double units) const;    ///< s(x) > 0 for x > 0 [units/s]
+    double seconds(double units) const;  ///< t(x) for x >= 0; t(0) = 0
 
     /// The largest x with t(x) <= seconds, also for the measured shape, whose t may fall. O(log m).
     double units_within(double seconds) const;
@@ -42,10 +43,11 @@ class PiecewiseLinear {
     std::span<const SpeedPoint> points() const { return points_; }
 
   private:
-    explicit PiecewiseLinear(std::vector<SpeedPoint> points);
+    PiecewiseLinear(std::vector<SpeedPoint> points, Shape shape);
     std::size_t segment(double units) const;
 
     std::vector<SpeedPoint> points_;
+    LineBelow below_;
     std::vector<double> soonest_s_;  ///< [k]: smallest t of points k, k + 1, ...; ascending
 };
 

@@ -25,4 +25,12 @@ std::vector<SpeedPoint> speed_points(std::span<const BlockTime> samples) {
     return points;
 }
 
+LineBelow line_below(const BlockTime& smallest, const BlockTime* larger) {
+    const double proportional = smallest.seconds / smallest.units;
+    if (!larger) return {0, proportional};
+    const double slope = (larger->seconds - smallest.seconds) / (larger->units - smallest.units);
+    if (slope >= proportional) return {0, proportional};
+    return {smallest.seconds - std::max(slope, 0.0) * smallest.units, std::max(slope, 0.0)};
+}
+
 }  // namespace apportion

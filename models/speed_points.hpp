@@ -28,4 +28,40 @@ struct SpeedPoint {
 /// positive and finite are skipped. O(m log m), O(m) when sorted.
 std::vector<SpeedPoint> speed_points(std::span<const BlockTime> samples);
 
+/// Seconds of fewer units than were measured. The line through the smallest measured size and the first clearly larger
+/// one goes on, as fixed costs do not shrink with a block; no block takes longer than a larger one or has a higher
+/// speed. Without a second size all is in proportion.
+struct LineBelow {
+    double fixed_s = 0;
+    double seconds_per_unit = 0;
+
+    double seconds(double units) const { return units > 0 ? fixed_s + seconds_per_unit * units : 0; }
+    /// s(x) = x / t(x); 0 < units.
+    double speed(double units) const { return units / seconds(units); }
+    /// The largest x with t(x) <= seconds, if that is below the measured sizes.
+    double units_within(double seconds) const {
+        return seconds > fixed_s && seconds_per_unit > 0 ? (seconds - fixed_s) / seconds_per_unit : 0;
+    }
+};
+
+/// Below `smallest`; `larger`: the first clearly larger size, or nullptr.
+LineBelow line_below(const BlockTime& smallest, const BlockTime* larger);
+
+inline double seconds_of(const SpeedPoint& point) { return point.units / point.units_per_s; }
+template <class Timed>
+double seconds_of(const Timed& point) {
+    return point.seconds;
+}
+
+/// Below the first of these points, which ascend; at least one.
+template <class Points>
+LineBelow line_below(const Points& points) {
+    const auto time = [](const auto& p) { return BlockTime{static_cast<double>(p.units), seconds_of(p)}; };
+    const BlockTime smallest = time(points.front());
+    for (const auto& point : points)
+        if (const BlockTime larger = time(point); larger.units >= kClearlyLarger * smallest.units)
+            return line_below(smallest, &larger);
+    return line_below(smallest, nullptr);
+}
+
 }  // namespace apportion

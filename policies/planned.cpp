@@ -33,8 +33,8 @@ constexpr int kMostRounds = 10;
 /// Seconds of a share's transfers that its kernels do not hide; over a serial network they hide none.
 double transfers_s(const RecordedProblem& problem, std::size_t p, Units share, const ShareRun& run, Network network) {
     const LoadDescription::Link link = problem.load->links.empty() ? LoadDescription::Link{} : problem.load->links[p];
-    if (network == Network::serial) return link.seconds_per_unit * static_cast<double>(share);
-    return std::max(0.0, run.seconds - run.kernel_s - link.latency_s);
+    if (network == Network::serial) return link.seconds_per_unit() * static_cast<double>(share);
+    return std::max(0.0, run.seconds - run.kernel_s - link.latency_s());
 }
 
 /// The costs of a packet, which is one step, at the given shares.
@@ -55,7 +55,7 @@ DataAssignment assignment_at(const RecordedProblem& problem, std::span<const Uni
         unit.computing_per_packet_s = unit.seconds_per_packet;
         unit.maximum_packets = admitted ? kNoLimit : 0;
         if (processor.own_memory) {
-            const double latency_s = problem.load->links.empty() ? 0 : problem.load->links[p].latency_s;
+            const double latency_s = problem.load->links.empty() ? 0 : problem.load->links[p].latency_s();
             const double travel_s = admitted ? transfers_s(problem, p, shares[p], run, network) : 0;
             unit.node = assignment.nodes.size();
             assignment.nodes.push_back(

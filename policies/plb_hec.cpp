@@ -251,7 +251,8 @@ class PlbHecImproved final : public Policy {
 Units PlbHecImproved::first_block(int processor, double now_s, const Progress& progress) {
     const Units first = plan_.first_units(processor);
     if (!at(processor).own_memory || load_.initial_block_chosen || index(processor) >= load_.links.size()) return first;
-    const auto [latency_s, seconds_per_unit] = load_.links[index(processor)];
+    const LoadDescription::Link& link = load_.links[index(processor)];
+    const double latency_s = link.latency_s(), seconds_per_unit = link.seconds_per_unit();
     if (!(seconds_per_unit > 0)) return first;
     bool known = false, cores = false;
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p) {

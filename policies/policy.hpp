@@ -58,14 +58,28 @@ struct LoadDescription {
     Units initial_block = 1;            ///< size of a first block, for policies that know nothing yet
     bool initial_block_chosen = false;  ///< by the user
     std::vector<Processor> processors;
-    /// Fixed part and slope of the link to each processor [s, s per unit], in plus out, as the runtime knows it
-    /// before any block ran; empty when unknown.
-    struct Link {
+    /// Of a link in one direction: fixed part [s] and slope [s per unit].
+    struct Way {
         double latency_s = 0;
         double seconds_per_unit = 0;
 
+        double seconds(Units units) const { return latency_s + seconds_per_unit * static_cast<double>(units); }
+        bool operator==(const Way&) const = default;
+    };
+    struct Link {
+        Way in, out;
+
+        Link() = default;
+        Link(Way in, Way out) : in(in), out(out) {}
+        /// Half of it each way.
+        Link(double latency_s, double seconds_per_unit)
+            : in{latency_s / 2, seconds_per_unit / 2}, out{latency_s / 2, seconds_per_unit / 2} {}
+
+        double latency_s() const { return in.latency_s + out.latency_s; }
+        double seconds_per_unit() const { return in.seconds_per_unit + out.seconds_per_unit; }
         bool operator==(const Link&) const = default;
     };
+    /// To each processor, as the runtime knows it before any block ran; empty when unknown.
     std::vector<Link> links;
     RecordedTimes recorded;
     /// What earlier processes learnt, one per processor, without points where nothing is known; empty: nothing is known
@@ -80,7 +94,7 @@ struct LoadDescription {
     /// Seconds to bring what stays of so many units to a processor that does not have it.
     double bring_staying_s(std::size_t processor, double its_units) const {
         if (staying <= 0 || processor >= links.size()) return 0;
-        return links[processor].latency_s + staying * links[processor].seconds_per_unit * its_units;
+        return links[processor].latency_s() + staying * links[processor].seconds_per_unit() * its_units;
     }
 };
 

@@ -38,9 +38,11 @@ bool PlbHecModels::begin(const LoadDescription& load) {
         for (std::size_t p = 0; p < load.processors.size(); ++p) {
             Entry entry;
             entry.processor = load.processors[p];
-            if (p < load.links.size())
-                entry.in = entry.in_beside_staying = entry.out =
-                    TransferLine(load.links[p].latency_s / 2, load.links[p].seconds_per_unit / 2);
+            if (p < load.links.size()) {
+                const auto& [in, out] = load.links[p];
+                entry.in = entry.in_beside_staying = TransferLine(in.latency_s, in.seconds_per_unit);
+                entry.out = TransferLine(out.latency_s, out.seconds_per_unit);
+            }
             entries_.push_back(entry);
             of_kind_[entry.processor.kind].push_back(p);
         }

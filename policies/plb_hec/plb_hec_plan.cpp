@@ -57,10 +57,10 @@ int PlbHecPlan::of_its_kind_before(int processor) const {
 Units PlbHecPlan::first_of_devices(int processor) const {
     if (index(processor) >= load_.links.size()) return load_.initial_block;
     const LoadDescription::Link& link = load_.links[index(processor)];
-    if (!(link.seconds_per_unit > 0)) return load_.initial_block;
+    if (!(link.seconds_per_unit() > 0)) return load_.initial_block;
     const auto devices = static_cast<int>(std::ranges::count_if(load_.processors, &Processor::own_memory));
     const Units of_devices = default_initial_block(load_.units, load_.granularity, devices);
-    const Units in_latency = round_to_granularity(link.latency_s / link.seconds_per_unit, load_.granularity);
+    const Units in_latency = round_to_granularity(link.latency_s() / link.seconds_per_unit(), load_.granularity);
     return std::max(load_.initial_block, std::min(of_devices, in_latency));
 }
 

@@ -35,7 +35,7 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
     LoadDescription load = load_;
     for (std::size_t p = 0; p < load.links.size(); ++p)
         if (load.processors[p].own_memory)
-            load.links[p] = seen_link(load.links[p], models_.in(static_cast<int>(p)), models_.out(static_cast<int>(p)));
+            load.links[p] = link_of(models_.in(static_cast<int>(p)), models_.out(static_cast<int>(p)));
     std::vector<double> now_s;
     for (int p = 0; p < static_cast<int>(load.processors.size()); ++p)
         now_s.push_back(plan_.time(p).seconds_of(replay_.blocks_before(p)));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a block costs beside its kernel, as it is known before any block ran, and links as they were seen. Plans,
-// virtual runs and the guard of a plan count it alike.
+// What a block costs beside its kernel. Plans, virtual runs and the guard of a plan count it alike.
 #pragma once
 
-#include <algorithm>
+#include <vector>
 
 #include "models/transfer.hpp"
 #include "policies/policy.hpp"
@@ -13,23 +12,24 @@ namespace apportion {
 
 inline constexpr double kBlockOverhead_s = 5e-5;  ///< of the runtime, for every block
 
-/// Of a block's data in one direction: half of what the link is known to need for both.
-inline double one_way_s(const LoadDescription::Link& link, Units units) {
-    return (link.latency_s + link.seconds_per_unit * static_cast<double>(units)) / 2;
-}
-
-/// The same for a processor of the load; none where it works in main memory or its link is not known.
-inline double one_way_s(const LoadDescription& load, std::size_t processor, Units units) {
+/// Of a block's data to a processor; none where it works in main memory or its link is not known.
+inline double in_s(const LoadDescription& load, std::size_t processor, Units units) {
     if (processor >= load.links.size() || !load.processors[processor].own_memory) return 0;
-    return one_way_s(load.links[processor], units);
+    return load.links[processor].in.seconds(units);
 }
 
-/// As slow as transfers were seen beside those of others, which may share the link; at least as it was calibrated.
-inline LoadDescription::Link seen_link(LoadDescription::Link link, const TransferLine& in, const TransferLine& out) {
-    const TransferLine both = in + out;
-    link.latency_s = std::max(link.latency_s, both.latency_s());
-    link.seconds_per_unit = std::max(link.seconds_per_unit, both.seconds_per_unit());
-    return link;
+/// The same of its results.
+inline double out_s(const LoadDescription& load, std::size_t processor, Units units) {
+    if (processor >= load.links.size() || !load.processors[processor].own_memory) return 0;
+    return load.links[processor].out.seconds(units);
 }
+
+inline LoadDescription::Link link_of(const TransferLine& in, const TransferLine& out) {
+    return {{in.latency_s(), in.seconds_per_unit()}, {out.latency_s(), out.seconds_per_unit()}};
+}
+
+/// Links as transfers were seen beside the kernels' recorded times, of what earlier runs learnt or of a profile; as
+/// they are known otherwise where none was. Empty: of none anything is known.
+std::vector<LoadDescription::Link> recorded_links(const LoadDescription& load);
 
 }  // namespace apportion

@@ -27,6 +27,7 @@ GuardedPolicy::GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry&
 void GuardedPolicy::begin(const LoadDescription& load) {
     choose();
     load_ = load;
+    load_.links = recorded_links(load);
     lanes_.assign(load.processors.size(), {});
     finished_.clear();
     policy().begin(load);
@@ -59,8 +60,7 @@ Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
     if (lane.wrong > 0) return part;  // more of a block whose end is not known would cost more than any part
     const double whole_s = function.seconds(static_cast<double>(units));
     const double cut_s = function.seconds(static_cast<double>(part)) +
-                         function.seconds(static_cast<double>(units - part)) +
-                         one_way_s(load_, processor, units - part);
+                         function.seconds(static_cast<double>(units - part)) + in_s(load_, processor, units - part);
     return affordable(cut_s - whole_s, whole_s) ? part : units;
 }
 
@@ -68,7 +68,7 @@ Units GuardedPolicy::part_to_check(std::size_t processor, Units units) const {
 bool GuardedPolicy::can_wait(std::size_t processor, Units units) const {
     const Lane& lane = lanes_[processor];
     if (lane.cut || lane.wrong > 0) return true;
-    return affordable(one_way_s(load_, processor, units), functions_[processor].seconds(static_cast<double>(units)));
+    return affordable(in_s(load_, processor, units), functions_[processor].seconds(static_cast<double>(units)));
 }
 
 Units GuardedPolicy::next_block(int processor, double now_s, const Progress& progress) {

@@ -8,8 +8,6 @@
 #include <numeric>
 
 #include "models/learnt_times.hpp"
-#include "models/transfer.hpp"
-#include "policies/shared/block_costs.hpp"
 
 namespace apportion {
 
@@ -124,16 +122,6 @@ void extend(Points& points, Units most) {
     points.push_back({units, times * largest.seconds});
 }
 
-LoadDescription::Link link_of(const Points& points, const LoadDescription::Link& calibrated) {
-    TransferLine in, out;
-    for (const ProfilePoint& point : points) {
-        const auto units = static_cast<double>(point.units);
-        if (point.in_s > 0) in.add(units, point.in_s);
-        if (point.out_s > 0) out.add(units, point.out_s);
-    }
-    return seen_link(calibrated, in, out);
-}
-
 }  // namespace
 
 bool any_learnt(const std::vector<ProcessorProfile>& learnt) {
@@ -181,7 +169,6 @@ void take_learnt(LoadDescription& load, const std::string& file) {
     if (!any_learnt(load.learnt)) return;
     load.recorded = recorded_from_learnt(load.learnt, load);
     load.recorded.source = file;
-    for (std::size_t p = 0; p < load.links.size(); ++p) load.links[p] = link_of(load.learnt[p].points, load.links[p]);
 }
 
 }  // namespace apportion

@@ -72,7 +72,10 @@ ShareTimes::ShareTimes(const ProcessorProfile& recorded, const Processor& proces
         points.push_back({point.units, point.seconds, !points.empty() && here != size});
         size = here + 1;
     }
-    if (!points.empty()) largest_ = points.back().units;
+    if (!points.empty()) {
+        largest_ = points.back().units;
+        below_ = line_below(points);
+    }
     if (largest_ >= most_) largest_ = up_to_multiple(most_, sizes.granularity);
     points_ = std::make_shared<const std::vector<Point>>(std::move(points));
     for (const bool overlapped : {false, true}) fastest_[overlapped] = fastest_size(overlapped);
@@ -95,13 +98,16 @@ double ShareTimes::kernel_seconds(Units units) const {
     if (right == points.end()) return kNever;
     if (right->units == units) return right->seconds;
     if (exact_ || right->hole_before) return kNever;
-    if (right == points.begin()) return right->seconds * static_cast<double>(units) / static_cast<double>(right->units);
+    if (right == points.begin()) return below_.seconds(static_cast<double>(units));
     const Point& left = *(right - 1);
     return left.seconds + (right->seconds - left.seconds) * static_cast<double>(units - left.units) /
                               static_cast<double>(right->units - left.units);
 }
 
-double ShareTimes::in_s(Units units) const { return own_memory_ ? one_way_s(link_, units) : 0; }
+double ShareTimes::step_s(Units units, bool overlapped) const {
+    const double kernel_s = kernel_seconds(units);
+    return overlapped ? std::max({kernel_s, in_s(units), out_s(units)}) : in_s(units) + kernel_s;
+}
 
 Units ShareTimes::largest(bool overlapped) const {
     const Units memory = memory_ == kNoLimit || !overlapped ? memory_ : memory_ / 2;
@@ -120,8 +126,7 @@ Units ShareTimes::fastest_size(bool overlapped) const {
     double speed = 0;
     for (const Point& point : *points_) {
         if (point.units > largest(overlapped)) break;
-        const double transfer_s = in_s(point.units);
-        const double seconds = overlapped ? std::max(point.seconds, transfer_s) : point.seconds + transfer_s;
+        const double seconds = step_s(point.units, overlapped);
         if (static_cast<double>(point.units) / seconds > speed) {
             speed = static_cast<double>(point.units) / seconds;
             fastest = point.units;
@@ -136,18 +141,16 @@ ShareRun ShareTimes::run(Units share, Units count, bool overlapped) const {
     ShareRun result{0, 0, count, overlapped};
     auto add = [&](Units units, Units times) {
         if (times == 0) return;
-        const double kernel_s = kernel_seconds(units), transfer_s = in_s(units);
-        result.kernel_s += static_cast<double>(times) * kernel_s;
-        result.seconds +=
-            static_cast<double>(times) * (overlapped ? std::max(kernel_s, transfer_s) : kernel_s + transfer_s);
+        result.kernel_s += static_cast<double>(times) * kernel_seconds(units);
+        result.seconds += static_cast<double>(times) * step_s(units, overlapped);
     };
     if (small == 0 || small + (more > 0 ? step_ : 0) > largest(overlapped)) return {};
     const Units first = more > 0 ? small + step_ : small;
     add(small + step_, more);
     add(small, count - more);
     if (overlapped)  // the first block's transfer and kernel follow each other
-        result.seconds += in_s(first) + kernel_seconds(first) - std::max(kernel_seconds(first), in_s(first));
-    result.seconds += in_s(small);
+        result.seconds += in_s(first) + kernel_seconds(first) - step_s(first, true);
+    result.seconds += out_s(small);
     return result.seconds < kNever ? result : ShareRun{};
 }
 
@@ -164,7 +167,7 @@ void ShareTimes::consider_all(ShareRun& best, double& best_cost, Units share, bo
     if (most_steps <= 0) return;
     const Units fewest = quotient_up(steps, most_steps);
     const Units fast = fastest_[overlapped] > 0 ? share / fastest_[overlapped] : 0;
-    // Smaller blocks than any recorded one would seem to have no fixed cost.
+    // What is smaller than any recorded block is only supposed to take so long.
     const Units most = std::min(steps, share / points_->front().units);
     consider(best, best_cost, share, fewest, overlapped);
     const auto consider_too = [&](Units count) {
@@ -195,8 +198,8 @@ BlockRuns ShareTimes::blocks(Units share) const {
 }
 
 bool ShareTimes::same_as(const ShareTimes& other) const {
-    return own_memory_ == other.own_memory_ && memory_ == other.memory_ && link_.latency_s == other.link_.latency_s &&
-           link_.seconds_per_unit == other.link_.seconds_per_unit && *points_ == *other.points_;
+    return own_memory_ == other.own_memory_ && memory_ == other.memory_ && link_ == other.link_ &&
+           *points_ == *other.points_;
 }
 
 double share_seconds(const RecordedProblem& problem, std::size_t processor, Units share) {

@@ -5,13 +5,14 @@
 //
 // Kernel time F(x) of a block of x units: the recorded points. A profile is *fine* where every processor has at least
 // 64 sizes and at least half of the multiples of the sizes' common step; then only recorded sizes are used. Otherwise
-// it is *sparse*, and seconds are interpolated linearly between neighbours; below the smallest size the speed stays.
+// it is *sparse*, and seconds are interpolated linearly between neighbours; below the smallest size fixed costs stay
+// (models/speed_points.hpp, LineBelow).
 // A size that another processor has and this one has not, between its own, is a hole: nothing is interpolated across
 // it. No block is larger than the largest recorded size.
 //
-// Transfers In(x) and Out(x): half of the link's latency and of its seconds per unit each (what the runtime knows
-// before any block ran is the sum). A share of y units is cut into k blocks that differ by one granule at most. Their
-// time is
+// Transfers In(x) and Out(x): latency and seconds per unit of the link in each direction, as they were seen beside the
+// recorded times, or as the runtime knows them (block_costs.hpp, recorded_links). A share of y units is cut into k
+// blocks that differ by one granule at most. Their time is
 //
 //     main memory              sum of F
 //     one block at a time      sum of (In + F) + Out                         x <= memory
@@ -32,6 +33,7 @@
 #include <span>
 #include <vector>
 
+#include "models/speed_points.hpp"
 #include "policies/planners/planner.hpp"
 #include "policies/shared/block_runs.hpp"
 
@@ -92,9 +94,13 @@ class ShareTimes {
     void consider_all(ShareRun& best, double& best_cost, Units share, bool overlapped) const;
     Units largest(bool overlapped) const;
     Units fastest_size(bool overlapped) const;
-    double in_s(Units units) const;
+    double in_s(Units units) const { return own_memory_ ? link_.in.seconds(units) : 0; }
+    double out_s(Units units) const { return own_memory_ ? link_.out.seconds(units) : 0; }
+    /// Of a block among others.
+    double step_s(Units units, bool overlapped) const;
 
     std::shared_ptr<const std::vector<Point>> points_;
+    LineBelow below_;
     Units step_ = 1;
     bool exact_ = false;
     bool own_memory_ = false;

@@ -124,7 +124,7 @@ class SharesInTime {
     /// Whether it may go on with the blocks that it has.
     bool stays(std::size_t p, double run_s) const { return now_s_[p] <= run_s; }
     bool moves_data(std::size_t p) const {
-        return load_.staying > 0 && p < load_.links.size() && load_.links[p].seconds_per_unit > 0;
+        return load_.staying > 0 && p < load_.links.size() && load_.links[p].seconds_per_unit() > 0;
     }
 
     double run_s_of(const Redistribution& to, std::size_t p) const {
@@ -157,8 +157,8 @@ class SharesInTime {
     /// The units of which what stays is there in time.
     double brought_within(std::size_t p, double move_s) const {
         if (!moves_data(p)) return units();
-        const double left_s = move_s / moving_ratio_ - load_.links[p].latency_s;
-        const double its = left_s / (load_.staying * load_.links[p].seconds_per_unit);
+        const double left_s = move_s / moving_ratio_ - load_.links[p].latency_s();
+        const double its = left_s / (load_.staying * load_.links[p].seconds_per_unit());
         return its >= units() ? units() : left_s < 0 ? 0 : whole(its);
     }
 

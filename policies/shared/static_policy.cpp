@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/planners/planner_table.hpp"
+#include "policies/shared/block_costs.hpp"
 #include "policies/shared/redistribution.hpp"
 
 namespace apportion {
@@ -32,6 +33,7 @@ void StaticPolicy::begin(const LoadDescription& load) {
         throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
                                                         : load.recorded.problem);
     load_ = load;
+    load_.links = recorded_links(load);
     changed_ = nullptr;
     report_ = {};
     report_.profile = load_.recorded.source;
@@ -68,7 +70,8 @@ StaticPolicy::WholePlan StaticPolicy::plan_whole(const LoadDescription& load, co
 
 /// Takes the plan for data that are there already, if that is better than going on as before.
 void StaticPolicy::plan_where_data_are(const LoadDescription& load) {
-    for (LoadDescription::Link& link : load_.links) link.seconds_per_unit *= 1 - load.staying;
+    for (LoadDescription::Link& link : load_.links)
+        for (LoadDescription::Way* way : {&link.in, &link.out}) way->seconds_per_unit *= 1 - load.staying;
     if (!there_ || there_->links != load_.links) there_ = plan_whole(load, "data that stay");
     const std::vector<double>&now = before_->distribution.shares_units, &then = there_->distribution.shares_units;
     double as_before_s = 0;

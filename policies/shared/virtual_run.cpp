@@ -33,7 +33,7 @@ class VirtualRun {
                 continue;
             }
             if (load_.processors[p].own_memory) flow_.goes_home(block.block.id);
-            events_.emplace(at_s + one_way_s(load_, p, block.block.units), number, true);
+            events_.emplace(at_s + out_s(load_, p, block.block.units), number, true);
             accept(flow_.finished(block.block.id, block.start_s, block.end_s, block.end_s - block.start_s, at_s), at_s);
         }
         return makespan_s_;
@@ -54,7 +54,7 @@ class VirtualRun {
         for (const Block& block : blocks) {
             const auto p = static_cast<std::size_t>(block.processor);
             Lane& lane = lanes_[p];
-            lane.link_free_s = std::max(lane.link_free_s, now_s) + one_way_s(load_, p, block.units);
+            lane.link_free_s = std::max(lane.link_free_s, now_s) + in_s(load_, p, block.units);
             const double start_s = std::max(lane.link_free_s, lane.free_s) + kBlockOverhead_s;
             lane.free_s = start_s + functions_[p].seconds(static_cast<double>(block.units));
             events_.emplace(lane.free_s, blocks_.size(), false);
@@ -90,6 +90,7 @@ std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load) {
 double virtual_makespan(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions) {
     LoadDescription whole = load;
     whole.open = false;
+    whole.links = recorded_links(load);
     try {
         return VirtualRun(whole, policy, functions).run();
     } catch (const PolicyError&) {

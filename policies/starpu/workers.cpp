@@ -96,13 +96,17 @@ Units memory_units(unsigned node, unsigned workers_on_node, const MemoryNeed& ne
 
 LoadDescription::Link link_to(unsigned node, const MemoryNeed& need) {
     if (node == STARPU_MAIN_RAM) return {};
-    const double latency_us = starpu_transfer_latency(STARPU_MAIN_RAM, node);
-    const double megabytes_per_s = starpu_transfer_bandwidth(STARPU_MAIN_RAM, node);
-    LoadDescription::Link link;
-    if (std::isfinite(latency_us) && latency_us > 0) link.latency_s = 2 * latency_us * 1e-6;
-    if (std::isfinite(megabytes_per_s) && megabytes_per_s > 0)
-        link.seconds_per_unit = static_cast<double>(need.bytes_per_unit) / (megabytes_per_s * 1e6);
-    return link;
+    const auto way = [&need](unsigned from, unsigned to) {
+        const double latency_us = starpu_transfer_latency(from, to);
+        const double megabytes_per_s = starpu_transfer_bandwidth(from, to);
+        LoadDescription::Way found;
+        if (std::isfinite(latency_us) && latency_us > 0) found.latency_s = latency_us * 1e-6;
+        if (std::isfinite(megabytes_per_s) && megabytes_per_s > 0)
+            found.seconds_per_unit = static_cast<double>(need.bytes_per_unit) / 2 / (megabytes_per_s * 1e6);
+        return found;
+    };
+    // Which of a unit's data come and which go is not known before a block ran.
+    return {way(STARPU_MAIN_RAM, node), way(node, STARPU_MAIN_RAM)};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/learnt_times.hpp"
+#include "policies/shared/block_costs.hpp"
 #include "test/catch.hpp"
 #include "test/fake_platform.hpp"
 
@@ -184,20 +185,27 @@ TEST_CASE("recorded times made of learnt ones never fall and have no holes") {
     CHECK(times.processors.at(1).points.size() == 4);  // within its own range
 }
 
-TEST_CASE("what was learnt is planned with links as slow as transfers were seen, and no faster than calibrated") {
-    FakePlatform platform = plain_platform({100, 100});
+TEST_CASE("what was learnt is planned with links as transfers were seen in each direction") {
+    FakePlatform platform = plain_platform({100, 100, 100});
     LoadDescription load = unknown(platform, 1000);
-    load.links = {{1e-3, 1e-4}, {1e-3, 1e-4}};
-    load.learnt.resize(2);
-    for (std::size_t p = 0; p < 2; ++p) load.learnt[p].name = load.processors[p].name;
-    load.learnt[0].points = {{.units = 100, .seconds = 1, .in_s = 0.1, .out_s = 0.05},
-                             {.units = 200, .seconds = 2, .in_s = 0.2, .out_s = 0.1},
+    load.links = {{1e-3, 1e-4}, {1e-3, 1e-4}, {}};
+    load.learnt.resize(3);
+    for (std::size_t p = 0; p < 3; ++p) load.learnt[p].name = load.processors[p].name;
+    load.processors[0].own_memory = load.processors[1].own_memory = true;
+    load.learnt[0].points = {{.units = 100, .seconds = 1, .in_s = 0.101},
+                             {.units = 200, .seconds = 2, .in_s = 0.201},
                              {.units = 400, .seconds = 4}};  // hidden
-    load.learnt[1].points = {{.units = 100, .seconds = 1, .in_s = 1e-3, .out_s = 1e-3}, {.units = 400, .seconds = 4}};
+    load.learnt[1].points = {{.units = 100, .seconds = 1, .out_s = 11e-3}, {.units = 400, .seconds = 4}};
+    load.learnt[2].points = {{.units = 100, .seconds = 1}, {.units = 400, .seconds = 4}};
     take_learnt(load, "file");
-    CHECK(load.links[0].seconds_per_unit == Approx(1.5e-3));
-    CHECK(load.links[0].latency_s == Approx(1e-3));
-    CHECK(load.links[1].seconds_per_unit == Approx(1e-4));
+    const auto links = recorded_links(load);
+    CHECK(links[0].in.seconds_per_unit == Approx(1e-3));
+    CHECK(links[0].in.latency_s == Approx(1e-3));
+    CHECK(links[0].out == load.links[0].out);  // never seen
+    CHECK(links[1].in == load.links[1].in);
+    CHECK(links[1].out.seconds(100) == Approx(11e-3));  // twice as slow as half of the link's time
+    CHECK(links[1].out.latency_s == Approx(1e-3));
+    CHECK(links[2] == LoadDescription::Link{});
 }
 
 TEST_CASE("what one run of plb-hec teaches is enough for the policies that plan, and auto gets better by it") {

@@ -68,13 +68,13 @@ TEST_CASE("a device begins with what its link carries in the time of its latency
     REQUIRE(load.initial_block == 100);
     CHECK(first(0) == 100);  // nothing is known of the link
     CHECK(first(1) == 1);
-    load.links[0] = {.latency_s = 1e-5, .seconds_per_unit = 1e-9};
+    load.links[0] = {1e-5, 1e-9};
     CHECK(first(0) == 1000);
-    load.links[0].seconds_per_unit = 1e-5 / 300;
+    load.links[0] = {1e-5, 1e-5 / 300};
     CHECK(first(0) == 300);
-    load.links[0].seconds_per_unit = 1;
+    load.links[0] = {1e-5, 1};
     CHECK(first(0) == 100);
-    load.links[0].seconds_per_unit = 1e-9;
+    load.links[0] = {1e-5, 1e-9};
     load.initial_block = 7;
     load.initial_block_chosen = true;
     CHECK(first(0) == 7);
@@ -262,7 +262,7 @@ TEST_CASE("what cores wait for their next blocks is a cost of each, unless they 
 
 TEST_CASE("what stays on a device leaves its other data to travel as they were seen to") {
     LoadDescription load = device_and_cores(100, 1);
-    load.links[0] = {.latency_s = 0, .seconds_per_unit = 2};  // both ways
+    load.links[0] = {0, 2};  // both ways
     load.staying = 0.25;
     PlbHecModels models;
     models.begin(load);

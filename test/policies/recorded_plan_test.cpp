@@ -50,7 +50,8 @@ TEST_CASE("a sparse profile is interpolated, a fine one is not") {
     const ShareTimes sparse(load.recorded.processors[0], load.processors[0], {}, recorded_sizes(load));
     CHECK(sparse.kernel_seconds(200) == Approx(affine(200)));
     CHECK(sparse.kernel_seconds(300) == Approx(affine(300)));
-    CHECK(sparse.kernel_seconds(50) == Approx(affine(100) / 2));  // constant speed below
+    CHECK(sparse.kernel_seconds(50) == Approx(affine(50)));  // fixed costs stay
+    CHECK(sparse.kernel_seconds(1) == Approx(affine(1)));
     CHECK(std::isinf(sparse.kernel_seconds(401)));
     const LoadDescription fine_load = load_of(1000, {profile_of(every(10, 1000), affine)});
     const ShareTimes fine(fine_load.recorded.processors[0], load.processors[0], {}, recorded_sizes(fine_load));
@@ -88,6 +89,15 @@ TEST_CASE("blocks have the fastest recorded size where that pays") {
     const ShareTimes times(load.recorded.processors[0], load.processors[0], {}, recorded_sizes(load));
     CHECK(times.best(640).blocks == 10);
     CHECK(times.best(640).seconds == Approx(10));
+}
+
+TEST_CASE("a link takes its time in the direction in which data travel") {
+    const LoadDescription load = load_of(1000, {profile_of({500, 1000}, [](double x) { return x / 1000; })});
+    const LoadDescription::Link link{{0, 0.002}, {}};  // data come, hardly any results go
+    Processor device;
+    device.own_memory = true;
+    const ShareTimes times(load.recorded.processors[0], device, link, recorded_sizes(load));
+    CHECK(times.best(1000).seconds == Approx(2 + 0.5));  // the last block's kernel follows all transfers
 }
 
 TEST_CASE("transfers hide behind kernels where two blocks fit, and add up where they do not") {

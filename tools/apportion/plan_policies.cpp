@@ -12,7 +12,6 @@
 #include "codelets/io/terminal.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
-#include "models/transfer.hpp"
 #include "policies/shared/virtual_run.hpp"
 #include "tools/apportion/command.hpp"
 
@@ -46,20 +45,13 @@ LoadDescription load_of_profile(const Profile& profile, Units units, Units granu
     load.recorded.processors = profile.processors;
     for (std::size_t p = 0; p < profile.processors.size(); ++p) {
         const ProcessorProfile& recorded = profile.processors[p];
-        TransferLine line;
-        bool travels = false;
-        for (const ProfilePoint& point : recorded.points) {
-            if (point.in_s + point.out_s <= 0) continue;
-            line.add(static_cast<double>(point.units), point.in_s + point.out_s);
-            travels = true;
-        }
         const auto like = std::ranges::find(profile.processors, recorded.points, &ProcessorProfile::points);
         Processor& processor = load.processors.emplace_back();
         processor.name = recorded.name;
         processor.kind = static_cast<int>(like - profile.processors.begin());
-        processor.own_memory = travels;
+        processor.own_memory = std::ranges::any_of(
+            recorded.points, [](const ProfilePoint& point) { return point.in_s > 0 || point.out_s > 0; });
         if (p < maximum_units.size()) processor.memory_units = maximum_units[p];
-        load.links.push_back({line.latency_s(), line.seconds_per_unit()});
     }
     load.initial_block = default_initial_block(units, granularity, static_cast<int>(load.processors.size()));
     return load;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/shared/block_costs.hpp"
+
+namespace apportion {
+
+namespace {
+
+TransferLine line_of(const LoadDescription::Way& way) { return {way.latency_s, way.seconds_per_unit}; }
+
+}  // namespace
+
+std::vector<LoadDescription::Link> recorded_links(const LoadDescription& load) {
+    const std::vector<ProcessorProfile>& recorded = load.recorded.learnt ? load.learnt : load.recorded.processors;
+    std::vector<LoadDescription::Link> links = load.links;
+    links.resize(load.processors.size());
+    bool known = !load.links.empty();
+    for (std::size_t p = 0; p < links.size() && p < recorded.size(); ++p) {
+        if (!load.processors[p].own_memory) continue;
+        TransferLine in = line_of(links[p].in), out = line_of(links[p].out);
+        for (const ProfilePoint& point : recorded[p].points) {
+            const auto units = static_cast<double>(point.units);
+            if (point.in_s > 0) in.add(units, point.in_s);
+            if (point.out_s > 0) out.add(units, point.out_s);
+        }
+        known = known || in.samples() + out.samples() > 0;
+        links[p] = link_of(in, out);
+    }
+    if (!known) links.clear();
+    return links;
+}
+
+}  // namespace apportion
