@@ -16,6 +16,7 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
       free_(load.processors.size()),
       lanes_(load.processors.size()) {
     assert(load.units >= 0 && load.granularity >= 1 && !load.processors.empty());
+    if (recovery_) recovery_->begin_run();
     policy_.begin(load_);
     const auto devices = std::ranges::count(load.processors, true, &Processor::own_memory);
     for (int p = 0; p < processors(); ++p) {

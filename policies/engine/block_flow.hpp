@@ -63,6 +63,10 @@ class BlockFlow final : public Progress {
     /// runs on.
     void begins(std::int64_t id, double begun_s);
     void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
+    /// Nobody has memory to compute that block again.
+    void leave_alone(std::int64_t id) {
+        if (const auto its = flights_.find(id); its != flights_.end()) its->second.alone = true;
+    }
     /// Whether the processor still computes something for nobody, of this load or another one: until that has ended it
     /// gets nothing. Where that is soon, those for whom nothing is planned wait for it.
     void set_occupied(int processor, bool is, bool soon_free = false);
@@ -155,6 +159,7 @@ class BlockFlow final : public Progress {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the block that it is a piece of, which waits for it
         bool yields = false, trial = false;
+        bool alone = false;  ///< no piece of it is computed again
         /// Whether all units of a grant are; if its node was asked, the grant's time counts since then.
         enum class Begun { perhaps, asked, all } begun = Begun::all;
         std::optional<double> since_s = {};

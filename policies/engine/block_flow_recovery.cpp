@@ -144,7 +144,8 @@ double BlockFlow::all_end_within(double seconds, double now_s) const {
 
 /// Of its units that nobody computes again.
 double BlockFlow::granules_left(const BlockInFlight& block) const {
-    const Units units = block.units - flights_.at(block.id).taken;
+    const Flight& flight = flights_.at(block.id);
+    const Units units = flight.alone ? 0 : block.units - flight.taken;
     return std::ceil(static_cast<double>(units) / static_cast<double>(load_.granularity));
 }
 

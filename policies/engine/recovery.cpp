@@ -36,7 +36,7 @@ Units Pace::within(double seconds) const {
 void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
     for (std::size_t p = 0; p < std::min(profiles.size(), processors_.size()); ++p) {
         if (processors_[p].measured) continue;
-        processors_[p] = {Pace(true)};
+        processors_[p] = {};
         for (const ProfilePoint& point : profiles[p].points) {
             processors_[p].kernel.add(point.units, point.seconds);
             processors_[p].whole.add(point.units, point.seconds + point.in_s + point.out_s);
@@ -44,12 +44,17 @@ void Recovery::recorded(const std::vector<ProcessorProfile>& profiles) {
     }
 }
 
+void Recovery::begin_run() {
+    for (Known& its : processors_) its.latest = Pace();
+}
+
 void Recovery::finished(int processor, Units units, double kernel_s, double total_s) {
     if (kernel_s <= 0) return;  // it had no work: others may have
     Known& its = processors_[static_cast<std::size_t>(processor)];
-    if (!its.measured) its.kernel = Pace();
-    if (its.measured) longest_ = std::max(longest_, kernel_s / its.kernel.at_most_s(units));
+    if (!its.measured) its.kernel = Pace(true);
+    if (its.measured) longest_ = std::max(longest_, kernel_s / kernel(processor).at_most_s(units));
     its.measured = true;
+    its.latest.add(units, kernel_s);
     its.kernel.add(units, kernel_s);
     its.whole.add(units, total_s);
 }

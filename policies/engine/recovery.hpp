@@ -2,10 +2,11 @@
 //
 // When a block is late, and when it is given up: the rule that BlockFlow carries out.
 //
-//  1. A block should take at most what the last blocks of its processor tell, from when its task begins, or a node is
-//     given it; no time where nothing is known. It is overdue since it exceeded that by more than any block before it
-//     did; late when it has run twice as long, and then overdue since it should have ended. It is thought to end when
-//     it has been overdue for as long again.
+//  1. A block should take at most what the last blocks of its processor in this run tell (before the first of them
+//  ends,
+//     the last one of each size), from when its task begins, or a node is given it; no time where nothing is known. It
+//     is overdue since it exceeded that by more than any block before it did; late when it has run twice as long, and
+//     then overdue since it should have ended. It is thought to end when it has been overdue for as long again.
 //  2. When nothing is left to hand out and somebody has nothing to do, an overdue node gives back what it has not
 //     begun, but for a granule of the grant that it is at, and gets no other until that has ended. Whoever has nothing
 //     to do computes again all that a processor has, if the others end it in as long as its block is overdue (not in
@@ -21,10 +22,11 @@
 //     is waited for, however long it takes.
 //
 // Blocks that change data in place, or whose late results nobody can hold back, are computed by nobody else. A core's
-// first block of the smallest size is: its task gets a copy of the data, unless that is much of a load whose processors
-// are all alike, where the copy would cost what it could save. While a processor that was lost still computes such a
-// block, no load of the process gives it another one. Plans hand out what they keep for a processor as soon as it is
-// late and another has nothing to do; policies whose rounds end together, as published, only once it stalls.
+// first block of the smallest size is: its task gets a copy of the data if there is memory for one, unless that is much
+// of a load whose processors are all alike, where the copy would cost what it could save. While a processor that was
+// lost still computes such a block, no load of the process gives it another one. Plans hand out what they keep for a
+// processor as soon as it is late and another has nothing to do; policies whose rounds end together, as published, only
+// once it stalls.
 //
 // That does little harm: who computes again has nothing else to do and knows how long it takes; of a block that is
 // overdue by some time nothing else is known, so that what takes at most as long is no worse than waiting; and how far
@@ -72,6 +74,9 @@ class Recovery {
     /// factor >= 1, of APPORTION_STALL_FACTOR.
     Recovery(double factor, std::size_t processors) : factor_(factor), processors_(processors) {}
 
+    /// A run begins. Until the first block of a processor ends in it, what is known of each size counts: its last
+    /// blocks may have been far smaller than the next one.
+    void begin_run();
     /// A block ran that long, and took that long with its transfer.
     void finished(int processor, Units units, double kernel_s, double total_s);
 
@@ -81,13 +86,13 @@ class Recovery {
 
     /// Whether anything is known of its times. (What others of its kind did tells nothing: cores of one kind for StarPU
     /// may be fast and slow ones.)
-    bool known(int processor) const { return its(processor).kernel.known(); }
+    bool known(int processor) const { return kernel(processor).known(); }
     /// Whether it has finished a block.
     bool measured(int processor) const { return its(processor).measured; }
 
     /// Seconds that the task of such a block should run at most, by its last blocks; 0: nothing is known.
     double should_run_s(int processor, Units units) const {
-        return known(processor) ? its(processor).kernel.at_most_s(units) : 0;
+        return known(processor) ? kernel(processor).at_most_s(units) : 0;
     }
     double late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
     double overdue_after_s(int processor, Units units) const {
@@ -106,9 +111,13 @@ class Recovery {
     static constexpr double kShortestStall_s = 1.5;  ///< times the factor: no thread of a busy machine waits so long
 
     struct Known {
-        Pace kernel, whole{true};
+        Pace latest{false};              ///< of kernels in this run
+        Pace kernel{true}, whole{true};  ///< of each size
         bool measured = false;
     };
+    const Pace& kernel(int processor) const {
+        return its(processor).latest.known() ? its(processor).latest : its(processor).kernel;
+    }
     const Known& its(int processor) const { return processors_[static_cast<std::size_t>(processor)]; }
 
     double factor_;

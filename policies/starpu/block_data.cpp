@@ -20,7 +20,7 @@ bool DataShape::fits_in_memory() const {
 }
 
 void BlockData::use_again() {
-    in_place = false;
+    in_place = elsewhere = false;
     foreign.clear();
     problem = nullptr;
     for (BlockHandle& h : handles) {
@@ -76,6 +76,10 @@ bool is_read_and_overwritten(const starpu_task& task, starpu_data_handle_t handl
     return read && overwritten;
 }
 
+bool is_in_memory_of_worker(const starpu_task& task, unsigned k) {
+    return !task.cl->specific_nodes || STARPU_CODELET_GET_NODE(task.cl, k) == STARPU_SPECIFIC_NODE_LOCAL;
+}
+
 }  // namespace
 
 void BlockData::note_modes(const starpu_task& task) {
@@ -86,6 +90,10 @@ void BlockData::note_modes(const starpu_task& task) {
         const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
         const BlockHandle* const own = find(handle);
         if (changes_in_place(mode) && !(own && own->apart)) in_place = true;
+        if (written && !is_in_memory_of_worker(task, k)) {
+            elsewhere = true;
+            own_memory = false;
+        }
         if (own && (mode & STARPU_W) != 0 && !own->written && task.where != STARPU_NOWHERE)
             problem =
                 "the codelet writes what the fill function names as STARPU_R; give apportion_block_vector and "
@@ -109,6 +117,7 @@ bool BlockData::changed_by(const starpu_task& task) const {
 
 const char* BlockData::why_not_dropped(bool late_stores_are_equal) const {
     if (in_place) return "changes data in place";
+    if (elsewhere) return "stores its results in a memory that it names (specific_nodes)";
     if (!foreign.empty()) return "writes handles of the application";
     if (earlier_results()) return "has results of an earlier run on the device";
     const bool writes = std::ranges::any_of(handles, &BlockHandle::written);
@@ -143,15 +152,14 @@ enum class To { home, copy };
 /// The data, between where the application has them and their copy.
 void copy_data(const BlockHandle& h, To to) {
     const DataShape& s = h.shape;
-    const std::size_t bytes = s.nx * s.element_size;
-    std::byte* copy = h.copy.get();
+    std::byte* const home = static_cast<std::byte*>(h.data);
     for (std::size_t z = 0; z < s.nz; ++z)
-        for (std::size_t y = 0; y < s.ny; ++y, copy += bytes) {
-            std::byte* const home = static_cast<std::byte*>(h.data) + (z * s.ldz + y * s.ldy) * s.element_size;
+        for (std::size_t y = 0; y < s.ny; ++y) {
+            const std::size_t row = (z * s.ldz + y * s.ldy) * s.element_size, bytes = s.nx * s.element_size;
             if (to == To::home)
-                copy_row(home, copy, bytes);
+                copy_row(home + row, h.copy + row, bytes);
             else
-                copy_row(copy, home, bytes);
+                copy_row(h.copy + row, home + row, bytes);
         }
 }
 
@@ -229,7 +237,12 @@ BlockHandle without_handle(void* data, const DataShape& shape, bool apart, [[may
     made.apart = apart;
 #ifndef STARPU_SIMGRID
     if (apart) {
-        made.copy = std::make_unique_for_overwrite<std::byte[]>(shape.bytes());
+        // Kernels may rely on how rows and the whole are aligned. Memory between rows is never touched.
+        constexpr std::uintptr_t kPage = 4096;
+        made.buffer = std::make_unique_for_overwrite<std::byte[]>(shape.extent() + kPage);
+        const auto place = reinterpret_cast<std::uintptr_t>(data),
+                   from = reinterpret_cast<std::uintptr_t>(made.buffer.get());
+        made.copy = made.buffer.get() + (place - from) % kPage;
         made.copied = std::make_unique<std::once_flag>();
         // StarPU sends data to other memories before a task is about to run.
         if (!at_home) std::call_once(*made.copied, [&] { copy_data(made, To::copy); });
@@ -238,12 +251,16 @@ BlockHandle without_handle(void* data, const DataShape& shape, bool apart, [[may
     return made;
 }
 
-void make_handle(BlockHandle& of, std::size_t allocated) {
-    DataShape dense = of.shape;
-    dense.ldy = dense.nx;
-    dense.ldz = dense.nx * dense.ny;
-    of.handle =
-        of.copy ? register_data(of.copy.get(), dense, dense.bytes()) : register_data(of.data, of.shape, allocated);
+/// Apart where the block writes apart, if there is memory for that or it must be.
+BlockHandle new_handle(BlockData& block, void* data, const DataShape& shape, bool writes) {
+    const bool at_home = block.node == STARPU_MAIN_RAM;
+    try {
+        return without_handle(data, shape, writes && block.apart, at_home);
+    } catch (const std::bad_alloc&) {
+        if (!block.may_be_in_place) throw;
+        block.apart = false;
+        return without_handle(data, shape, false, at_home);
+    }
 }
 
 /// Of the block's next handle. What is kept stays in its buffer.
@@ -295,15 +312,14 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
                 "a row has more elements than there are to the next one (ld, ldy), or a plane to the next one (ldz)");
         if (!shape.fits_in_memory())
             return refuse("its data have more bytes than memory has addresses; a number of elements is wrong");
-        std::size_t allocated = 0;
         try {
-            allocated = buffer_bytes(block_data, shape.bytes(), keep);
-            known = handles.insert(handles.end(), without_handle(data, shape, writes && block_data.apart,
-                                                                 block_data.node == STARPU_MAIN_RAM));
+            const std::size_t allocated = buffer_bytes(block_data, shape.bytes(), keep);
+            known = handles.insert(handles.end(), new_handle(block_data, data, shape, writes));
+            known->handle = register_data(known->copy ? known->copy : data, shape, allocated);
         } catch (const std::bad_alloc&) {
+            block_data.lacks_memory = true;
             return refuse("there is no memory for its results");
         }
-        make_handle(*known, allocated);
     }
     if (known->first == BlockHandle::First::none) {
         known->first = writes && !reads ? BlockHandle::First::overwrites : BlockHandle::First::reads;

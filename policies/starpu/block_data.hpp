@@ -49,8 +49,9 @@ struct BlockHandle {
     bool written = false;       ///< since it was registered
     bool from_earlier = false;  ///< written in an earlier run
     bool keep = false;          ///< as the tasks of this run ask; where none names it, those of earlier ones
-    bool apart = false;  ///< tasks have a copy of `data` without gaps between rows, until what they wrote counts, ...
-    std::unique_ptr<std::byte[]> copy = {};       ///< ... here; nowhere on simulated machines
+    bool apart = false;         ///< tasks have a copy of `data` with the same gaps, until what they wrote counts, ...
+    std::unique_ptr<std::byte[]> buffer = {};     ///< ... in here; none on simulated machines
+    std::byte* copy = nullptr;                    ///< as far from the begin of a page as `data`
     std::unique_ptr<std::once_flag> copied = {};  ///< before the first of them begins
 
     /// Whether it is a result of an earlier run that this one needs.
@@ -81,9 +82,12 @@ struct BlockData {
     std::vector<starpu_data_handle_t> foreign;  ///< of the application's own handles those that tasks write
     bool stays = true;                          ///< false for pieces and in open loads: nothing of it is kept
     bool apart = false;                         ///< what it writes is written apart from the application's memory
+    bool may_be_in_place = false;               ///< if there is no memory for that
+    bool elsewhere = false;                     ///< a task stores in another memory than its worker's (specific_nodes)
     BufferSizes* buffers = nullptr;             ///< of its device; null: as large as the data
     Units room = 0;                             ///< in units, of its buffers
     const char* problem = nullptr;              ///< why a handle could not be made, or is not what the task needs
+    bool lacks_memory = false;                  ///< that is the problem
 
     /// These data stayed since an earlier run and are used again.
     void use_again();

@@ -109,7 +109,8 @@ void KeptData::retire(BlockData& data) {
 /// A device's buffers are for other blocks from now on, and not only when the run has ended.
 void KeptData::retire(BlockData& data, std::list<BlockHandle>::iterator handle) {
     if (data.own_memory) starpu_data_invalidate_submit(handle->handle);
-    handle->copy.reset();
+    handle->buffer.reset();
+    handle->copy = nullptr;
     retired_.splice(retired_.end(), data.handles, handle);
 }
 

@@ -72,7 +72,10 @@ void Run::fill_next(Locked& on) {
             if (flow_) set_alarm(on);
         } else {
             const auto refuse = [&](Locked&) {
-                if (refused) fail(-refused->error_number(), refused->what(), on);
+                if (running->again() && running->data.lacks_memory && flow_)
+                    flow_->leave_alone(running->block.again_of);
+                else if (refused)
+                    fail(-refused->error_number(), refused->what(), on);
                 discard(*running, on);
             };
             apply({refuse}, on);

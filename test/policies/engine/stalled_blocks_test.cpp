@@ -193,3 +193,26 @@ TEST_CASE("trials are of cores, where somebody else could compute them again") {
         CHECK(trials == std::min(cores, 1));
     }
 }
+
+TEST_CASE("until a processor ends its first block of a run it is judged by what is known of each size") {
+    Recovery recovery(kFactor, 1);
+    recovery.finished(0, 1000, 1, 1);
+    for (int k = 0; k < 5; ++k) recovery.finished(0, 1, 0.5, 0.5);  // its last blocks were small
+    CHECK(recovery.should_run_s(0, 1000) == 500);
+    recovery.begin_run();
+    CHECK(recovery.should_run_s(0, 1000) == 1);
+    recovery.finished(0, 1000, 4, 4);  // it is slower in this run
+    CHECK(recovery.should_run_s(0, 1000) == 4);
+}
+
+TEST_CASE("a block that nobody has memory to compute again is left alone") {
+    Situation s(2);
+    s.finish(s.blocks[1], 2);
+    const auto pieces = s.flow->look(3);
+    REQUIRE(pieces.size() == 1);
+    s.flow->leave_alone(pieces[0].again_of);
+    CHECK(s.flow->give_back(pieces[0].id));
+    CHECK(s.flow->look(4).empty());
+    CHECK(s.flow->finished(s.blocks[0].id, 1, 5, 4, 5).empty());
+    CHECK(s.flow->done());
+}
