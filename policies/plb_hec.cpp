@@ -48,7 +48,7 @@ class PlbHecImproved final : public Policy {
         plan_.begin(load);
         tried_.resize(load.processors.size());
         const bool known_before = all_known_ = models_.begin(load);
-        unlike_.begin(load, knew_all_ ? kept_promise() : UnlikeUnits::Promise::none);
+        unlike_.begin(load, knew_all_, knew_all_ && broke_promise());
         knew_all_ = known_before;
         promised_.assign(load.processors.size(), {});
         repetition_.begin(load, report_);
@@ -179,14 +179,13 @@ class PlbHecImproved final : public Policy {
     double granule() const { return static_cast<double>(load_.granularity); }
 
     /// Of the last run: whether those that computed longest did so for twice as long as planned.
-    UnlikeUnits::Promise kept_promise() const {
+    bool broke_promise() const {
         double promised_s = 0, took_s = 0;
         for (const Promised& its : promised_) {
             promised_s = std::max(promised_s, its.promised_s);
             took_s = std::max(took_s, its.took_s);
         }
-        using Promise = UnlikeUnits::Promise;
-        return took_s > kTwice * promised_s ? Promise::broken : took_s > 0 ? Promise::kept : Promise::none;
+        return took_s > kTwice * promised_s;
     }
 
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a

@@ -19,27 +19,34 @@ constexpr int kContradictions = 4;        // one in so many pairs
 constexpr std::size_t kBlocks = 10;       // of a chunk, and by which a processor is known, as in LB4OMP
 constexpr double kOverdue = 2;            // times what blocks took on average
 constexpr double kMostFixed = 0.05;       // of a block
-constexpr int kMostWithoutPlan = 1024;    // runs
+constexpr int kLatestRuns = 4;            // that a mean is about
 
 }  // namespace
 
-void UnlikeUnits::begin(const LoadDescription& load, Promise last) {
-    const bool other = load.units != units_ || !same_processors(load.processors, processors_);
-    if (other) {
+void UnlikeUnits::Way::add(double seconds) {
+    runs = std::min(runs + 1, kLatestRuns);
+    mean_s += (seconds - mean_s) / runs;
+}
+
+void UnlikeUnits::begin(const LoadDescription& load, bool knew_all, bool broke_promise) {
+    if (load.units != units_ || !same_processors(load.processors, processors_)) {
         *this = {};
         units_ = load.units;
         processors_ = load.processors;
         lanes_.resize(processors_.size());
+    } else if (end_s_ > 0) {
+        promise_broken_ = promise_broken_ || broke_promise;
+        if (began_without_plan_)
+            without_plan_.add(end_s_);
+        else if (knew_all)
+            with_plan_.add(end_s_);
     }
     granularity_ = load.granularity;
-    if (last == Promise::broken && !other)
-        without_plan_ = std::exchange(next_without_plan_, std::min(2 * next_without_plan_, kMostWithoutPlan));
-    else if (last == Promise::kept)
-        next_without_plan_ = 1;
-    (began_without_plan_ ? without_plan_s_ : with_plan_s_) = std::exchange(end_s_, 0);
-    const bool longer = with_plan_s_ > 0 && without_plan_s_ > with_plan_s_;
-    found_ = began_without_plan_ = !longer && (seen_ || without_plan_ > 0);
-    without_plan_ = std::max(0, without_plan_ - 1);
+    end_s_ = 0;
+    const bool both_tried = with_plan_.runs > 0 && without_plan_.runs > 0;
+    const bool plan_is_better = both_tried && with_plan_.mean_s <= without_plan_.mean_s;
+    const bool goes_on = promise_broken_ && (both_tried || without_plan_.runs == 0);
+    found_ = began_without_plan_ = !plan_is_better && (seen_ || goes_on);
     seen_ = false;
     for (Lane& lane : lanes_) lane.begin();
 }

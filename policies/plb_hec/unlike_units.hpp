@@ -4,11 +4,10 @@
 // measured of sizes says nothing of blocks elsewhere in the load then. Of a processor's blocks only that is assumed
 // that neither their time nor their speed falls with their size. A block contradicts that when one in four of the
 // earlier ones about as large does, by half. Units are unlike when of most processors' latest four blocks three do, all
-// to the same side: what varies by chance does so to both. They stay so while one of the four still does. Nodes are
-// not judged: they become faster while they learn about their own processors. A run may have too few blocks to tell:
-// when blocks took twice as long as planned, the next one goes without a plan, and twice as many each time that the
-// plan after these is wrong again. No run begins without a plan while the last one that did took longer than the last
-// one that began with one.
+// to the same side: what varies by chance does so to both. Nodes are not judged: they become faster while they learn
+// about their own processors. A run may have too few blocks to tell: blocks that took twice as long as planned tell as
+// well. Once anything did, runs go without a plan and with one, each tried once, and from then on that way which took
+// less on average; later runs count more.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
@@ -28,10 +27,9 @@ namespace apportion {
 
 class UnlikeUnits {
   public:
-    enum class Promise { none, kept, broken };
-    /// What the last run showed holds for this one where it has as many units and the same processors, and so does
-    /// what became of its plan's promise.
-    void begin(const LoadDescription& load, Promise last = Promise::none);
+    /// What runs showed holds for this one where it has as many units and the same processors. Of the last one, whether
+    /// it began with curves of all processors, and whether blocks took twice as long as it planned.
+    void begin(const LoadDescription& load, bool knew_all = false, bool broke_promise = false);
     void finished(const FinishedBlock& block);
     void late_block_ended(int processor, Units units, double busy_s);
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
@@ -89,12 +87,19 @@ class UnlikeUnits {
     std::vector<Processor> processors_;
     std::vector<Lane> lanes_;
     Units units_ = 0, granularity_ = 1;
-    bool found_ = false;                            ///< in this run or the one before
-    bool seen_ = false;                             ///< in this run
-    int without_plan_ = 0, next_without_plan_ = 1;  ///< runs, because a promise was broken, and when the next is
-    bool began_without_plan_ = false;               ///< this run,
-    double end_s_ = 0;                              ///< whose last block ended then
-    double with_plan_s_ = 0, without_plan_s_ = 0;   ///< that took the last run that began so; 0: none did
+    /// Of runs that began in the same way.
+    struct Way {
+        int runs = 0;
+        double mean_s = 0;
+
+        void add(double seconds);
+    };
+    bool found_ = false;               ///< in this run, which may have begun so
+    bool seen_ = false;                ///< in this run by its blocks
+    bool promise_broken_ = false;      ///< in any
+    bool began_without_plan_ = false;  ///< this run, ...
+    double end_s_ = 0;                 ///< ... whose last block ended then
+    Way with_plan_, without_plan_;
 };
 
 }  // namespace apportion

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/shared/nothing_in_flight.hpp"
@@ -95,11 +96,10 @@ TEST_CASE("blocks whose time or speed falls with their size tell that units are 
     CHECK(units.found());
 
     units.begin(load_of_two());
-    CHECK(units.found());  // and so it is in the next run,
-    for (const int p : {0, 1})
-        for (int i = 0; i < 5; ++i) block(p, 10, 5);
+    CHECK(units.found());  // and so it is in the next run
+    units = {};
     units.begin(load_of_two());
-    CHECK_FALSE(units.found());  // until one does not show it
+    CHECK_FALSE(units.found());
     for (const double seconds : {0.5, 0.5, 5.0, 0.5, 5.0, 0.5, 5.0}) block(0, 10, seconds), block(1, 10, seconds);
     CHECK_FALSE(units.found());  // chance: now longer, now shorter
     for (const double seconds : {5.0, 5.0, 5.0, 2.5, 1.25, 0.6}) block(0, 10, seconds), block(1, 10, seconds);
@@ -111,22 +111,30 @@ TEST_CASE("blocks whose time or speed falls with their size tell that units are 
     CHECK_FALSE(units.measured(0));
 }
 
-TEST_CASE("no run begins without a plan while the last one that did took longer than the last one with a plan") {
+TEST_CASE("once a promise is broken, runs go the way that took less on average, with or without a plan") {
     UnlikeUnits units;
-    const auto run = [&](UnlikeUnits::Promise last, double seconds) {
-        units.begin(load_of_two(), last);
+    bool last_knew_all = false, last_broke = false;
+    const auto run = [&](double seconds, bool broke_promise = false, bool knows_all = true) {
+        units.begin(load_of_two(), std::exchange(last_knew_all, knows_all), std::exchange(last_broke, broke_promise));
         const bool without = units.found();
         for (const int p : {0, 1}) units.finished(finished(p, 500, seconds, 0));
         return without;
     };
-    using Promise = UnlikeUnits::Promise;
-    CHECK_FALSE(run(Promise::none, 10));
-    CHECK(run(Promise::broken, 9));
-    CHECK_FALSE(run(Promise::none, 10));
-    CHECK(run(Promise::broken, 11));
-    CHECK_FALSE(run(Promise::none, 10));
-    CHECK_FALSE(run(Promise::broken, 12));
-    CHECK(run(Promise::broken, 11));
+    CHECK_FALSE(run(10));
+    CHECK_FALSE(run(10, true));
+    CHECK(run(9));
+    CHECK(run(12));  // 10.5 on average
+    CHECK_FALSE(run(9, true));
+    CHECK_FALSE(run(14));
+    CHECK(run(9));  // as that took 10.75 meanwhile
+    LoadDescription other = load_of_two();
+    other.units = 999;
+    units.begin(other);
+    last_knew_all = false;
+    CHECK_FALSE(run(8, true, false));  // who knows nothing yet takes as long as it takes
+    CHECK(run(10));
+    CHECK_FALSE(run(9));
+    CHECK_FALSE(run(9));
 }
 
 TEST_CASE("blocks of unlike units are a tenth of a chunk, and as long as fixed costs ask for") {
