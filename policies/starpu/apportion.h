@@ -237,7 +237,8 @@ int apportion_load_close(struct apportion_load* load);
  *
  *  Where all workers leave the scheduling context meanwhile, it waits until some are there again.
  *
- *  -EDEADLK on a worker that has to compute blocks of the load meanwhile. */
+ *  -EDEADLK on a StarPU worker, as in a task's callback, while the load runs: it may need that worker, also one that
+ *  computes none of its blocks but whose device has data that they read. */
 int apportion_load_wait(struct apportion_load* load);
 
 /** Waits for the load and for tasks of lost workers, copies data given with APPORTION_KEEP to main memory and

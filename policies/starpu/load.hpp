@@ -39,7 +39,7 @@ struct apportion_load {
 
     /// Throws ApiError when the calling thread is in this load's fill function: a load must not wait for itself.
     void refuse_while_filling(const char* function) const;
-    /// ... or is a worker that has to compute blocks of it.
+    /// ... or is a StarPU worker while the load runs: it may have to compute blocks, or to send them data.
     void refuse_waiting_worker(const char* function) const;
     /// ... or is any worker at all, and data are to be unregistered.
     void refuse_worker(const char* function) const;

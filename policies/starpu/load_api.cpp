@@ -25,12 +25,12 @@ void apportion_load::refuse_while_filling(const char* function) const {
 void apportion_load::refuse_waiting_worker(const char* function) const {
     refuse_while_filling(function);
     const apportion::Lock lock(mutex_);
-    const int processor = setup_.processor_of(starpu_worker_get_id());
-    if (processor >= 0 && !finished_ && run_->on())
-        throw apportion::ApiError(EDEADLK,
-                                  "{}: called on {}, which has to compute blocks of load '{}' meanwhile; call it in a "
-                                  "thread of the program's own",
-                                  function, setup_.worker_of(processor).processor.name, setup_.name);
+    if (starpu_worker_get_id() >= 0 && !finished_ && run_->on())
+        throw apportion::ApiError(
+            EDEADLK,
+            "{}: called on a StarPU worker while load '{}' runs, which may need that worker; call "
+            "it in a thread of the program's own",
+            function, setup_.name);
 }
 
 void apportion_load::refuse_worker(const char* function) const {

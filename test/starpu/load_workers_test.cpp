@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Workers that the codelet's can_execute refuses, when the load is made or later.
+#include <atomic>
+#include <cerrno>
 #include <string>
 
 #include "policies/starpu/apportion.h"
@@ -78,4 +80,39 @@ TEST_CASE("a report names the workers that the codelet's can_execute refuses") {
     REQUIRE(run(load.get()) == 0);
     CHECK(axpy.wrong() == 0);
     CHECK_THAT(apportion_load_report(load.get()), ContainsSubstring("left out: the codelet's "));
+}
+
+TEST_CASE("a worker that computes none of a load's blocks cannot wait for it either") {
+    Axpy axpy(1000);
+    Gate gate;
+    static starpu_codelet codelet;
+    codelet = Axpy::codelet();
+    codelet.can_execute = [](unsigned worker, starpu_task*, unsigned) { return static_cast<int>(worker == 0); };
+    apportion_load_options options = axpy.options();
+    options.codelet = &codelet;
+    options.uses = &gate.use;
+    options.uses_count = 1;
+    struct Waiting {
+        Load load;
+        std::atomic<int> waited = 1;
+    } waiting{create(options)};
+    starpu_data_acquire(gate.use.handle, STARPU_RW);  // the load runs until this is released
+    REQUIRE(apportion_load_submit(waiting.load.get()) == 0);
+    static starpu_codelet nothing = make_codelet([](void**, void*) {}, {}, nullptr);
+    starpu_task* task = starpu_task_create();
+    task->cl = &nothing;
+    task->execute_on_a_specific_worker = 1;
+    task->workerid = 1;
+    task->callback_arg = &waiting;
+    task->callback_func = [](void* arg) {
+        auto& its = *static_cast<Waiting*>(arg);
+        its.waited = apportion_load_wait(its.load.get());
+    };
+    REQUIRE(starpu_task_submit(task) == 0);
+    for (int k = 0; k < 5000 && waiting.waited == 1; ++k) starpu_sleep(0.001f);  // for ever, if it waits
+    CHECK(waiting.waited == -EDEADLK);
+    starpu_data_release(gate.use.handle);
+    REQUIRE(apportion_load_wait(waiting.load.get()) == 0);
+    starpu_task_wait_for_all();
+    CHECK(axpy.wrong() == 0);
 }
