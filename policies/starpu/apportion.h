@@ -195,7 +195,9 @@ struct apportion_load* apportion_load_create(const struct apportion_load_options
  *  Whoever has got a handle of `uses` that the run before had may submit the load again, also in a task's callback;
  *  there it answers -EDEADLK while a worker still runs a block of CPU workers that others have computed (results_stay).
  *  -ENODEV: none of the load's workers is in its scheduling context any more. -EINVAL: a handle of `uses` is
- *  partitioned by starpu_data_partition, or is read and was never written. */
+ *  partitioned by starpu_data_partition, or is read and was never written. Blocks are submitted in callbacks, where
+ *  StarPU cannot wait: limits of starpu_set_limit_max_submitted_tasks and starpu_set_limit_min_submitted_tasks end
+ * here, and must not be set while a load runs. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are

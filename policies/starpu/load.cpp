@@ -112,7 +112,7 @@ apportion::Run::State apportion_load::state() {
 
 void apportion_load::make_run() {
     choose_policy();
-    apportion::refuse_task_limit();
+    apportion::leave_tasks_unlimited();
     description_.run = ++runs_;
     description_.staying = previous_blocks_.empty() ? 0 : kept_.part();
     if (recovery_ && runs_ == 1)

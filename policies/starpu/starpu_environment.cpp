@@ -2,6 +2,7 @@
 #include "policies/starpu/starpu_environment.hpp"
 
 #include <fmt/format.h>
+#include <starpu.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,17 +170,19 @@ void check_starpu_environment() {
     check_models_folder();
 }
 
-void refuse_task_limit() {
+void leave_tasks_unlimited() {
     constexpr const char* kLimit = "STARPU_LIMIT_MAX_SUBMITTED_TASKS";
     const auto value = variable(kLimit), least = variable("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
     const auto counts = [](const auto& its) {
         return its && (its->empty() || parse_number<int>(*its).value_or(-1) >= 0);
     };
-    if (!counts(value) || !counts(least)) return;  // StarPU needs both
-    throw ApiError(EINVAL,
-                   "Environment variable {}: \"{}\": a load submits its next block where one ends, and StarPU cannot "
-                   "wait there for other tasks to end; unset it.",
-                   kLimit, *value);
+    if (counts(value) && counts(least))  // StarPU needs both
+        throw ApiError(EINVAL,
+                       "Environment variable {}: \"{}\": a load submits its next block where one ends, and StarPU "
+                       "cannot wait there for other tasks to end; unset it.",
+                       kLimit, *value);
+    starpu_set_limit_max_submitted_tasks(-1);  // what the program has set cannot be asked for
+    starpu_set_limit_min_submitted_tasks(-1);
 }
 
 }  // namespace apportion

@@ -10,8 +10,9 @@ namespace apportion {
 /// told the home folder of the user: it would use a folder in /tmp that any user can make before.
 void check_starpu_environment();
 
-/// Where StarPU is to limit how many tasks there may be at once (STARPU_LIMIT_MAX_SUBMITTED_TASKS and _MIN_): it would
-/// wait in the callback that submits a load's next block, and end the program for that. Throws ApiError.
-void refuse_task_limit();
+/// With a limit of how many tasks there may be at once StarPU would wait in the callback that submits a load's next
+/// block, and end the program for that. Throws ApiError where the environment sets one
+/// (STARPU_LIMIT_MAX_SUBMITTED_TASKS and _MIN_), and takes back what the program has set by StarPU's functions.
+void leave_tasks_unlimited();
 
 }  // namespace apportion

@@ -235,6 +235,15 @@ TEST_CASE("a limit of submitted tasks is refused under every scheduler") {
     CHECK(run(load.get()) == 0);
 }
 
+TEST_CASE("a limit of submitted tasks that the program has set does not hold a load up") {
+    Axpy axpy(1000);
+    const Load load = create(axpy.options());
+    starpu_set_limit_min_submitted_tasks(0);
+    starpu_set_limit_max_submitted_tasks(0);
+    CHECK(run(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
+}
+
 TEST_CASE("a load that was not created is an error, and no crash", "[once]") {
     REQUIRE(apportion_load_submit(nullptr) == -EINVAL);
     REQUIRE(std::string(apportion_error()).find("apportion_load_submit: the load is NULL") != std::string::npos);
