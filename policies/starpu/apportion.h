@@ -175,8 +175,9 @@ static inline int apportion_load_options_init(struct apportion_load_options* opt
 
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and checks that it really is the one
  *  that runs: an unknown name, a plug-in that does not load and a value of an APPORTION_ variable that makes no sense
- *  are errors. Policies of Apportion need no STARPU_SCHED_LIB here. `conf` may be NULL. Programs that call
- *  starpu_init themselves set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. A
+ *  are errors. Policies of Apportion need no STARPU_SCHED_LIB here: where it is not set it becomes this library, so
+ * that scheduling contexts made later find them too (STARPU_SCHED_CTX_POLICY_NAME). `conf` may be NULL. Programs that
+ * call starpu_init themselves set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. A
  *  process that fork() made has none of StarPU's threads: it must not use what its parent started. */
 int apportion_init(struct starpu_conf* conf);
 

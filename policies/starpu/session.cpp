@@ -98,19 +98,19 @@ void start(starpu_conf* conf) {
         throw ApiError(ECANCELED, "STARPU_SCHED=help lists the schedulers and runs nothing");
     }
     const bool in_library = !library.empty() && library_knows(library, name);
-    if (!name.empty() && !in_library && !find_starpu_scheduler(name)) {
-        if (!find_scheduler(name))
-            throw ApiError(EINVAL, "{} is not a known scheduler; choose one of {}",
-                           by_user.empty() ? fmt::format("the program's sched_policy_name {}", in_quotes(name))
-                                           : "STARPU_SCHED=" + name,
-                           all_scheduler_names());
+    const bool own_policy = !name.empty() && !in_library && !find_starpu_scheduler(name);
+    if (own_policy && !find_scheduler(name))
+        throw ApiError(EINVAL, "{} is not a known scheduler; choose one of {}",
+                       by_user.empty() ? fmt::format("the program's sched_policy_name {}", in_quotes(name))
+                                       : "STARPU_SCHED=" + name,
+                       all_scheduler_names());
 #ifdef APPORTION_STATIC
-        conf->sched_policy = find_scheduler(name);
+    if (own_policy) conf->sched_policy = find_scheduler(name);
 #else
-        // StarPU looks policies up by name, also for contexts created later: let it find them here.
-        setenv("STARPU_SCHED_LIB", own_path().c_str(), 1);
+    // StarPU looks policies up by name, also for contexts created later, whatever runs in the first one: let it find
+    // them here.
+    if (own_policy || library.empty()) setenv("STARPU_SCHED_LIB", own_path().c_str(), 1);
 #endif
-    }
     const int status = starpu_init(conf);
     if (status == -ENODEV)
         throw ApiError(ENODEV,

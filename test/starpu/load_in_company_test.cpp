@@ -280,6 +280,22 @@ TEST_CASE("loads run at the same time in two scheduling contexts") {
     CHECK(std::string(apportion_error()).find("was it deleted?") != std::string::npos);
 }
 
+TEST_CASE("a scheduling context finds a policy by its name, whatever schedules in the first one") {
+    int worker = 0;
+    const unsigned context = starpu_sched_ctx_create(&worker, 1, "by name", STARPU_SCHED_CTX_POLICY_NAME, "gss", 0);
+    Axpy axpy(1000);
+    auto options = axpy.options();
+    options.sched_ctx = static_cast<int>(context);
+    {
+        const Load load = create(options);
+        CHECK(apportion_load_policy(load.get()) == std::string("gss"));
+        CHECK(run(load.get()) == 0);
+        CHECK(axpy.wrong() == 0);
+    }
+    starpu_task_wait_for_all_in_ctx(context);
+    starpu_sched_ctx_delete(context);
+}
+
 namespace {
 std::atomic<int> executed_by[STARPU_NMAXWORKERS];
 std::atomic<int> at_gate;
