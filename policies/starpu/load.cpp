@@ -46,8 +46,6 @@ apportion_load::apportion_load(const apportion_load_options* options)
     policy_name_ = apportion::lasting(apportion::scheduler_of(setup_.sched_ctx));
     if (const double factor = apportion::stall_factor_option(); factor > 0)
         recovery_ = std::make_unique<apportion::Recovery>(factor, description_.processors.size());
-    if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
-        starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
 }
 
 apportion_load::~apportion_load() {
@@ -113,6 +111,8 @@ apportion::Run::State apportion_load::state() {
 void apportion_load::make_run() {
     choose_policy();
     apportion::leave_tasks_unlimited();
+    if (starpu_profiling_status_get() != STARPU_PROFILING_ENABLE)
+        starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
     description_.run = ++runs_;
     description_.staying = previous_blocks_.empty() ? 0 : kept_.part();
     if (recovery_ && runs_ == 1)

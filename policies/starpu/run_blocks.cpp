@@ -129,20 +129,32 @@ void Run::task_of_worker_ended(starpu_task& task) {
     its.before_us = std::exchange(its.at_us, starpu_timing_now());
 }
 
+/// StarPU has measured it, unless the program has switched profiling off meanwhile. Then it began when its worker took
+/// it, and not before the last one there ended; where StarPU's schedulers run, nobody knows.
+///
 /// StarPU takes a queued kernel to begin when all calls that the end of the one before it leads to have been made. It
 /// did when that one ended.
-TaskEnd::TaskEnd(const starpu_task& ended, const BlockData& data)
+TaskEnd::TaskEnd(const starpu_task& ended, const BlockData& data, const RunningBlock::Lane& lane)
     : nowhere(ended.where == STARPU_NOWHERE),
       changed(!nowhere && data.changed_by(ended)),
-      worker(starpu_worker_get_id()) {
-    starpu_profiling_task_info* info = nowhere ? nullptr : ended.profiling_info;
-    if (!info) return;
-    worker = info->workerid;
-    start_us = starpu_timing_timespec_to_us(&info->start_time);
-    end_us = starpu_timing_timespec_to_us(&info->end_time);
-    const double before_us = last_ends[static_cast<std::size_t>(worker)].before_us;
-    const bool was_there = starpu_timing_timespec_to_us(&info->acquire_data_end_time) <= before_us;
-    if (was_there && before_us < *start_us && is_queued(ended, worker)) start_us = before_us;
+      worker(starpu_worker_get_id()),
+      end_us(starpu_timing_now()),
+      start_us(end_us) {
+    if (nowhere) return;
+    const auto before_us = [this] { return last_ends[static_cast<std::size_t>(worker)].before_us; };
+    starpu_profiling_task_info* const info = ended.profiling_info;
+    const double from_us = info ? starpu_timing_timespec_to_us(&info->start_time) : 0;
+    const double to_us = info ? starpu_timing_timespec_to_us(&info->end_time) : 0;
+    if (from_us > 0 && to_us > 0) {
+        worker = info->workerid;
+        start_us = from_us;
+        end_us = to_us;
+        const bool was_there = starpu_timing_timespec_to_us(&info->acquire_data_end_time) <= before_us();
+        if (was_there && before_us() < start_us && is_queued(ended, worker)) start_us = before_us();
+    } else if (lane.last_ended == &ended) {
+        const double begun_us = lane.begun_us + 1e6 * lane.busy_s + stood_still_us();
+        start_us = std::clamp(begun_us, std::min(before_us(), end_us), end_us);
+    }
 }
 
 void Run::task_finished(void* arg) {
@@ -150,9 +162,9 @@ void Run::task_finished(void* arg) {
     Run* run = running->run;
     starpu_task* task = starpu_task_get_current();
     task->cl = run->setup_.options.codelet;  // a skipped task had another
-    TaskEnd end(*task, running->data);
+    RunningBlock::Lane& lane = run->lane_of(*running, starpu_worker_get_id());
+    TaskEnd end(*task, running->data, lane);
     if (!end.nowhere) {
-        RunningBlock::Lane& lane = run->lane_of(*running, end.worker);
         end.lane_busy_s = lane.busy_s = lane.busy_s + end.busy_s();
         lane.begun_us = RunningBlock::kNone_us;  // while its end waits to be heard it is not late
         end.failure = running->take_failure(*task);
@@ -189,8 +201,8 @@ void Run::task_ended(RunningBlock& running, const TaskEnd& end, Locked& on) {
 void Run::record_task(RunningBlock& running, const TaskEnd& end, Locked& on) {
     // A part without work (STARPU_NOWHERE) takes no time; it counts where the block has no other.
     if (end.nowhere && (running.timed || running.tasks_left > 1)) return;
-    const double end_s = end.end_us ? (*end.end_us - begin_us_) * 1e-6 : now_s();
-    const double start_s = end.start_us ? (*end.start_us - begin_us_) * 1e-6 : end_s;
+    const double end_s = (end.end_us - begin_us_) * 1e-6;
+    const double start_s = (end.start_us - begin_us_) * 1e-6;
     BlockRecord& record = record_of(running.block.id, on);
     record.start_s = running.timed ? std::min(record.start_s, start_s) : start_s;
     record.end_s = running.timed ? std::max(record.end_s, end_s) : end_s;

@@ -114,15 +114,16 @@ struct RunningBlock {
 
 /// What is to be known of a task that has ended.
 struct TaskEnd {
-    bool nowhere = false;                        ///< a part without work
-    bool changed = false;                        ///< data in place, unless it failed
-    int worker = -1;                             ///< that ran it
-    std::optional<double> start_us{}, end_us{};  ///< by StarPU's clock, where that has measured it
+    bool nowhere = false;     ///< a part without work
+    bool changed = false;     ///< data in place, unless it failed
+    int worker = -1;          ///< that ran it
+    double end_us, start_us;  ///< by StarPU's clock
+    double lane_busy_s = 0;   ///< of all tasks of its worker in the block that have ended
+    std::string failure;      ///< why it was not computed; empty: it was
 
-    explicit TaskEnd(const starpu_task& task, const BlockData& data);
-    double lane_busy_s = 0;  ///< of all tasks of its worker in the block that have ended
-    std::string failure;     ///< why it was not computed; empty: it was
-    double busy_s() const { return start_us ? (*end_us - *start_us) * 1e-6 : 0; }
+    /// In its callback; `lane` is its worker's.
+    TaskEnd(const starpu_task& task, const BlockData& data, const RunningBlock::Lane& lane);
+    double busy_s() const { return (end_us - start_us) * 1e-6; }
 };
 
 }  // namespace apportion

@@ -272,3 +272,46 @@ TEST_CASE("handles of a load that is submitted by workers alone do not pile up")
     load.reset();
     starpu_data_unregister(over);
 }
+
+TEST_CASE("the report has the times and workers of blocks while StarPU's profiling is switched off") {
+    static std::atomic<unsigned> computed_by[1000];  // a bit for each worker, at a block's first unit
+    static bool switches_off;
+    static starpu_codelet codelet = Axpy::codelet();
+    codelet.cpu_funcs[0] = [](void** buffers, void* arg) {
+        if (switches_off && starpu_profiling_status_get()) starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
+        starpu_sleep(0.002f);
+        const auto first =
+            static_cast<std::size_t>(*reinterpret_cast<const double*>(STARPU_VECTOR_GET_PTR(buffers[0])));
+        computed_by[first] |= 1u << starpu_worker_get_id();
+        Axpy::cpu(buffers, arg);
+    };
+    Axpy axpy(1000);
+    auto options = axpy.options();
+    options.codelet = &codelet;
+    options.granularity = 50;
+    const apportion::Setting trace("APPORTION_TRACE", "1");
+    const Load load = create(options);
+    const std::string policy = apportion_load_policy(load.get());
+    const bool of_starpu = policy == "eager" || policy == "dmda" || policy == "dmdas" || policy == "lws";
+    for (const bool off : {true, false}) {
+        switches_off = off;
+        for (auto& workers : computed_by) workers = 0;
+        REQUIRE(run(load.get()) == 0);
+        CHECK(starpu_profiling_status_get() == (off ? STARPU_PROFILING_DISABLE : STARPU_PROFILING_ENABLE));
+        const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
+        for (const auto& block : report.at("trace")) {
+            if (block.at("given_back").get<bool>()) continue;
+            const auto& processor = report.at("processors").at(block.at("processor").get<std::size_t>());
+            const unsigned bit = 1u << processor.at("worker").get<unsigned>();
+            CHECK((computed_by[block.at("first").get<std::size_t>()] & bit) != 0);
+            const double start_s = block.at("start"), end_s = block.at("end");
+            CHECK(start_s >= 0);
+            CHECK(end_s <= report.at("makespan_seconds").get<double>());
+            if (of_starpu && off)
+                CHECK(end_s >= start_s);  // whose schedulers do not tell when a task begins
+            else
+                CHECK(end_s - start_s >= 0.0019);
+        }
+    }
+    CHECK(axpy.wrong(2) == 0);
+}
