@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <iostream>
-#include <limits>
 #include <new>
 #include <numeric>
 #include <thread>
@@ -17,10 +16,9 @@
 #include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
-#include "codelets/io/empty_values.hpp"
+#include "codelets/io/command_line.hpp"
 #include "codelets/io/progress.hpp"
 #include "models/io/files.hpp"
-#include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
 #include "models/io/text_file.hpp"
@@ -151,7 +149,7 @@ void add_app_options(CLI::App& cli, AppOptions& options) {
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("R");
     cli.add_option("--seed", options.seed, "of generated data")
-        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+        ->check(seeds())
         ->capture_default_str()
         ->type_name("SEED");
     cli.add_flag("!--no-verify", options.verify, "do not compare the result with a reference");
@@ -329,25 +327,6 @@ int print_outcome(const Outcome& outcome, const AppOptions& options, const Work&
     return 1;
 }
 
-namespace {
-
-/// Its sentence, with the nearest option of the program behind one that it does not have.
-std::string sentence_of(const CLI::ParseError& error, const CLI::App& cli, int argc, char** argv) {
-    const std::string sentence = error.what();
-    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return sentence;
-    std::vector<std::string> names;
-    for (const CLI::Option* option : cli.get_options())
-        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (int k = 1; k < argc; ++k) {
-        const std::string word = std::string(argv[k]).substr(0, std::string(argv[k]).find('='));
-        if (!word.starts_with("--") || sentence.find(word) == sentence.npos) continue;
-        if (const std::string advice = did_you_mean(word, names); !advice.empty()) return sentence + advice;
-    }
-    return sentence;
-}
-
-}  // namespace
-
 int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& body) {
     int status = 0;
     Nodes* nodes = nullptr;
@@ -373,7 +352,7 @@ int run_app(CLI::App& cli, int argc, char** argv, const std::function<int()>& bo
             }
             throw;
         } catch (const CLI::ParseError& error) {
-            wrong = sentence_of(error, cli, argc, argv);
+            wrong = error.what() + nearest_option(error, cli, argc, argv);
         }
         nodes->agreed([&] {
             if (!wrong.empty()) throw UserError(wrong);

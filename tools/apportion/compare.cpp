@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "codelets/io/command_line.hpp"
 #include "codelets/io/gnuplot.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/nearest_name.hpp"
@@ -204,7 +205,7 @@ void add_compare(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::PositiveNumber)
         ->type_name("S");
     sub->add_option("--seed", options->seed, "of the order within rounds (default: another one each time)")
-        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+        ->check(seeds())
         ->type_name("SEED");
     sub->add_flag("--json", options->json, "print one JSON object on standard output and nothing else there");
     auto* plot = sub->add_option("--plot", options->plot, "draw the comparison into this PNG, SVG or PDF file")

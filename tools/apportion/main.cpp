@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "codelets/common/child_process.hpp"
-#include "codelets/io/empty_values.hpp"
+#include "codelets/io/command_line.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text_file.hpp"
@@ -31,15 +31,7 @@ int complain(const std::string& sentence, int status) {
     return status;
 }
 
-/// " (did you mean --policies?)" for an option that the command does not have; or nothing.
-std::string nearest_option(const CLI::App& app, const std::string& option) {
-    std::vector<std::string> names;
-    for (const CLI::Option* known : app.get_options([](const CLI::Option*) { return true; }))
-        for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
-    return apportion::did_you_mean(option.substr(0, option.find('=')), names);
-}
-
-/// Words that no command knows get the nearest one as advice; CLI11 names the words only.
+/// Words that no command knows get the nearest one as advice.
 std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
     const std::string first = argc > 1 ? argv[1] : "";
     const CLI::App* chosen = nullptr;
@@ -48,16 +40,10 @@ std::string sentence_of(const CLI::ParseError& error, const CLI::App& app, int a
         if (command->get_name() == first) chosen = command;
         names.push_back(command->get_name());
     }
-    if (chosen || first.starts_with('-')) {
-        const CLI::App& asked = chosen ? *chosen : app;
-        std::string advice;
-        const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-        for (int k = 1; k < argc && unknown && advice.empty(); ++k)
-            if (const std::string word = argv[k];
-                word.starts_with("--") && std::string(error.what()).find(word) != word.npos)
-                advice = nearest_option(asked, word);
-        return fmt::format("{}{}; see apportion{} --help", error.what(), advice, chosen ? " " + first : "");
-    }
+    if (chosen || first.starts_with('-'))
+        return fmt::format("{}{}; see apportion{} --help", error.what(),
+                           apportion::nearest_option(error, chosen ? *chosen : app, argc, argv),
+                           chosen ? " " + first : "");
     const std::string problem = first.empty() ? "a command is missing"
                                               : fmt::format("there is no command {}{}", apportion::in_quotes(first),
                                                             apportion::did_you_mean(first, names));

@@ -15,12 +15,12 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ranges>
 
+#include "codelets/io/command_line.hpp"
 #include "codelets/io/terminal.hpp"
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
@@ -245,7 +245,7 @@ void add_platform(CLI::App& app, std::function<int()>& run) {
         sub->add_flag("--json", options->json, "print the description as one JSON object")->excludes(list, env);
     auto* random =
         sub->add_option("--random", options->random_seed, "draw a machine by chance: a platform file, printed")
-            ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+            ->check(seeds())
             ->type_name("SEED")
             ->excludes(name, list, env, json);
     sub->add_option("--out", options->out, "write the machine that is drawn into this file")

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the command lines of Apportion have in common.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "models/io/nearest_name.hpp"
+
+namespace apportion {
+
+/// Refuses an empty value, as an unset variable of a script leaves it: it is no way to leave an option out. Of any
+/// option that was added before, also to subcommands.
+inline void refuse_empty_values(CLI::App& app) {
+    for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; }))
+        option->check([](const std::string& value) -> std::string {
+            return value.empty() ? "its value is empty; give one, or leave the option out" : "";
+        });
+    for (CLI::App* part : app.get_subcommands({})) refuse_empty_values(*part);
+}
+
+/// Seeds that JSON can have.
+inline CLI::Range seeds() { return {std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}}; }
+
+/// " (did you mean --policies?)" where the error is an option that `app` does not have, and one that it has is like it;
+/// or nothing. CLI11 names the words only.
+inline std::string nearest_option(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
+    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return "";
+    const std::string sentence = error.what();
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options())
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (int k = 1; k < argc; ++k) {
+        const std::string word = argv[k];
+        if (!word.starts_with("--") || sentence.find(word) == sentence.npos) continue;
+        if (std::string advice = did_you_mean(word.substr(0, word.find('=')), names); !advice.empty()) return advice;
+    }
+    return "";
+}
+
+}  // namespace apportion
