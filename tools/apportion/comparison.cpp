@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "codelets/simulated/lower_bound.hpp"
@@ -199,28 +198,6 @@ std::vector<std::string> default_policies() {
     return names;
 }
 
-bool is_swept(const std::string& policy) {
-    const PolicyEntry* entry = find_policy(policy);
-    return !entry || entry->fixed_blocks;
-}
-
-std::vector<std::int64_t> automatic_blocks(const RunReport& report, bool equal_blocks) {
-    constexpr std::int64_t kMostPerProcessor = 128;
-    const std::int64_t units = report.units;
-    std::int64_t largest_block = units, processors = 0;
-    for (const ReportedProcessor& processor : report.processors) {
-        processors += processor.workers;  // StarPU's schedulers know no groups
-        largest_block = std::min(largest_block, processor.memory_units.value_or(units));
-    }
-    const std::int64_t fewest = largest_block > 0 ? quotient_up(units, largest_block) : units;
-    const std::int64_t most = std::min(kMostPerProcessor * processors, units / report.granularity);
-    std::set<std::int64_t> result;
-    if (fewest > 1 && fewest <= most) result.insert(fewest);
-    for (std::int64_t blocks = 1; blocks <= most; blocks *= 2)
-        if (4 * blocks >= processors && (blocks >= fewest || !equal_blocks)) result.insert(blocks);
-    return {result.begin(), result.end()};
-}
-
 Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, ProgressLine& progress) {
     Comparison comparison;
     comparison.plan = plan;
@@ -234,7 +211,7 @@ Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, Prog
                 comparison.platform_events.push_back(fmt::format("{}: {}", device.name, text));
     }
     const MachineLoad load;
-    ComparisonRounds(runner, comparison, progress).run();
+    run_rounds(runner, comparison, progress);
     comparison.cpus_of_others = load.cpus_of_others();
     const RunResult& first = comparison.configurations.front().median_run();
     comparison.size = first.size;

@@ -44,7 +44,7 @@ struct Configuration {
 
 struct ComparisonPlan {
     std::vector<std::string> policies;
-    std::vector<std::int64_t> blocks;  ///< to try; empty: powers of two, see automatic_blocks()
+    std::vector<std::int64_t> blocks;  ///< to try; empty: powers of two, as the processors and their memories admit
     bool sweep = true;
     int rounds = 1;                                            ///< at most
     bool all_rounds = false;                                   ///< also where the order is settled before
@@ -90,14 +90,6 @@ void check_policy(const std::string& policy);
 
 /// The policies of Apportion that run everywhere, and some of StarPU's.
 std::vector<std::string> default_policies();
-
-bool is_swept(const std::string& policy);
-
-/// Powers of two from a quarter of the number of processors to 128 times that number, of which every block is at least
-/// a granule; and the smallest number for which they fit every processor's memory, as a report of the load tells.
-/// `equal_blocks`: none below that, as any processor may get any of them. Otherwise each processor's are cut to its own
-/// memory.
-std::vector<std::int64_t> automatic_blocks(const RunReport& report, bool equal_blocks);
 
 /// The size of the problem as an application reports it, for the platform's time functions.
 simulated::KernelSize simulated_size(const nlohmann::json& size);

@@ -129,6 +129,15 @@ std::string shares_table(const Comparison& comparison) {
     return "\n" + table.text();
 }
 
+/// Exact or measured, in words; empty where there is none.
+std::string bound_text(const Comparison& comparison) {
+    if (!std::isfinite(comparison.lower_bound_s)) return "";
+    return fmt::format("{:.4g} s, {}", comparison.lower_bound_s,
+                       comparison.bound_is_measured ? "measured: units / sum of the processors' best speeds"
+                       : comparison.plan.exact      ? "exact: no schedule on this platform is faster"
+                                               : "exact without the platform's noise, which may make blocks faster");
+}
+
 }  // namespace
 
 std::string comparison_title(const Comparison& comparison) {
@@ -144,14 +153,6 @@ std::string comparison_title(const Comparison& comparison) {
 
 bool has_several_loads(const Comparison& comparison) {
     return comparison.configurations.front().median_run().loads.size() > 1;
-}
-
-std::string bound_text(const Comparison& comparison) {
-    if (!std::isfinite(comparison.lower_bound_s)) return "";
-    return fmt::format("{:.4g} s, {}", comparison.lower_bound_s,
-                       comparison.bound_is_measured ? "measured: units / sum of the processors' best speeds"
-                       : comparison.plan.exact      ? "exact: no schedule on this platform is faster"
-                                               : "exact without the platform's noise, which may make blocks faster");
 }
 
 std::vector<std::string> ranked_policies(const Comparison& comparison, const Order& order) {

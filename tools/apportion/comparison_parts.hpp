@@ -3,11 +3,8 @@
 // What `apportion compare` is made of.
 #pragma once
 
-#include <cstdint>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -50,41 +47,13 @@ class ComparisonProfile {
 // the others are to be tried with, and then those. Later rounds run all configurations that the order still depends on,
 // in an order drawn by chance: what disturbs the machine for a while meets all of them alike.
 
-class ComparisonRounds {
-  public:
-    ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress);
-
-    /// Fills configurations, rounds, ending, signal and seconds. Throws what a run throws.
-    void run();
-
-  private:
-    void run_all();
-    void run_first();
-    void run_round(std::vector<std::size_t> configurations);
-    void run_one(std::size_t configuration);
-    void add_sweep();
-    void drop_slow();
-    std::vector<std::size_t> active() const;
-    bool time_for_another(std::size_t runs) const;
-    std::int64_t initial_block(std::int64_t blocks) const;
-
-    const ProgramRunner& runner_;
-    Comparison& comparison_;
-    ProgressLine& progress_;
-    std::mt19937_64 random_;
-    std::mutex mutex_;
-    std::size_t runs_done_ = 0;
-    int passes_ = 0;
-    std::int64_t units_ = 0, granularity_ = 1;  ///< of the program's loads
-};
+/// Fills configurations, rounds, ending, signal and seconds. Throws what a run throws.
+void run_rounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress);
 
 // A comparison for people and for programs.
 
 /// "matmul, 65536 x 65536 x 65536, on simulated platform plbhec-abcd"
 std::string comparison_title(const Comparison& comparison);
-
-/// "lower bound", exact or measured, in words; empty where there is none.
-std::string bound_text(const Comparison& comparison);
 
 /// Shares are those of the work then: of each load's units, weighted by the load's seconds.
 bool has_several_loads(const Comparison& comparison);
