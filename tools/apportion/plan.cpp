@@ -36,6 +36,8 @@ struct PlanOptions {
     double time_limit_s = 30;
     bool json = false;
     std::vector<std::string> policies;
+
+    Form form() const { return json ? Form::json : Form::table; }
 };
 
 /// "proc=units,proc=units": one number per processor. Names may contain ',' and '='.
@@ -82,17 +84,15 @@ std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Ent
         throw UserError("--algorithm: '{}' is not a planner here; use one of {}", algorithm, names(entries));
     if (std::ranges::none_of(plans, [](const Plan& plan) { return plan.failure.empty(); }))
         throw std::runtime_error(fmt::format("{}: no solution: {}", plans[0].algorithm, plans[0].failure));
-    if (algorithm == "all")
-        std::cout << (options.json ? comparison_json(subject, plans) : comparison_table(subject, plans));
-    else
-        std::cout << (options.json ? plan_json(subject, plans[0]) : plan_table(subject, plans[0]));
+    std::cout << (algorithm == "all" ? plans_text(subject, plans, options.form())
+                                     : plan_text(subject, plans[0], options.form()));
     return plans;
 }
 
 int print_given(const PlanOptions& options, PlanSubject& subject, const Plan& plan) {
     subject.given = true;
     subject.units = std::accumulate(plan.shares.begin(), plan.shares.end(), Units{0});
-    std::cout << (options.json ? plan_json(subject, plan) : plan_table(subject, plan));
+    std::cout << plan_text(subject, plan, options.form());
     return 0;
 }
 
@@ -136,9 +136,8 @@ int plan_profile(const PlanOptions& options) {
 int show_condition(const PlanOptions& options) {
     const std::vector<Units> numbers =
         options.numbers.empty() ? std::vector<Units>{} : parse_sizes(options.numbers, "--units");
-    const ConditionReport report =
-        check_condition(profile_problem(options, read_profile(options.profiles)), numbers, options.references);
-    std::cout << (options.json ? condition_json(report) : condition_table(report));
+    const PlanProblem problem = profile_problem(options, read_profile(options.profiles));
+    std::cout << condition_text(problem, numbers, options.references, options.form());
     return 0;
 }
 
@@ -157,14 +156,12 @@ int show_policies(const PlanOptions& options) {
             "units",
             problem.units, options.profiles, largest);
     const LoadDescription load = load_of_profile(profile, options.units, options.granularity, problem.maximum_units);
-    std::cout << (options.json ? policies_json(load, options.policies) : policies_table(load, options.policies));
+    std::cout << policies_text(load, options.policies, options.form());
     return 0;
 }
 
 int show_variation(const PlanOptions& options) {
-    const std::vector<SpeedVariation> found =
-        speed_variations(profile_problem(options, read_profile(options.profiles)));
-    std::cout << (options.json ? variation_json(found) : variation_table(found));
+    std::cout << variation_text(profile_problem(options, read_profile(options.profiles)), options.form());
     return 0;
 }
 

@@ -9,9 +9,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
+#include "policies/planners/balance_condition.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/proportional.hpp"
 #include "policies/planners/discrete_problem.hpp"
@@ -22,6 +24,25 @@
 namespace apportion {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Over one other planner.
+struct Gain {
+    std::string over;
+    std::optional<Units> reference_units;  ///< of `cpm`
+    std::size_t numbers = 0;               ///< of units compared; others need sizes that were not measured
+    double minimum_pct = 0, average_pct = 0, maximum_pct = 0;
+    Units maximum_at = 0;  ///< number of units
+};
+
+struct ConditionReport {
+    std::vector<BalanceCondition> conditions;  ///< of each processor, in order
+    Units granularity = 1;                     ///< of the sizes: their greatest common divisor
+    std::size_t numbers = 0;                   ///< of units that measured sizes add up to; from `first` to `last`
+    Units first = 0, last = 0;
+    std::vector<Gain> gains;
+};
 
 /// The sizes that granularity and maxima leave; what remains of both are the grid and the ends of these sizes.
 PlanProblem allowed_sizes(const PlanProblem& problem) {
@@ -111,10 +132,8 @@ std::string name_of(const Gain& gain) {
     return gain.reference_units ? fmt::format("{} at {}", gain.over, *gain.reference_units) : gain.over;
 }
 
-}  // namespace
-
-ConditionReport check_condition(const PlanProblem& problem, std::span<const Units> numbers,
-                                std::span<const Units> references) {
+ConditionReport check_condition(const PlanProblem& problem, const std::vector<Units>& numbers,
+                                const std::vector<Units>& references) {
     if (std::string reason = why_invalid(problem); !reason.empty()) throw UserError(reason);
     const PlanProblem allowed = allowed_sizes(problem);
     ConditionReport report;
@@ -124,9 +143,7 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
     PreparedHpopta hpopta(allowed);
     std::vector<Units> distributed;
     std::vector<double> optimum_s;
-    const std::vector<Units> chosen =
-        numbers.empty() ? default_numbers(allowed) : std::vector<Units>(numbers.begin(), numbers.end());
-    for (const Units units : chosen) {
+    for (const Units units : numbers.empty() ? default_numbers(allowed) : numbers) {
         if (units % allowed.granularity != 0) continue;
         const double makespan_s = hpopta.makespan_s(units);
         if (makespan_s == std::numeric_limits<double>::infinity()) continue;
@@ -147,8 +164,7 @@ ConditionReport check_condition(const PlanProblem& problem, std::span<const Unit
         return report.gains.back();
     };
     compare("equal", plan_equal);
-    const std::vector<Units> usual = references.empty() ? reference_sizes(allowed) : std::vector<Units>{};
-    for (const Units reference : references.empty() ? usual : references)
+    for (const Units reference : references.empty() ? reference_sizes(allowed) : references)
         compare("cpm", [reference](PlanProblem p) {
             p.maximum_units.clear();
             return plan_cpm_at(p, static_cast<double>(reference));
@@ -189,10 +205,15 @@ std::string condition_table(const ConditionReport& report) {
            output_line("left out: numbers of which a planner's share is no measured size, or exceeds the largest");
 }
 
-std::string condition_json(const ConditionReport& report) {
-    nlohmann::ordered_json json = {{"holds", holds(report)}, {"processors", nlohmann::ordered_json::array()}};
+}  // namespace
+
+std::string condition_text(const PlanProblem& problem, const std::vector<Units>& numbers,
+                           const std::vector<Units>& references, Form form) {
+    const ConditionReport report = check_condition(problem, numbers, references);
+    if (form == Form::table) return condition_table(report);
+    Json json = {{"holds", holds(report)}, {"processors", Json::array()}};
     for (const BalanceCondition& c : report.conditions) {
-        nlohmann::ordered_json worst;
+        Json worst;
         if (!c.holds())
             worst = {{"smaller_units", c.smaller},
                      {"smaller_seconds", c.smaller_s},
@@ -208,18 +229,17 @@ std::string condition_json(const ConditionReport& report) {
     json["numbers"] = report.numbers;
     json["first_units"] = report.first;
     json["last_units"] = report.last;
-    json["gains"] = nlohmann::ordered_json::array();
+    json["gains"] = Json::array();
     for (const Gain& gain : report.gains) {
-        auto known = [&](auto value) { return gain.numbers > 0 ? nlohmann::ordered_json(value) : nullptr; };
-        json["gains"].push_back(
-            {{"over", gain.over},
-             {"reference_units", gain.reference_units ? nlohmann::ordered_json(*gain.reference_units) : nullptr},
-             {"numbers", gain.numbers},
-             {"left_out", report.numbers - gain.numbers},
-             {"minimum_percent", known(gain.minimum_pct)},
-             {"average_percent", known(gain.average_pct)},
-             {"maximum_percent", known(gain.maximum_pct)},
-             {"maximum_at_units", known(gain.maximum_at)}});
+        auto known = [&](auto value) { return gain.numbers > 0 ? Json(value) : nullptr; };
+        json["gains"].push_back({{"over", gain.over},
+                                 {"reference_units", gain.reference_units ? Json(*gain.reference_units) : nullptr},
+                                 {"numbers", gain.numbers},
+                                 {"left_out", report.numbers - gain.numbers},
+                                 {"minimum_percent", known(gain.minimum_pct)},
+                                 {"average_percent", known(gain.average_pct)},
+                                 {"maximum_percent", known(gain.maximum_pct)},
+                                 {"maximum_at_units", known(gain.maximum_at)}});
     }
     return json_text(json, 2);
 }

@@ -17,7 +17,24 @@ namespace apportion {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* kInterpolated = "~ uses sizes between or beyond the measured ones: their times are interpolated";
+
+/// Whether the plan's times are those of measured sizes; else some are interpolated or continued.
+bool is_measured(const PlanSubject& subject, const Plan& plan) {
+    if (subject.profile == nullptr) return true;
+    for (std::size_t i = 0; i < plan.shares.size(); ++i) {
+        const std::vector<Units>& sizes = subject.profile->processors[i].points;
+        if (plan.shares[i] > 0 && !std::ranges::binary_search(sizes, plan.shares[i])) return false;
+    }
+    return true;
+}
+
+/// Index of the processor whose share takes longest; of several, the first.
+std::size_t binding_processor(const Plan& plan) {
+    return static_cast<std::size_t>(std::ranges::max_element(plan.times_s) - plan.times_s.begin());
+}
 
 /// A planner's proof is about measured times.
 bool is_optimal(const PlanSubject& subject, const Plan& plan) { return plan.optimal && is_measured(subject, plan); }
@@ -29,18 +46,18 @@ std::string quality(const PlanSubject& subject, const Plan& plan) {
     return fmt::format("at most {:.3g} % above the optimum", 100 * (plan.makespan_s / plan.lower_bound_s - 1));
 }
 
-nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
-    nlohmann::ordered_json json = {{"algorithm", plan.algorithm},
-                                   {"units", subject.units},
-                                   {"makespan_seconds", plan.makespan_s},
-                                   {"bound_by", subject.processors[binding_processor(plan)]}};
+Json as_json(const PlanSubject& subject, const Plan& plan) {
+    Json json = {{"algorithm", plan.algorithm},
+                 {"units", subject.units},
+                 {"makespan_seconds", plan.makespan_s},
+                 {"bound_by", subject.processors[binding_processor(plan)]}};
     if (!subject.given) {
         json["solve_seconds"] = plan.solve_s;
         json["lower_bound_seconds"] = plan.lower_bound_s;
     }
     json["optimal"] = is_optimal(subject, plan);
     json["interpolated"] = !is_measured(subject, plan);
-    json["shares"] = nlohmann::ordered_json::array();
+    json["shares"] = Json::array();
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
         json["shares"].push_back(
             {{"processor", subject.processors[i]}, {"units", plan.shares[i]}, {"seconds", plan.times_s[i]}});
@@ -50,7 +67,7 @@ nlohmann::ordered_json as_json(const PlanSubject& subject, const Plan& plan) {
         json["half_perimeters"] = found.half_perimeters;
         json["half_perimeters_of_columns"] = found.half_perimeters_of_columns;
         for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-            auto& rectangles = json["shares"][i]["rectangles"] = nlohmann::ordered_json::array();
+            auto& rectangles = json["shares"][i]["rectangles"] = Json::array();
             for (const Rectangle& r : found.parts[i])
                 rectangles.push_back({{"first_row", r.first_row},
                                       {"first_column", r.first_column},
@@ -94,21 +111,6 @@ std::string binding_sentence(const PlanSubject& subject, const Plan& plan) {
         text += fmt::format("; {} is done first, {:.3g} % earlier", shown(subject.processors[first]),
                             100 * (1 - plan.times_s[first] / plan.times_s[binding]));
     return output_line(text);
-}
-
-}  // namespace
-
-bool is_measured(const PlanSubject& subject, const Plan& plan) {
-    if (subject.profile == nullptr) return true;
-    for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-        const std::vector<Units>& sizes = subject.profile->processors[i].points;
-        if (plan.shares[i] > 0 && !std::ranges::binary_search(sizes, plan.shares[i])) return false;
-    }
-    return true;
-}
-
-std::size_t binding_processor(const Plan& plan) {
-    return static_cast<std::size_t>(std::ranges::max_element(plan.times_s) - plan.times_s.begin());
 }
 
 std::string plan_table(const PlanSubject& subject, const Plan& plan) {
@@ -170,10 +172,15 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
            failures;
 }
 
-std::string plan_json(const PlanSubject& subject, const Plan& plan) { return json_text(as_json(subject, plan), 2); }
+}  // namespace
 
-std::string comparison_json(const PlanSubject& subject, std::span<const Plan> plans) {
-    auto list = nlohmann::ordered_json::array();
+std::string plan_text(const PlanSubject& subject, const Plan& plan, Form form) {
+    return form == Form::json ? json_text(as_json(subject, plan), 2) : plan_table(subject, plan);
+}
+
+std::string plans_text(const PlanSubject& subject, std::span<const Plan> plans, Form form) {
+    if (form == Form::table) return comparison_table(subject, plans);
+    Json list = Json::array();
     for (const Plan& plan : plans)
         if (plan.failure.empty()) list.push_back(as_json(subject, plan));
     return json_text(list, 2);

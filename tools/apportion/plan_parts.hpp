@@ -4,19 +4,20 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "models/profile_file.hpp"
 #include "policies/planners/assignment/data_assignment.hpp"
-#include "policies/planners/balance_condition.hpp"
 #include "policies/planners/planner.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
+
+/// Of an answer, for people or for programs.
+enum class Form { table, json };
 
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
 // bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; without
@@ -32,21 +33,12 @@ struct PlanSubject {
     Units matrix_side = 0;                 ///< of the matrix whose blocks are the units, arranged in a shape; 0: none
 };
 
-/// Whether the plan's times are those of measured sizes; else some are interpolated or continued.
-bool is_measured(const PlanSubject& subject, const Plan& plan);
+/// One plan: a line per processor, and a summary; or an object.
+std::string plan_text(const PlanSubject& subject, const Plan& plan, Form form);
 
-/// Index of the processor whose share takes longest; of several, the first.
-std::size_t binding_processor(const Plan& plan);
-
-/// One plan: a line per processor, and a summary.
-std::string plan_table(const PlanSubject& subject, const Plan& plan);
-
-/// Several plans, a line each, in the order given; a plan without solution says why below the table.
-std::string comparison_table(const PlanSubject& subject, std::span<const Plan> plans);
-
-/// An object; for several plans a list of objects, without those that have no solution.
-std::string plan_json(const PlanSubject& subject, const Plan& plan);
-std::string comparison_json(const PlanSubject& subject, std::span<const Plan> plans);
+/// Several plans, a line each, in the order given; a plan without solution says why below the table. Or a list of
+/// objects, without those that have no solution.
+std::string plans_text(const PlanSubject& subject, std::span<const Plan> plans, Form form);
 
 // `apportion plan --shares`: how long a distribution takes that is given rather than planned, such as the arbitrary
 // ones that the data assignment paper compares with, or the offsets of the load imbalancing paper.
@@ -70,36 +62,16 @@ Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares)
 // no match for measured ones; so every planner keeps to the grid and to the ends of the measured sizes. Constant speeds
 // (`cpm`) know no ends: as in the paper, numbers of units of which a share exceeds the largest size are left out.
 
-/// Over one other planner.
-struct Gain {
-    std::string over;
-    std::optional<Units> reference_units;  ///< of `cpm`
-    std::size_t numbers = 0;               ///< of units compared; others need sizes that were not measured
-    double minimum_pct = 0, average_pct = 0, maximum_pct = 0;
-    Units maximum_at = 0;  ///< number of units
-};
-
-struct ConditionReport {
-    std::vector<BalanceCondition> conditions;  ///< of each processor, in order
-    Units granularity = 1;                     ///< of the sizes: their greatest common divisor
-    std::size_t numbers = 0;                   ///< of units that measured sizes add up to; from `first` to `last`
-    Units first = 0, last = 0;
-    std::vector<Gain> gains;
-};
-
 /// Of the sizes that the problem's granularity and maxima allow. `numbers` of units are > 0 and ascending; none: up to
 /// 2000 between a twentieth and all of what the processors can take. `references`: sizes whose speed `cpm` knows; none:
 /// a tenth, a half and all of those of everyone. Throws UserError when no number can be distributed.
 /// O(points) for each number and planner, besides `hpopta`.
-ConditionReport check_condition(const PlanProblem& problem, std::span<const Units> numbers,
-                                std::span<const Units> references = {});
-
-std::string condition_table(const ConditionReport& report);
-
-/// An object: holds, processors: [{processor, sizes, holds, violations, worst}], granularity, numbers, first_units,
-/// last_units, gains: [{over, reference_units, numbers, left_out, minimum_percent, average_percent, maximum_percent,
-/// maximum_at_units}]; null where there is nothing to tell.
-std::string condition_json(const ConditionReport& report);
+///
+/// As JSON an object: holds, processors: [{processor, sizes, holds, violations, worst}], granularity, numbers,
+/// first_units, last_units, gains: [{over, reference_units, numbers, left_out, minimum_percent, average_percent,
+/// maximum_percent, maximum_at_units}]; null where there is nothing to tell.
+std::string condition_text(const PlanProblem& problem, const std::vector<Units>& numbers,
+                           const std::vector<Units>& references, Form form);
 
 // `apportion plan --variation`: how far speed functions are from smooth, as HPOPTA's paper measures it. The variation
 // is the difference of the speeds at two neighbouring local extrema in percent of the lower one (section 1, equation
@@ -107,22 +79,11 @@ std::string condition_json(const ConditionReport& report);
 // polynomial trends (models/speed_trend.hpp) through the local minima and through the local maxima, and their
 // difference is taken at the local minima, in percent of the lower one.
 
-struct SpeedVariation {
-    std::string processor;
-    std::size_t pairs = 0;  ///< of neighbouring extrema
-    double largest_pct = 0, mean_pct = 0;
-    Units from = 0, to = 0;                                     ///< sizes of the pair with the largest variation
-    std::optional<double> largest_band_pct{}, mean_band_pct{};  ///< nothing where the extrema are too few for a trend
-};
-
-/// Of each processor's speeds of the problem's work. `problem` must be valid. O(points).
-std::vector<SpeedVariation> speed_variations(const PlanProblem& problem);
-
-std::string variation_table(const std::vector<SpeedVariation>& variations);
-
-/// A list of objects: processor, pairs, largest_percent, mean_percent, from_units, to_units, largest_band_percent,
-/// mean_band_percent; null where there is nothing to tell.
-std::string variation_json(const std::vector<SpeedVariation>& variations);
+/// Of each processor's speeds of the problem's work. O(points). Throws UserError.
+///
+/// As JSON a list of objects: processor, pairs, largest_percent, mean_percent, from_units, to_units,
+/// largest_band_percent, mean_band_percent; null where there is nothing to tell.
+std::string variation_text(const PlanProblem& problem, Form form);
 
 // `apportion plan --policies`: how long the load would take under each policy, which gives the same blocks as in
 // earnest, with what each costs and with the transfers that the profile has.
@@ -136,8 +97,7 @@ LoadDescription load_of_profile(const Profile& profile, Units units, Units granu
 std::map<std::string, double> policy_makespans(const LoadDescription& load);
 
 /// The policies that are named, "all" for all. Throws UserError: there is no such policy, or none of them can run it.
-std::string policies_table(const LoadDescription& load, const std::vector<std::string>& names);
-std::string policies_json(const LoadDescription& load, const std::vector<std::string>& names);
+std::string policies_text(const LoadDescription& load, const std::vector<std::string>& names, Form form);
 
 // A picture of the models over the measured data: speed over size, one panel per processor, drawn by gnuplot, with the
 // shares of plans.

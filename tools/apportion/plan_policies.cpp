@@ -68,22 +68,19 @@ std::map<std::string, double> policy_makespans(const LoadDescription& load) {
     return makespans;
 }
 
-std::string policies_table(const LoadDescription& load, const std::vector<std::string>& names) {
+std::string policies_text(const LoadDescription& load, const std::vector<std::string>& names, Form form) {
     TextTable table({"policy", ">seconds", ">x best"});
+    auto list = nlohmann::ordered_json::array();
     const auto sorted = chosen(load, names);
-    for (const auto& [seconds, policy] : sorted)
+    for (const auto& [seconds, policy] : sorted) {
         table.add({policy, fmt::format("{:.6g}", seconds), fmt::format("{:.3f}", seconds / sorted.front().first)});
+        list.push_back({{"policy", policy}, {"units", load.units}, {"makespan_seconds", seconds}});
+    }
+    if (form == Form::json) return json_text(list, 2);
     const bool travels = std::ranges::any_of(load.processors, &Processor::own_memory);
     return table.text() + output_line(fmt::format("{} units, in the blocks that the policies give, {}", load.units,
                                                   travels ? "with the transfers of the profile"
                                                           : "without transfers, of which the profile has none"));
-}
-
-std::string policies_json(const LoadDescription& load, const std::vector<std::string>& names) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const auto& [seconds, policy] : chosen(load, names))
-        list.push_back({{"policy", policy}, {"units", load.units}, {"makespan_seconds", seconds}});
-    return json_text(list, 2);
 }
 
 }  // namespace apportion

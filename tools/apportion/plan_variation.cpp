@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "models/speed_trend.hpp"
 #include "policies/planners/discrete_problem.hpp"
@@ -15,6 +16,16 @@
 namespace apportion {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SpeedVariation {
+    std::string processor;
+    std::size_t pairs = 0;  ///< of neighbouring extrema
+    double largest_pct = 0, mean_pct = 0;
+    Units from = 0, to = 0;                                     ///< sizes of the pair with the largest variation
+    std::optional<double> largest_band_pct{}, mean_band_pct{};  ///< nothing where the extrema are too few for a trend
+};
 
 struct Extremum {
     Units units;
@@ -65,8 +76,6 @@ void add_bands(const std::vector<Extremum>& found, SpeedVariation& variation) {
     variation.mean_band_pct = sum / static_cast<double>(number);
 }
 
-}  // namespace
-
 std::vector<SpeedVariation> speed_variations(const PlanProblem& problem) {
     if (std::string reason = why_invalid(problem); !reason.empty()) throw UserError(reason);
     std::vector<SpeedVariation> variations;
@@ -100,18 +109,20 @@ std::string variation_table(const std::vector<SpeedVariation>& variations) {
     return table.text();
 }
 
-std::string variation_json(const std::vector<SpeedVariation>& variations) {
-    auto list = nlohmann::ordered_json::array();
-    const auto known = [](const std::optional<double>& pct) {
-        return pct ? nlohmann::ordered_json(*pct) : nlohmann::ordered_json();
-    };
+}  // namespace
+
+std::string variation_text(const PlanProblem& problem, Form form) {
+    const std::vector<SpeedVariation> variations = speed_variations(problem);
+    if (form == Form::table) return variation_table(variations);
+    Json list = Json::array();
+    const auto known = [](const auto& value) { return value ? Json(*value) : Json(); };
     for (const SpeedVariation& v : variations)
         list.push_back({{"processor", v.processor},
                         {"pairs", v.pairs},
                         {"largest_percent", v.largest_pct},
                         {"mean_percent", v.mean_pct},
-                        {"from_units", v.pairs > 0 ? nlohmann::ordered_json(v.from) : nlohmann::ordered_json()},
-                        {"to_units", v.pairs > 0 ? nlohmann::ordered_json(v.to) : nlohmann::ordered_json()},
+                        {"from_units", v.pairs > 0 ? Json(v.from) : Json()},
+                        {"to_units", v.pairs > 0 ? Json(v.to) : Json()},
                         {"largest_band_percent", known(v.largest_band_pct)},
                         {"mean_band_percent", known(v.mean_band_pct)}});
     return json_text(list, 2);
