@@ -10,9 +10,11 @@
 #include <ctime>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "codelets/common/child_process.hpp"
+#include "codelets/io/progress.hpp"
 #include "models/io/shown.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
@@ -86,6 +88,66 @@ Notes remarks(double load) {
             {"load per CPU before", fmt::format("{:.2f}", load)}};
 }
 
+/// How a measurement is going: points on their way into the file, the progress line and the last sentence.
+class MeasurementCourse {
+  public:
+    /// `points`: at most, to be measured.
+    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples, std::size_t points)
+        : subject_(subject), record_(record), samples_(samples), progress_(std::in_place, "apportion profile") {
+        progress_->expect(points);
+    }
+
+    MeasureWatcher watcher() {
+        return {.known = [this](std::size_t p, Units units) { return record_.has(subject_.processors()[p], units); },
+                .finished = [this](const MeasuredPoint& point) { finished(point); },
+                .repeated = [this](Units units) { progress_->begin(fmt::format("{} {}s", units, subject_.unit())); },
+                .stop = is_interrupted};
+    }
+
+    void finish(const std::string& out, bool complete) {
+        progress_.reset();
+        fmt::print("{}: {} points measured{}\n", shown(out), measured_,
+                   record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
+        std::vector<std::string> intervals;
+        if (imprecise_ > without_interval_)
+            intervals.push_back(fmt::format("widest interval: {:.1f} %", 100 * widest_));
+        if (without_interval_ > 0)
+            intervals.push_back(fmt::format("{} have fewer than the {} repetitions that tell an interval",
+                                            without_interval_, samples_.least));
+        if (imprecise_ > 0)
+            fmt::print(
+                "{} of them did not reach the precision of {} % ({}) within --max-repetitions {} and --max-seconds "
+                "{}\n",
+                imprecise_, 100 * samples_.precision, fmt::join(intervals, "; "), samples_.most, samples_.most_seconds);
+        if (!complete) std::cerr << "apportion profile: interrupted; the same command continues\n";
+    }
+
+  private:
+    void finished(const MeasuredPoint& measured) {
+        progress_->done();
+        if (!measured.does_not_fit.empty()) {
+            progress_->say(fmt::format("apportion profile: {}; this size is left out", shown(measured.does_not_fit)));
+            return;
+        }
+        const ProfilePoint& point = measured.point;
+        record_.add(subject_.processors()[measured.processor], point);
+        ++measured_;
+        if (measured.precise) return;
+        ++imprecise_;
+        if (point.repetitions < samples_.least)
+            ++without_interval_;
+        else
+            widest_ = std::max(widest_, point.ci_s / point.seconds);
+    }
+
+    ProfileSubject& subject_;
+    ProfileRecord& record_;
+    const SampleOptions& samples_;
+    std::optional<ProgressLine> progress_;
+    int measured_ = 0, imprecise_ = 0, without_interval_ = 0;
+    double widest_ = 0;  ///< interval relative to its mean
+};
+
 /// Measures the profile, and the instance where it is wanted. Returns the exit status.
 int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions& options, const std::string& out,
             Units size) {
@@ -93,7 +155,7 @@ int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions
     std::size_t points = 0;
     for (const std::string& processor : subject.processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
-    MeasurementCourse course(subject, record, options.measure.samples, points, is_interrupted);
+    MeasurementCourse course(subject, record, options.measure.samples, points);
     const bool complete = measure_profile(subject, sizes, options.measure, course.watcher());
     course.finish(out, complete);
     if (complete && !options.instance.empty()) {

@@ -182,9 +182,10 @@ void show_profiles(const std::string& load_or_file, bool json) {
 }
 
 void forget_learnt(const std::string& load_or_file) {
-    std::vector<KeptProfile> all = load_or_file == kEverything ? all_profiles() : profiles_of(load_or_file);
+    const bool everything = load_or_file == "all";
+    std::vector<KeptProfile> all = everything ? all_profiles() : profiles_of(load_or_file);
     std::erase_if(all, [](const KeptProfile& kept) { return !kept.learnt; });
-    if (all.empty() && load_or_file != kEverything) refuse("--forget", load_or_file, "learnt profile");
+    if (all.empty() && !everything) refuse("--forget", load_or_file, "learnt profile");
     for (const KeptProfile& kept : all) {
         std::error_code error;
         if (!fs::remove(kept.file, error) && error)

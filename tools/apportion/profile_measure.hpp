@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How profiles are measured, without running StarPU: subjects, the measurement itself, its file and its course.
+// How profiles are measured, without running StarPU: subjects, the measurement itself and its file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "codelets/io/progress.hpp"
 #include "models/profile_file.hpp"
 #include "models/samples.hpp"
 #include "policies/policy.hpp"
@@ -162,29 +161,6 @@ class ProfileRecord {
     bool empty_ = true;  ///< no notes and no header yet
 };
 
-// How a measurement is going: points on their way into the file, the progress line and the last sentence.
-
-class MeasurementCourse {
-  public:
-    /// `points`: at most, to be measured.
-    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples, std::size_t points,
-                      std::function<bool()> stop);
-
-    MeasureWatcher watcher();
-    void finish(const std::string& out, bool complete);
-
-  private:
-    void finished(const MeasuredPoint& measured);
-
-    ProfileSubject& subject_;
-    ProfileRecord& record_;
-    const SampleOptions samples_;
-    std::function<bool()> stop_;
-    std::optional<ProgressLine> progress_;
-    int measured_ = 0, imprecise_ = 0, without_interval_ = 0;
-    double widest_ = 0;  ///< interval relative to its mean
-};
-
 // A user's own kernel in a shared library (tools/apportion/apportion_kernel.h) as a subject of `apportion profile`.
 
 /// Loads the library and sets the kernel up for problems of that size on those of its processors (all of them where
@@ -206,8 +182,6 @@ struct LinkTimes {
     double startup_s = 0;
     double bytes_per_s = 0;
 };
-
-inline constexpr std::size_t kLargestMessage_bytes = std::size_t{32} << 20;
 
 /// `one_way_s`: measures a message of so many bytes once; nothing is measured any more when `stop()`. Throws UserError
 /// where larger ones take no longer.

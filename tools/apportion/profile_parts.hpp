@@ -98,11 +98,8 @@ void list_profiles(bool json);
 /// The times of all profiles of a load, or of a file. Throws UserError.
 void show_profiles(const std::string& load_or_file, bool json);
 
-/// Removes what runs learnt of a load, or all of it; recorded profiles stay. Throws UserError.
+/// Removes what runs learnt of a load, or all of it ("all"); recorded profiles stay. Throws UserError.
 void forget_learnt(const std::string& load_or_file);
-
-/// For forget_learnt: everything.
-inline constexpr const char* kEverything = "all";
 
 // `apportion profile --app` and `--kernel`: the measurement on this machine; with `--instance` also the links to
 // devices.

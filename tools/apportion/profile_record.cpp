@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,12 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <sstream>
 #include <system_error>
 
 #include "models/io/files.hpp"
-#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -192,56 +189,6 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     empty_ = false;
     mode_noted_ = true;
     points_[processor].emplace(point.units, point.seconds);
-}
-
-MeasurementCourse::MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples,
-                                     std::size_t points, std::function<bool()> stop)
-    : subject_(subject),
-      record_(record),
-      samples_(samples),
-      stop_(std::move(stop)),
-      progress_(std::in_place, "apportion profile") {
-    progress_->expect(points);
-}
-
-MeasureWatcher MeasurementCourse::watcher() {
-    return {.known = [this](std::size_t p, Units units) { return record_.has(subject_.processors()[p], units); },
-            .finished = [this](const MeasuredPoint& point) { finished(point); },
-            .repeated = [this](Units units) { progress_->begin(fmt::format("{} {}s", units, subject_.unit())); },
-            .stop = stop_};
-}
-
-void MeasurementCourse::finished(const MeasuredPoint& measured) {
-    progress_->done();
-    if (!measured.does_not_fit.empty()) {
-        progress_->say(fmt::format("apportion profile: {}; this size is left out", shown(measured.does_not_fit)));
-        return;
-    }
-    const ProfilePoint& point = measured.point;
-    record_.add(subject_.processors()[measured.processor], point);
-    ++measured_;
-    if (measured.precise) return;
-    ++imprecise_;
-    if (point.repetitions < samples_.least)
-        ++without_interval_;
-    else
-        widest_ = std::max(widest_, point.ci_s / point.seconds);
-}
-
-void MeasurementCourse::finish(const std::string& out, bool complete) {
-    progress_.reset();
-    fmt::print("{}: {} points measured{}\n", shown(out), measured_,
-               record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
-    std::vector<std::string> intervals;
-    if (imprecise_ > without_interval_) intervals.push_back(fmt::format("widest interval: {:.1f} %", 100 * widest_));
-    if (without_interval_ > 0)
-        intervals.push_back(fmt::format("{} have fewer than the {} repetitions that tell an interval",
-                                        without_interval_, samples_.least));
-    if (imprecise_ > 0)
-        fmt::print(
-            "{} of them did not reach the precision of {} % ({}) within --max-repetitions {} and --max-seconds {}\n",
-            imprecise_, 100 * samples_.precision, fmt::join(intervals, "; "), samples_.most, samples_.most_seconds);
-    if (!complete) std::cerr << "apportion profile: interrupted; the same command continues\n";
 }
 
 }  // namespace apportion
