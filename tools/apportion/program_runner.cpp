@@ -30,42 +30,28 @@ constexpr int kUserHasToChange = 2;  ///< exit status of an application
 constexpr const char* kSizePlace = "{size}";
 constexpr std::size_t kDrawnRuns = 4;  ///< more are the steps of an iteration, alike and too narrow to be seen
 
-enum class Flavour { real, simulated, over_nodes, clusters };
-
-/// Where the flavour's programs are, and what for.
-struct FlavourFolder {
-    const char* name;
+/// Whose programs are in a folder of that name.
+struct Flavour {
+    const char* folder;
     const char* runs;
     const char* build_argument;
 };
-FlavourFolder folder_of(Flavour flavour) {
-    switch (flavour) {
-        case Flavour::simulated:
-            return {"simgrid", "simulated runs", ""};
-        case Flavour::over_nodes:
-            return {"mpi", "runs over nodes", " mpi"};
-        case Flavour::clusters:
-            return {"smpi", "runs on simulated clusters", " smpi"};
-        case Flavour::real:
-            break;
-    }
-    return {"real", "real runs", ""};
-}
+constexpr Flavour kReal{"real", "real runs", ""}, kSimulated{"simgrid", "simulated runs", ""},
+    kOverNodes{"mpi", "runs over nodes", " mpi"}, kClusters{"smpi", "runs on simulated clusters", " smpi"};
 
-Flavour flavour_of(const ProgramCommand& command, const std::optional<simulated::Platform>& platform) {
-    if (platform) return platform->nodes.empty() ? Flavour::simulated : Flavour::clusters;
-    return command.launcher.empty() ? Flavour::real : Flavour::over_nodes;
+const Flavour& flavour_of(const ProgramCommand& command, const std::optional<simulated::Platform>& platform) {
+    if (platform) return platform->nodes.empty() ? kSimulated : kClusters;
+    return command.launcher.empty() ? kReal : kOverNodes;
 }
 
 /// Where applications of a flavour can be, seen from this program: in the build folders, or installed.
-std::vector<fs::path> app_folders(Flavour flavour) {
+std::vector<fs::path> app_folders(const Flavour& flavour) {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    if (flavour == Flavour::real) return {here / "../apps", here};
-    const char* const name = folder_of(flavour).name;
-    return {here / "../.." / name / "apps", (here / APPORTION_SIMULATED_APPS).parent_path() / name};
+    if (&flavour == &kReal) return {here / "../apps", here};
+    return {here / "../.." / flavour.folder / "apps", (here / APPORTION_SIMULATED_APPS).parent_path() / flavour.folder};
 }
 
-std::string find_app(const std::string& app, Flavour flavour) {
+std::string find_app(const std::string& app, const Flavour& flavour) {
     std::vector<std::string> tried;
     for (const fs::path& folder : app_folders(flavour)) {
         const fs::path program = (folder / app).lexically_normal();
@@ -75,7 +61,7 @@ std::string find_app(const std::string& app, Flavour flavour) {
     }
     throw UserError(
         "--app {}: there is no such application for {}; looked for {}; build it with tools/build{}, or install it", app,
-        folder_of(flavour).runs, fmt::join(tried, " and "), folder_of(flavour).build_argument);
+        flavour.runs, fmt::join(tried, " and "), flavour.build_argument);
 }
 
 bool is_bundled(const std::string& name) {
@@ -255,14 +241,15 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
     environment.push_back({"APPORTION_LEARN", request.learn_into.empty() ? "0" : "1"});
     if (!request.learn_into.empty()) environment.push_back({"APPORTION_PROFILES", request.learn_into});
     if (request.without_recovery) environment.push_back({"APPORTION_STALL_FACTOR", "0"});
-    if (command_.launcher.empty()) {
-        environment.push_back({"STARPU_SCHED", request.policy});
-    } else {
+    if (platform_)
+        environment.push_back(
+            {"APPORTION_PLATFORM_SEED", std::to_string(platform_->seed + static_cast<std::uint64_t>(request.round))});
+    if (!command_.launcher.empty()) {
         environment.push_back({"STARPU_SCHED", request.inner.empty() ? inner_policy() : request.inner});
         environment.push_back({"APPORTION_NODES", request.policy});
-        if (platform_) environment.push_back(seed_of(request));
         return environment;  // a program over nodes calls apportion_mpi_init
     }
+    environment.push_back({"STARPU_SCHED", request.policy});
     if (!command_.bundled && find_policy(request.policy) && !std::getenv("STARPU_SCHED_LIB"))
         if (const std::string library = scheduling_library(platform_.has_value()); !library.empty())
             environment.push_back({"STARPU_SCHED_LIB", library});
@@ -272,12 +259,7 @@ std::vector<EnvironmentChange> ProgramRunner::environment_of(const RunRequest& r
         environment.push_back({"APPORTION_BLOCKS", "", true});
     if (request.initial_block > 0)
         environment.push_back({"APPORTION_INITIAL_BLOCK", std::to_string(request.initial_block)});
-    if (platform_) environment.push_back(seed_of(request));
     return environment;
-}
-
-EnvironmentChange ProgramRunner::seed_of(const RunRequest& request) const {
-    return {"APPORTION_PLATFORM_SEED", std::to_string(platform_->seed + static_cast<std::uint64_t>(request.round))};
 }
 
 /// The launcher, and on each node `env`: launchers differ in which variables they pass on. smpirun starts one process.

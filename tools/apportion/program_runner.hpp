@@ -109,7 +109,6 @@ class ProgramRunner {
     const std::optional<simulated::Platform>& platform() const { return platform_; }
 
   private:
-    EnvironmentChange seed_of(const RunRequest& request) const;
     std::vector<std::string> on_nodes(const std::vector<EnvironmentChange>& environment) const;
     std::vector<EnvironmentChange> environment_of(const RunRequest& request, const std::string& report_file) const;
     std::vector<RunReport> read_reports_of(const std::string& file, const RunRequest& request,
