@@ -184,22 +184,24 @@ CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& val
         ->type_name(fmt::format("{}", fmt::join(choices, "|")));
 }
 
-std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text, std::uint64_t most) {
+std::vector<std::uint64_t> parse_size(const std::string& text, std::initializer_list<std::size_t> counts,
+                                      const char* what, std::uint64_t most) {
     std::vector<std::uint64_t> sizes;
     for (const std::string_view part : split(text, ',')) {
         sizes.push_back(parse_number<std::uint64_t>(part).value_or(0));
         if (sizes.back() < 1 || sizes.back() > most)
-            throw UserError("{} {}: give whole numbers from 1 to {}, with commas between them", option, text, most);
+            throw UserError("--size {}: give whole numbers from 1 to {}, with commas between them", text, most);
     }
+    if (std::ranges::find(counts, sizes.size()) == counts.end()) throw UserError("--size {}: give {}", text, what);
     return sizes;
 }
 
-void check_output(const std::string& option, const std::string& file) {
+void check_output(const std::string& file) {
     if (file.empty()) return;
     try {
         require_writable(file);
     } catch (const FileError& error) {
-        throw UserError("{} {}", option, error.what());
+        throw UserError("--out {}", error.what());
     }
 }
 
@@ -226,20 +228,6 @@ double median_seconds(std::vector<double> values) {
     std::ranges::sort(values);
     return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
-
-Load make_load(Workload& workload, unsigned runs) {
-    apportion_load_options options = load_options(workload);
-    options.runs = runs;
-    return Load(options);
-}
-
-void run_to_end(Load& load, const Workload& workload) {
-    load.run();
-    // A late task may store results until the load is released.
-    if (workload.shape().results_stay && !kSimulated) load.release();
-}
-
-nlohmann::ordered_json report_of(const Load& load) { return nlohmann::ordered_json::parse(load.report()); }
 
 double seconds_of(const std::function<void()>& body) {
     const double begin_us = starpu_timing_now();

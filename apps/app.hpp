@@ -44,12 +44,14 @@ void refuse_in_simulation(const AppOptions& options, std::initializer_list<std::
 CLI::Option* add_choice(CLI::App& cli, const std::string& name, std::string& value, const std::string& description,
                         const std::vector<std::string>& choices);
 
-/// Whole numbers from 1 to `most` with commas between them. Throws UserError, naming the option.
-std::vector<std::uint64_t> parse_size_list(const std::string& option, const std::string& text,
-                                           std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+/// `--size`: whole numbers from 1 to `most` with commas between them, as many as one of `counts`. Throws UserError,
+/// which says `what` to give.
+std::vector<std::uint64_t> parse_size(const std::string& text, std::initializer_list<std::size_t> counts,
+                                      const char* what, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// Throws UserError when a regular file of that name cannot be made: to be called before long work. No name is fine.
-void check_output(const std::string& option, const std::string& file);
+/// `--out`: throws UserError when a regular file of that name cannot be made: to be called before long work. No name is
+/// fine.
+void check_output(const std::string& file);
 
 /// StarPU, running while this lives, with the handicaps of APPORTION_HANDICAP. Throws UserError.
 class StarpuSession {
@@ -93,14 +95,6 @@ struct Work {
     Work(double amount_, const char* unit_, const char* key_, double scale_)
         : amount(amount_), unit(unit_), key(key_), scale(scale_) {}
 };
-
-/// The workload as a load that will be submitted `runs` times; 0: not known. Throws Error.
-Load make_load(Workload& workload, unsigned runs = 0);
-
-/// Submits the load of this workload and waits until its results can be read and changed. Throws Error.
-void run_to_end(Load& load, const Workload& workload);
-
-nlohmann::ordered_json report_of(const Load& load);
 
 /// Seconds that it takes, by StarPU's clock.
 double seconds_of(const std::function<void()>& body);

@@ -28,7 +28,7 @@ struct PriceOptions {
 
     bool monte_carlo() const { return method == "monte-carlo"; }
     BlackScholesParameters parameters() const { return {monte_carlo() ? paths : 0, common.seed}; }
-    ElementType element() const { return type == "double" ? ElementType::float64 : ElementType::float32; }
+    ElementType element() const { return real_type(type); }
 };
 
 void check(const PriceOptions& options) {
@@ -38,16 +38,15 @@ void check(const PriceOptions& options) {
         throw UserError(
             "the simulated machines' times are for Monte Carlo in double with {} paths; leave these options out",
             kDefaultPaths);
-    check_output("--out", options.out_file);
+    check_output(options.out_file);
 }
 
 BlackScholesProblem make_problem(const PriceOptions& options) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max() - 64;
     const BlackScholesParameters parameters = options.parameters();
     if (options.in_file.empty()) {
-        const auto sizes = parse_size_list("--size", options.size, kMost);
-        if (sizes.size() != 1) throw UserError("--size {}: give one number of options", options.size);
-        return random_blackscholes(options.element(), sizes.front(), parameters);
+        const auto size = parse_size(options.size, {1}, "one number of options", kMost);
+        return random_blackscholes(options.element(), size.front(), parameters);
     }
     Matrix read = read_options(options.in_file, options.element());
     const std::size_t n = read.rows();

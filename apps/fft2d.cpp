@@ -38,8 +38,7 @@ Fft2dProblem read_problem(const std::string& path, bool inverse) {
 
 Fft2dProblem make_problem(const Fft2dOptions& options) {
     if (!options.in_file.empty()) return read_problem(options.in_file, options.inverse);
-    const auto size = parse_size_list("--size", options.size);
-    if (size.size() > 2) throw UserError("--size {}: give one size or M,N", options.size);
+    const auto size = parse_size(options.size, {1, 2}, "one size or M,N");
     Fft2dProblem problem = random_fft2d(options.type == "float" ? ElementType::complex64 : ElementType::complex128,
                                         size.front(), size.back(), options.common.seed);
     problem.inverse = options.inverse;
@@ -49,7 +48,7 @@ Fft2dProblem make_problem(const Fft2dOptions& options) {
 void check(const Fft2dOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size M[,N], or --in");
     refuse_in_simulation(options.common, {{"--out", options.out_file}});
-    check_output("--out", options.out_file);
+    check_output(options.out_file);
 }
 
 Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& options,

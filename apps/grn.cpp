@@ -40,7 +40,7 @@ void check(SearchOptions& options) {
         throw UserError("--penalty belongs to the criterion entropy; leave it out");
     search.discretisation = options.discretisation == "quantile" ? Discretisation::quantile : Discretisation::deviation;
     search.criterion = options.criterion == "entropy" ? GrnCriterion::entropy : GrnCriterion::determination;
-    check_output("--out", options.out_file);
+    check_output(options.out_file);
 }
 
 GrnProblem make_problem(const SearchOptions& options) {
@@ -55,10 +55,9 @@ GrnProblem make_problem(const SearchOptions& options) {
         const Expression expression = read_expression(options.in_file);
         return named(options.in_file, [&] { return make_grn_problem(expression, options.search); });
     }
-    const auto sizes = parse_size_list("--size", options.size, kMostGenes);
-    if (sizes.size() != 1) throw UserError("--size {}: give one number of genes", options.size);
+    const auto size = parse_size(options.size, {1}, "one number of genes", kMostGenes);
     return named(fmt::format("--size {}: this", options.size),
-                 [&] { return generated_grn_problem(sizes.front(), options.search, options.common.seed); });
+                 [&] { return generated_grn_problem(size.front(), options.search, options.common.seed); });
 }
 
 /// What another node needs to know of the problem to compute targets of it.

@@ -88,10 +88,8 @@ LinearSystem make_system(const JacobiOptions& options) {
         check_solvable(system);
         return system;
     }
-    const auto size = parse_size_list("--size", options.size);
-    if (size.size() > 1) throw UserError("--size {}: give one number of unknowns", options.size);
-    return random_system(options.type == "float" ? ElementType::float32 : ElementType::float64, size.front(),
-                         options.common.seed);
+    const auto size = parse_size(options.size, {1}, "one number of unknowns");
+    return random_system(real_type(options.type), size.front(), options.common.seed);
 }
 
 struct SystemShape {
@@ -246,7 +244,7 @@ void check(const JacobiOptions& options) {
     refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
     if (options.tolerance && !(*options.tolerance >= 1e-15 && *options.tolerance <= 1))
         throw UserError("--tolerance {}: give a number from 1e-15 to 1", *options.tolerance);
-    check_output("--out", options.out_file);
+    check_output(options.out_file);
 }
 
 void print_imbalance(const std::vector<double>& imbalance) {
@@ -270,7 +268,7 @@ int solve_system(const JacobiOptions& options) {
     if (is_to_be_written(outcome, options.out_file)) write_npy_rows(options.out_file, x, {system->n()});
 
     const std::size_t iterations = solved.last.seconds.size(), n = system->n();
-    const char* type = single ? "float" : "double";
+    const char* type = real_name(system->type());
     nlohmann::ordered_json head{{"app", "jacobi"},
                                 {"size", n},
                                 {"type", type},

@@ -47,17 +47,15 @@ JacobiBatch read_batch(const BatchOptions& options) {
 
 JacobiBatch make_batch(const BatchOptions& options) {
     if (!options.a_file.empty()) return read_batch(options);
-    const auto size = parse_size_list("--size", options.size);
-    if (size.size() > 2) throw UserError("--size {}: give unknowns N, or systems and unknowns S,N", options.size);
-    return random_jacobi_batch(options.type == "float" ? ElementType::float32 : ElementType::float64,
-                               size.size() == 2 ? size.front() : kDefaultSystems, size.back(), options.iterations,
-                               options.common.seed);
+    const auto size = parse_size(options.size, {1, 2}, "unknowns N, or systems and unknowns S,N");
+    return random_jacobi_batch(real_type(options.type), size.size() == 2 ? size.front() : kDefaultSystems, size.back(),
+                               options.iterations, options.common.seed);
 }
 
 void check(const BatchOptions& options) {
     if (options.size.empty() && options.a_file.empty()) throw UserError("give --size [S,]N, or --a and --b");
     refuse_in_simulation(options.common, {{"--a", options.a_file}, {"--out", options.out_file}});
-    check_output("--out", options.out_file);
+    check_output(options.out_file);
 }
 
 int solve(const BatchOptions& options) {
@@ -88,7 +86,7 @@ int solve(const BatchOptions& options) {
     if (!progress.failure.empty()) throw std::runtime_error(progress.failure);
     if (is_to_be_written(outcome, options.out_file))
         write_npy_rows(options.out_file, batch->x, {batch->systems(), batch->n()});
-    const char* type = batch->a.type() == ElementType::float32 ? "float" : "double";
+    const char* type = real_name(batch->a.type());
     nlohmann::ordered_json head{
         {"app", "jacobi_batch"}, {"size", {batch->systems(), batch->n(), batch->iterations}}, {"type", type}};
     std::string title = fmt::format("jacobi_batch, {} of {}, {}, {}", counted(batch->systems(), "system"),

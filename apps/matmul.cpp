@@ -33,8 +33,7 @@ struct Sizes {
 };
 
 Sizes parse_sizes(const std::string& text) {
-    const std::vector<std::uint64_t> sizes = parse_size_list("--size", text);
-    if (sizes.size() > 3) throw UserError("--size {}: give one size or M,N,K", text);
+    const std::vector<std::uint64_t> sizes = parse_size(text, {1, 2, 3}, "one size or M,N,K");
     if (sizes.size() == 2) throw UserError("--size {}: two sizes do not define a product; give one or M,N,K", text);
     if (sizes.size() == 1) return {sizes[0], sizes[0], sizes[0]};
     return {sizes[0], sizes[1], sizes[2]};
@@ -63,8 +62,7 @@ MatmulProblem read_problem(const std::string& a_file, const std::string& b_file)
 MatmulProblem make_problem(const MatmulOptions& options) {
     if (!options.a_file.empty()) return read_problem(options.a_file, options.b_file);
     const Sizes sizes = parse_sizes(options.size);
-    const ElementType type = options.type == "double" ? ElementType::float64 : ElementType::float32;
-    return random_matmul(type, sizes.m, sizes.n, sizes.k, options.common.seed);
+    return random_matmul(real_type(options.type), sizes.m, sizes.n, sizes.k, options.common.seed);
 }
 
 void check(const MatmulOptions& options) {
@@ -72,7 +70,7 @@ void check(const MatmulOptions& options) {
     refuse_in_simulation(options.common, {{"--out", options.out_file}});
     if (!options.rectangles.empty() && (kSimulated || Nodes::here().over_nodes()))
         throw UserError("--rectangles: rectangles run on one real machine; leave it out here");
-    check_output("--out", options.out_file);
+    check_output(options.out_file);
 }
 
 /// The same parts, cut at the edges of all of them: a worker reads a row or column once, whatever its part's shape.
@@ -158,7 +156,7 @@ int multiply(const MatmulOptions& options) {
     const Outcome outcome = run(options, shared);
     if (is_to_be_written(outcome, options.out_file)) write_npy(options.out_file, problem.c);
 
-    const char* type = problem.c.type() == ElementType::float32 ? "float" : "double";
+    const char* type = real_name(problem.c.type());
     const int status =
         print_outcome(outcome, options.common, operations, {{"app", "matmul"}, {"size", {m, n, k}}, {"type", type}},
                       fmt::format("matmul, {} x {} times {} x {}, {}", m, k, k, n, type));

@@ -37,8 +37,7 @@ struct Sizes {
 
 Sizes parse_sizes(const std::string& text) {
     constexpr std::uint64_t kMost = 1U << 20;
-    const std::vector<std::uint64_t> sizes = parse_size_list("--size", text, kMost);
-    if (sizes.size() != 1 && sizes.size() != 3) throw UserError("--size {}: give one size or NX,NY,NZ", text);
+    const std::vector<std::uint64_t> sizes = parse_size(text, {1, 3}, "one size or NX,NY,NZ", kMost);
     const auto at = [&](std::size_t i) { return static_cast<int>(sizes[sizes.size() == 1 ? 0 : i]); };
     return {at(0), at(1), at(2)};
 }

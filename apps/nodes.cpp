@@ -11,12 +11,16 @@ namespace {
 
 class LocalLoad final : public NodesLoad {
   public:
-    LocalLoad(Workload& workload, unsigned runs) : workload_(workload), load_(apportion::make_load(workload, runs)) {}
+    LocalLoad(Workload& workload, unsigned runs) : workload_(workload), load_(load_options(workload, runs)) {}
 
-    void run() override { run_to_end(load_, workload_); }
+    void run() override {
+        load_.run();
+        // A late task may store results until the load is released.
+        if (workload_.shape().results_stay && !kSimulated) load_.release();
+    }
     double seconds() const override { return load_.seconds(); }
     std::string policy() const override { return load_.policy(); }
-    nlohmann::ordered_json report() const override { return report_of(load_); }
+    nlohmann::ordered_json report() const override { return nlohmann::ordered_json::parse(load_.report()); }
 
   private:
     Workload& workload_;

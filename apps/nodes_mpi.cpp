@@ -43,8 +43,7 @@ class OverNodes final : public NodesLoad {
             problem = error.what();
         }
         check(apportion_mpi_agree(problem.empty() ? nullptr : problem.c_str()));
-        apportion_load_options options = load_options(workload);
-        options.runs = runs;
+        const apportion_load_options options = load_options(workload, runs);
         load_ = apportion_mpi_load_create(&options, arrays.data(), static_cast<unsigned>(arrays.size()));
         if (!load_) throw std::runtime_error(agreed_on());
     }
@@ -65,8 +64,7 @@ class OverNodes final : public NodesLoad {
 class Iteration final : public NodesLoad {
   public:
     Iteration(Workload& workload, unsigned runs) : workload_(workload) {
-        apportion_load_options options = load_options(workload);
-        options.runs = runs;
+        const apportion_load_options options = load_options(workload, runs);
         const Arrays arrays(workload.distributed());
         iteration_ = apportion_mpi_iteration_create(&options, arrays.data(), arrays.size());
         if (!iteration_) throw std::runtime_error(agreed_on());

@@ -146,7 +146,7 @@ bool can_run(unsigned worker, starpu_codelet& codelet) {
     return able;
 }
 
-apportion_load_options load_options(Workload& workload) {
+apportion_load_options load_options(Workload& workload, unsigned runs) {
     const WorkloadShape& shape = workload.shape();
     LoadOptions options(shape.name, shape.units, workload.codelet(), fill, &workload);
     options.granularity = shape.granularity;
@@ -156,6 +156,7 @@ apportion_load_options load_options(Workload& workload) {
     options.profile = workload.profile().c_str();
     if (!shape.profile_command.empty()) options.profile_command = shape.profile_command.c_str();
     options.results_stay = shape.results_stay ? 1 : 0;
+    options.runs = runs;
     return options;
 }
 

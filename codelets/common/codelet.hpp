@@ -134,8 +134,8 @@ class Workload {
 /// Whether the StarPU worker has an implementation of the codelet.
 bool can_run(unsigned worker, starpu_codelet& codelet);
 
-/// Options for apportion_load_create; they refer to `workload`.
-apportion_load_options load_options(Workload& workload);
+/// Options for apportion_load_create; they refer to `workload`. `runs`: how often the load will run; 0: not known.
+apportion_load_options load_options(Workload& workload, unsigned runs = 0);
 
 /// Runs units[w] units on each worker w at the same time, as plain tasks, and returns the kernels' seconds; 0 for no
 /// units. The sum must not exceed the workload's units. Throws std::runtime_error when StarPU refuses a task or

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace apportion {
 
@@ -18,6 +19,13 @@ std::size_t element_size(ElementType type);
 bool is_complex(ElementType type);
 /// Bytes of a real number of that type: of one part of a complex one.
 std::size_t real_size(ElementType type);
+
+/// "float" or "double": of the type's real numbers.
+inline const char* real_name(ElementType type) { return real_size(type) == sizeof(float) ? "float" : "double"; }
+/// The real type of that name.
+inline ElementType real_type(std::string_view name) {
+    return name == "float" ? ElementType::float32 : ElementType::float64;
+}
 
 class Matrix {
   public:

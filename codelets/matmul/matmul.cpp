@@ -79,7 +79,7 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfW
     if (m == k && a.type() == ElementType::float32)
         name_profile(m);
     else
-        shape_.profile = fmt::format("matmul-{}-{}x{}", a.type() == ElementType::float32 ? "float" : "double", m, k);
+        shape_.profile = fmt::format("matmul-{}-{}x{}", real_name(a.type()), m, k);
     if (m != k && a.type() == ElementType::float32)
         shape_.profile_command = fmt::format("apportion profile --app matmul --size {},{},{}", m, shape_.units, k);
     shape_.operations_per_unit = 2.0 * static_cast<double>(m) * static_cast<double>(k);

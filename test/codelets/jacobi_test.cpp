@@ -50,9 +50,7 @@ std::shared_ptr<LinearSystem> sparse_system(std::int32_t k) {
 /// Iterates as a load; every iteration is verified.
 std::vector<char> iterate(const std::shared_ptr<LinearSystem>& system, int iterations) {
     const auto solver = make_jacobi_solver(system);
-    apportion_load_options options = load_options(*solver);
-    options.runs = static_cast<unsigned>(iterations);
-    Load load(options);
+    Load load(load_options(*solver, static_cast<unsigned>(iterations)));
     solver->restart();
     double before = 0;
     for (int k = 0; k < iterations; ++k) {
