@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/common/device_status.hpp"
 
-#include <cstdio>
 #include <string>
 
 namespace apportion {
@@ -12,8 +11,10 @@ std::string message(const char* call, const char* name, const char* text) {
     return std::string(call) + ": " + text + " (" + name + ")";
 }
 
+}  // namespace
+
 /// cuFFT has no texts; these are its manual's, and the numbers' names those of cufft.h.
-std::string message(cufftResult status, const char* call) {
+std::string failure(cufftResult status, const char* call) {
     static constexpr struct {
         cufftResult status;
         const char *name, *text;
@@ -30,41 +31,12 @@ std::string message(cufftResult status, const char* call) {
     return message(call, ("cufftResult " + std::to_string(static_cast<int>(status))).c_str(), "cuFFT failed");
 }
 
-std::string message(cudaError_t status, const char* call) {
+std::string failure(cudaError_t status, const char* call) {
     return message(call, cudaGetErrorName(status), cudaGetErrorString(status));
 }
 
-std::string message(cublasStatus_t status, const char* call) {
+std::string failure(cublasStatus_t status, const char* call) {
     return message(call, cublasGetStatusName(status), cublasGetStatusString(status));
-}
-
-template <class Status>
-void throw_unless(bool good, Status status, const char* call) {
-    if (good) return;
-    cudaGetLastError();  // forgotten, so that no later call finds it
-    throw DeviceFailure(message(status, call));
-}
-
-template <class Status>
-bool tell_unless(bool good, Status status, const char* call) noexcept {
-    if (!good) std::fprintf(stderr, "%s\n", message(status, call).c_str());
-    return good;
-}
-
-}  // namespace
-
-void require(cudaError_t status, const char* call) { throw_unless(status == cudaSuccess, status, call); }
-void require(cublasStatus_t status, const char* call) { throw_unless(status == CUBLAS_STATUS_SUCCESS, status, call); }
-void require(cufftResult status, const char* call) { throw_unless(status == CUFFT_SUCCESS, status, call); }
-
-bool succeeded(cudaError_t status, const char* call) noexcept {
-    return tell_unless(status == cudaSuccess, status, call);
-}
-bool succeeded(cublasStatus_t status, const char* call) noexcept {
-    return tell_unless(status == CUBLAS_STATUS_SUCCESS, status, call);
-}
-bool succeeded(cufftResult status, const char* call) noexcept {
-    return tell_unless(status == CUFFT_SUCCESS, status, call);
 }
 
 }  // namespace apportion

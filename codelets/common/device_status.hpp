@@ -12,8 +12,10 @@
 #include <cuda_runtime.h>
 #include <cufft.h>
 
+#include <cstdio>
 #include <exception>
 #include <stdexcept>
+#include <string>
 
 #include "codelets/common/failed_task.hpp"
 
@@ -23,16 +25,24 @@ class DeviceFailure : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// `call` is what was called, for the message.
-void require(cudaError_t status, const char* call);
-void require(cublasStatus_t status, const char* call);
-void require(cufftResult status, const char* call);
+/// What the library says of a status that `call` returned.
+std::string failure(cudaError_t status, const char* call);
+std::string failure(cublasStatus_t status, const char* call);
+std::string failure(cufftResult status, const char* call);
 
-/// Whether it succeeded; if not, says so on stderr. For calls that give resources back,
-/// where nothing can be done about a failure.
-bool succeeded(cudaError_t status, const char* call) noexcept;
-bool succeeded(cublasStatus_t status, const char* call) noexcept;
-bool succeeded(cufftResult status, const char* call) noexcept;
+/// Status{} is the success of all three libraries.
+template <class Status>
+void require(Status status, const char* call) {
+    if (status == Status{}) return;
+    cudaGetLastError();  // forgotten, so that no later call finds it
+    throw DeviceFailure(failure(status, call));
+}
+
+/// On stderr, if it is one. For calls that give resources back, where nothing can be done about it.
+template <class Status>
+void tell_failure(Status status, const char* call) noexcept {
+    if (status != Status{}) std::fprintf(stderr, "%s\n", failure(status, call).c_str());
+}
 
 /// The codelet function's work, on the worker's thread. What it has started on the stream before it failed may go on:
 /// StarPU waits for it as for a whole block.

@@ -51,17 +51,17 @@ cublasHandle_t DeviceWorker::blas() {
         void* const workspace = blas_workspace_.at_least(kBlasWorkspace_bytes);
         require(cublasSetWorkspace(handle, workspace, kBlasWorkspace_bytes), "cublasSetWorkspace");
     } catch (...) {
-        succeeded(cublasDestroy(handle), "cublasDestroy");
+        tell_failure(cublasDestroy(handle), "cublasDestroy");
         throw;
     }
     return blas_ = handle;
 }
 
 void DeviceWorker::forget() noexcept {
-    succeeded(cudaStreamSynchronize(starpu_cuda_get_local_stream()), "cudaStreamSynchronize");
-    for (const auto& [shape, plan] : plans) succeeded(cufftDestroy(plan.handle), "cufftDestroy");
+    tell_failure(cudaStreamSynchronize(starpu_cuda_get_local_stream()), "cudaStreamSynchronize");
+    for (const auto& [shape, plan] : plans) tell_failure(cufftDestroy(plan.handle), "cufftDestroy");
     plans.clear();
-    if (blas_) succeeded(cublasDestroy(blas_), "cublasDestroy");
+    if (blas_) tell_failure(cublasDestroy(blas_), "cublasDestroy");
     blas_ = nullptr;
     blas_workspace_.give_back();
     scratch.give_back();

@@ -35,7 +35,7 @@ FftPlan make_plan(const FftShape& shape) {
                 "cufftMakePlanMany64");
         require(cufftSetStream(plan.handle, starpu_cuda_get_local_stream()), "cufftSetStream");
     } catch (...) {
-        succeeded(cufftDestroy(plan.handle), "cufftDestroy");
+        tell_failure(cufftDestroy(plan.handle), "cufftDestroy");
         throw;
     }
     return plan;
