@@ -23,9 +23,6 @@ std::uint64_t options_of(const starpu_task* task) { return starpu_matrix_get_nx(
 class BlackScholes final : public Workload {
   public:
     explicit BlackScholes(std::shared_ptr<BlackScholesProblem> problem);
-    ~BlackScholes() override;
-    BlackScholes(const BlackScholes&) = delete;
-    BlackScholes& operator=(const BlackScholes&) = delete;
 
     starpu_codelet& codelet() override { return blackscholes_codelet(); }
     std::vector<TaskData> data(const TaskRange& range) override;
@@ -35,9 +32,11 @@ class BlackScholes final : public Workload {
 
   private:
     std::shared_ptr<BlackScholesProblem> problem_;
+    PinnedMatrix pinned_[2];
 };
 
-BlackScholes::BlackScholes(std::shared_ptr<BlackScholesProblem> problem) : problem_(std::move(problem)) {
+BlackScholes::BlackScholes(std::shared_ptr<BlackScholesProblem> problem)
+    : problem_(std::move(problem)), pinned_{problem_->options.pin(), problem_->results.pin()} {
     BlackScholesProblem& p = *problem_;
     shape_.name = "blackscholes";
     shape_.units = p.options.rows();
@@ -45,11 +44,6 @@ BlackScholes::BlackScholes(std::shared_ptr<BlackScholesProblem> problem) : probl
     shape_.bytes_per_unit = element_size(p.options.type()) * (p.options.columns() + p.results.columns());
     if constexpr (kSimulated)
         simulated::install(codelet(), "blackscholes", {.n = static_cast<double>(shape_.units)}, options_of);
-    for (Matrix* matrix : {&p.options, &p.results}) matrix->pin();
-}
-
-BlackScholes::~BlackScholes() {
-    for (Matrix* matrix : {&problem_->options, &problem_->results}) matrix->unpin();
 }
 
 std::vector<TaskData> BlackScholes::data(const TaskRange& range) {

@@ -92,6 +92,8 @@ struct Verification {
 /// Constructed while StarPU runs and destroyed before it ends.
 class Workload {
   public:
+    Workload(const Workload&) = delete;
+    Workload& operator=(const Workload&) = delete;
     virtual ~Workload() = default;
 
     const WorkloadShape& shape() const { return shape_; }
@@ -125,6 +127,8 @@ class Workload {
     virtual Verification verify() = 0;
 
   protected:
+    Workload() = default;
+
     /// Names the profile after the --size of `apportion profile` that gives units of this cost.
     void name_profile(std::uint64_t size);
 

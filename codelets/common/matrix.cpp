@@ -104,11 +104,16 @@ Matrix::Matrix(Matrix&& other) noexcept
       data_(std::exchange(other.data_, nullptr)),
       pinned_(std::exchange(other.pinned_, false)) {}
 
-void Matrix::pin() { pinned_ = pinned_ || pin_memory(data_, bytes_); }
+PinnedMatrix Matrix::pin() {
+    pinned_ = pinned_ || pin_memory(data_, bytes_);
+    return PinnedMatrix(this);
+}
 
 void Matrix::unpin() {
     if (std::exchange(pinned_, false)) unpin_memory(data_, bytes_);
 }
+
+void Unpin::operator()(Matrix* matrix) const { matrix->unpin(); }
 
 void fill_random(Matrix& matrix, std::uint64_t seed) {
     if (!kSimulated) by_real_type(matrix.type(), [&]<class T>() { fill<T>(matrix, uniform<T>, mix(seed)); });

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,13 @@ inline const char* real_name(ElementType type) { return real_size(type) == sizeo
 inline ElementType real_type(std::string_view name) {
     return name == "float" ? ElementType::float32 : ElementType::float64;
 }
+
+class Matrix;
+/// See Matrix::pin().
+struct Unpin {
+    void operator()(Matrix* matrix) const;
+};
+using PinnedMatrix = std::unique_ptr<Matrix, Unpin>;
 
 class Matrix {
   public:
@@ -52,9 +60,9 @@ class Matrix {
         return static_cast<const T*>(at(0, j));
     }
 
-    /// Makes the memory known to the devices, so that transfers are fast; StarPU must be running until unpin(). Says so
-    /// when it cannot, see pin_memory().
-    void pin();
+    /// Makes the memory known to the devices, so that transfers are fast, until what is returned ends, while StarPU
+    /// must be running. Says so when it cannot, see pin_memory().
+    PinnedMatrix pin();
     void unpin();
 
     /// Calls body(first element of a column as T*) for all columns.

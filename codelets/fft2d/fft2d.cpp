@@ -30,9 +30,6 @@ std::uint64_t rows_of(const starpu_task* task) { return starpu_matrix_get_ny(tas
 class Pass final : public Workload {
   public:
     Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlanningChoice& planning);
-    ~Pass() override;
-    Pass(const Pass&) = delete;
-    Pass& operator=(const Pass&) = delete;
 
     starpu_codelet& codelet() override { return codelet_of(pass_); }
     std::vector<TaskData> data(const TaskRange& range) override;
@@ -48,13 +45,14 @@ class Pass final : public Workload {
 
     std::shared_ptr<Fft2dProblem> problem_;
     Fft2dPass pass_;
+    PinnedMatrix pinned_[2];
     std::unique_ptr<FftRows> cpu_;
     Fft2dParameters parameters_;
     DeviceWorkers keep_;
 };
 
 Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlanningChoice& planning)
-    : problem_(std::move(problem)), pass_(pass) {
+    : problem_(std::move(problem)), pass_(pass), pinned_{from().pin(), to().pin()} {
     const std::size_t length = from().rows(), element = element_size(from().type());
     shape_.name = "fft2d";
     shape_.units = from().columns();
@@ -64,8 +62,6 @@ Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlann
     shape_.operations_per_unit = 5 * n * std::max(std::log2(n), 1.0);
     shape_.bytes_per_unit = fft2d_device_bytes_per_row(length, element);
     shape_.bytes_shared = fft2d_device_bytes(length, element);
-    from().pin();
-    to().pin();
     if constexpr (kSimulated)
         simulated::install(codelet(), "fft2d", {.m = static_cast<double>(shape_.units), .n = n, .k = n}, rows_of);
     else
@@ -76,11 +72,6 @@ Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlann
                               .planning = planning,
                               .workers = starpu_worker_get_count()});
     parameters_ = {cpu_.get(), problem_->inverse};
-}
-
-Pass::~Pass() {
-    from().unpin();
-    to().unpin();
 }
 
 std::vector<TaskData> Pass::data(const TaskRange& range) {

@@ -33,8 +33,6 @@ class Grn final : public Workload {
   public:
     explicit Grn(std::shared_ptr<GrnProblem> problem);
     ~Grn() override;
-    Grn(const Grn&) = delete;
-    Grn& operator=(const Grn&) = delete;
 
     starpu_codelet& codelet() override { return grn_codelet(); }
     std::vector<TaskData> data(const TaskRange& range) override;

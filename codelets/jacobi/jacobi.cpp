@@ -36,8 +36,6 @@ class Solver final : public JacobiSolver {
   public:
     explicit Solver(std::shared_ptr<LinearSystem> system);
     ~Solver() override;
-    Solver(const Solver&) = delete;
-    Solver& operator=(const Solver&) = delete;
 
     starpu_codelet& codelet() override { return codelet_of(system_->sparse.has_value()); }
     std::vector<TaskData> data(const TaskRange& range) override;
@@ -59,6 +57,7 @@ class Solver final : public JacobiSolver {
     std::shared_ptr<LinearSystem> system_;
     Matrix terms_;  ///< b and the diagonal, row by row
     Matrix x_[2];
+    std::vector<PinnedMatrix> pinned_;
     int current_ = 0;
     Matrix changes_;                         ///< two numbers per row; a block uses those of its first row
     std::vector<std::uint64_t> first_rows_;  ///< of the blocks of this iteration
@@ -119,9 +118,9 @@ Solver::Solver(std::shared_ptr<LinearSystem> system)
     shape_.bytes_shared = 2 * n * element;
     const double size = static_cast<double>(n);
     if constexpr (kSimulated) simulated::install(codelet(), "jacobi", {.m = size, .n = size, .k = size}, rows_of);
-    if (system_->dense) system_->dense->pin();
+    if (system_->dense) pinned_.push_back(system_->dense->pin());
     for (int v = 0; v < 2; ++v) {
-        x_[v].pin();
+        pinned_.push_back(x_[v].pin());
         starpu_vector_data_register(&vectors_[v], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(x_[v].at(0, 0)),
                                     static_cast<std::uint32_t>(n), element);
     }
@@ -129,8 +128,6 @@ Solver::Solver(std::shared_ptr<LinearSystem> system)
 
 Solver::~Solver() {
     for (starpu_data_handle_t vector : vectors_) starpu_data_unregister(vector);
-    for (Matrix& x : x_) x.unpin();
-    if (system_->dense) system_->dense->unpin();
 }
 
 void Solver::add_rows(std::vector<TaskData>& list, const TaskRange& range) const {

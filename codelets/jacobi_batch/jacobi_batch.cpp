@@ -29,9 +29,6 @@ starpu_codelet& batch_codelet() {
 class Batch final : public Workload {
   public:
     explicit Batch(std::shared_ptr<JacobiBatch> batch);
-    ~Batch() override;
-    Batch(const Batch&) = delete;
-    Batch& operator=(const Batch&) = delete;
 
     starpu_codelet& codelet() override { return batch_codelet(); }
     std::vector<TaskData> data(const TaskRange& range) override;
@@ -41,10 +38,12 @@ class Batch final : public Workload {
 
   private:
     std::shared_ptr<JacobiBatch> batch_;
+    PinnedMatrix pinned_[3];
     DeviceWorkers keep_;
 };
 
-Batch::Batch(std::shared_ptr<JacobiBatch> batch) : batch_(std::move(batch)) {
+Batch::Batch(std::shared_ptr<JacobiBatch> batch)
+    : batch_(std::move(batch)), pinned_{batch_->a.pin(), batch_->b.pin(), batch_->x.pin()} {
     const std::uint64_t element = element_size(batch_->a.type()), n = batch_->n();
     shape_.name = "jacobi_batch";
     shape_.units = batch_->systems();
@@ -56,11 +55,6 @@ Batch::Batch(std::shared_ptr<JacobiBatch> batch) : batch_(std::move(batch)) {
                            {.m = size(shape_.units), .n = size(n), .k = size(batch_->iterations)}, systems_of);
     else
         openblas_set_num_threads(1);
-    for (Matrix* matrix : {&batch_->a, &batch_->b, &batch_->x}) matrix->pin();
-}
-
-Batch::~Batch() {
-    for (Matrix* matrix : {&batch_->a, &batch_->b, &batch_->x}) matrix->unpin();
 }
 
 std::vector<TaskData> Batch::data(const TaskRange& range) {

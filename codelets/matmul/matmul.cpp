@@ -45,8 +45,6 @@ class Matmul final : public Workload {
   public:
     Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfWorkers of_workers = {});
     ~Matmul() override;
-    Matmul(const Matmul&) = delete;
-    Matmul& operator=(const Matmul&) = delete;
 
     starpu_codelet& codelet() override { return matmul_codelet(); }
     unsigned parts_on(int worker) override {
@@ -61,6 +59,7 @@ class Matmul final : public Workload {
     unsigned panel_of(const TaskRange& range);
 
     std::shared_ptr<MatmulProblem> problem_;
+    PinnedMatrix pinned_[3];
     std::vector<starpu_data_handle_t> panels_;  ///< of A; none in the simulated flavour
     std::vector<bool> backwards_;               ///< per worker: the direction of its current block
     PartsOfWorkers of_workers_;                 ///< in rectangles; empty: in columns
@@ -68,7 +67,10 @@ class Matmul final : public Workload {
 };
 
 Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfWorkers of_workers)
-    : problem_(std::move(problem)), backwards_(starpu_worker_get_count()), of_workers_(std::move(of_workers)) {
+    : problem_(std::move(problem)),
+      pinned_{problem_->a.pin(), problem_->b.pin(), problem_->c.pin()},
+      backwards_(starpu_worker_get_count()),
+      of_workers_(std::move(of_workers)) {
     Matrix& a = problem_->a;
     const std::size_t m = a.rows(), k = a.columns();
     const std::uint64_t element = element_size(a.type());
@@ -95,7 +97,6 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfW
         shape_.parts = panels > 0 ? panels : row_panels(m, a_bytes, smallest_device_memory(codelet()));
     if (shape_.parts > 1) shape_.bytes_shared = (a_bytes / shape_.parts + element * k) * kStreamedPanels;
     use_one_blas_thread();
-    for (Matrix* matrix : {&a, &problem_->b, &problem_->c}) matrix->pin();
     if (!of_workers_.empty()) return;
     panels_.resize(shape_.parts);
     for (unsigned p = 0; p < shape_.parts; ++p)
@@ -106,7 +107,6 @@ Matmul::Matmul(std::shared_ptr<MatmulProblem> problem, unsigned panels, PartsOfW
 
 Matmul::~Matmul() {
     for (starpu_data_handle_t panel : panels_) starpu_data_unregister(panel);
-    for (Matrix* matrix : {&problem_->a, &problem_->b, &problem_->c}) matrix->unpin();
 }
 
 unsigned Matmul::panel_of(const TaskRange& range) {

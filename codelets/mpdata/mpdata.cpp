@@ -41,8 +41,6 @@ class Mpdata final : public Workload {
   public:
     explicit Mpdata(std::shared_ptr<MpdataField> field, PartsOfWorkers of_workers = {});
     ~Mpdata() override { field_->unpin(); }
-    Mpdata(const Mpdata&) = delete;
-    Mpdata& operator=(const Mpdata&) = delete;
 
     starpu_codelet& codelet() override { return in_rectangles() ? rectangle_codelet() : mpdata_codelet(); }
     unsigned parts_on(int worker) override {
