@@ -66,7 +66,7 @@ void keep_policies_for_nodes(CompareOptions& options) {
     });
 }
 
-ProgramCommand command_without_launcher(const CompareOptions& options) {
+ProgramCommand command_of(const CompareOptions& options) {
     const std::vector<std::string>& program = program_arguments();
     if (options.app.empty() && program.empty())
         throw UserError("name what to compare: -- PROGRAM ARGUMENTS..., or a bundled application by --app and --size");
@@ -74,12 +74,6 @@ ProgramCommand command_without_launcher(const CompareOptions& options) {
     if (options.size.empty()) throw UserError("--app {} requires --size", options.app);
     parse_numbers(options.size, "--size");
     return bundled_command(options.app, options.size, program);
-}
-
-ProgramCommand command_of(const CompareOptions& options) {
-    ProgramCommand command = command_without_launcher(options);
-    if (!options.launch.empty()) command.launcher = launcher_words(options);
-    return command;
 }
 
 bool is_cluster(const std::optional<simulated::Platform>& platform) { return platform && !platform->nodes.empty(); }
@@ -108,10 +102,6 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     return plan;
 }
 
-void check_platform(const CompareOptions& options, const simulated::Platform& platform) {
-    if (!options.app.empty()) require_kernel(platform, options.platform, options.app);
-}
-
 /// The exit status of one that was interrupted, after a sentence.
 int tell_interruption(const Comparison& comparison, bool without_plot) {
     const Interrupted interrupted(comparison.signal);
@@ -127,28 +117,20 @@ int compare_command(CompareOptions options) {
     if (is_cluster(platform) && options.blocks != "auto")
         throw UserError("--blocks: policies choose their grants to nodes themselves; leave it out");
     if (!options.launch.empty() || is_cluster(platform)) keep_policies_for_nodes(options);
-    const ProgramCommand command = command_of(options);
+    ProgramCommand command = command_of(options);
+    if (!options.launch.empty()) command.launcher = launcher_words(options);
     ComparisonPlan plan = make_plan(options, platform);
-    if (platform) check_platform(options, *platform);
+    if (platform && !options.app.empty()) require_kernel(*platform, options.platform, options.app);
     if (!options.plot.empty()) check_plot(options.plot);
     if (!options.timeline.empty() && options.timeline != "all" &&
         std::ranges::find(plan.policies, options.timeline) == plan.policies.end())
         throw UserError("--timeline {}: it is none of the policies that are compared{}", options.timeline,
                         did_you_mean(options.timeline, plan.policies));
-    ProgramRunner runner(command, platform, !options.plot.empty());
+    ProgramRunner runner(std::move(command), platform, !options.plot.empty());
 
-    Comparison comparison;
-    std::optional<ComparisonProfile> profile;
-    {
-        ProgressLine preparing("apportion compare", true, plan.limit_s);
-        profile.emplace(runner, options.platform, plan.policies, options.policies_given, preparing);
-        plan.policies = profile->policies();
-    }
-    {
-        ProgressLine progress("apportion compare", true, plan.limit_s);
-        comparison = compare(runner, plan, progress);
-    }
-    std::ranges::copy(profile->notes(), std::back_inserter(comparison.notes));
+    const std::vector<std::string> left_out = prepare_profile(runner, options.platform, plan, options.policies_given);
+    Comparison comparison = compare(runner, plan);
+    std::ranges::copy(left_out, std::back_inserter(comparison.notes));
     if (is_cluster(platform))
         comparison.notes.push_back(fmt::format("policies grant units to {} nodes; inside of them is {}",
                                                platform->node_count(), inner_policy()));

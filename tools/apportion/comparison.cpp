@@ -198,7 +198,7 @@ std::vector<std::string> default_policies() {
     return names;
 }
 
-Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, ProgressLine& progress) {
+Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan) {
     Comparison comparison;
     comparison.plan = plan;
     comparison.program = runner.name();
@@ -211,7 +211,7 @@ Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, Prog
                 comparison.platform_events.push_back(fmt::format("{}: {}", device.name, text));
     }
     const MachineLoad load;
-    run_rounds(runner, comparison, progress);
+    run_rounds(runner, comparison);
     comparison.cpus_of_others = load.cpus_of_others();
     const RunResult& first = comparison.configurations.front().median_run();
     comparison.size = first.size;

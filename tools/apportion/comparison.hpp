@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "codelets/io/progress.hpp"
 #include "tools/apportion/order.hpp"
 #include "tools/apportion/program_runner.hpp"
 
@@ -95,6 +94,6 @@ std::vector<std::string> default_policies();
 simulated::KernelSize simulated_size(const nlohmann::json& size);
 
 /// Runs everything. What was measured before a signal is kept; throws Interrupted when that is nothing.
-Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan, ProgressLine& progress);
+Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan);
 
 }  // namespace apportion

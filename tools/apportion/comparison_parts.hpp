@@ -4,51 +4,32 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "codelets/io/progress.hpp"
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/program_runner.hpp"
 
 namespace apportion {
 
 // The profile that the static policies of a comparison plan from: the recorded one, or, where there is none, one that
-// is made for the comparison and removed behind it. Making it is no part of any makespan.
+// is made for the comparison and removed with the runner. Making it is no part of any makespan.
 
-class ComparisonProfile {
-  public:
-    /// Does nothing unless one of the policies needs a profile. Otherwise runs the program once, to learn the names of
-    /// its loads and their processors. A bundled application of a --size gets the platform's true times, on this
-    /// machine those of the default sizes, measured quickly; other programs, and applications with options for which
-    /// these times do not hold, get what some runs learn. Standard error
-    /// tells so. Where a launcher starts nodes none is made, and those on this machine need theirs. Without a profile,
-    /// policies that the user chose are a UserError, others are left out. Throws UserError, and what a run throws.
-    ComparisonProfile(ProgramRunner& runner, const std::string& platform, std::vector<std::string> policies,
-                      bool chosen_by_user, ProgressLine& progress);
-
-    const std::vector<std::string>& policies() const { return policies_; }  ///< that can run
-    const std::vector<std::string>& notes() const { return notes_; }
-
-  private:
-    /// Empty, or why the profile is not usable.
-    std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                       ProgressLine& progress);
-
-    std::string record_nodes(ProgramRunner& runner);
-    void check_nodes(const ProgramRunner& runner) const;
-
-    std::vector<std::string> policies_, notes_;
-    std::optional<TemporaryFolder> folder_;
-};
+/// Does nothing unless one of the plan's policies needs a profile. Otherwise runs the program once, to learn the names
+/// of its loads and their processors. A bundled application of a --size gets the platform's true times, on this machine
+/// those of the default sizes, measured quickly; other programs, and applications with options for which these times do
+/// not hold, get what some runs learn. Standard error tells so. Where a launcher starts nodes none is made, and those
+/// on this machine need theirs. Without a profile, policies that need one are a UserError if the user chose them;
+/// others are taken out of the plan, and what is returned says so. Throws UserError, and what a run throws.
+std::vector<std::string> prepare_profile(ProgramRunner& runner, const std::string& platform, ComparisonPlan& plan,
+                                         bool chosen_by_user);
 
 // The runs of a comparison, round by round. The first round runs every policy as it comes, which tells how many blocks
 // the others are to be tried with, and then those. Later rounds run all configurations that the order still depends on,
 // in an order drawn by chance: what disturbs the machine for a while meets all of them alike.
 
 /// Fills configurations, rounds, ending, signal and seconds. Throws what a run throws.
-void run_rounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress);
+void run_rounds(const ProgramRunner& runner, Comparison& comparison);
 
 // A comparison for people and for programs.
 

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <ranges>
+#include <iterator>
 
 #include "codelets/common/child_process.hpp"
+#include "codelets/io/progress.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/profile_parts.hpp"
@@ -69,45 +70,10 @@ std::string record_application(const ProgramRunner& runner, const std::string& p
     return problem;
 }
 
-}  // namespace
-
-ComparisonProfile::ComparisonProfile(ProgramRunner& runner, const std::string& platform,
-                                     std::vector<std::string> policies, bool chosen_by_user, ProgressLine& progress)
-    : policies_(std::move(policies)) {
-    if (std::ranges::none_of(policies_, reads_profile)) return;
-    progress.begin("which profile is there");
-    if (!runner.command().launcher.empty() && !runner.platform()) {
-        check_nodes(runner);
-        return;
-    }
-    std::string problem;
-    if (runner.platform() && !runner.platform()->nodes.empty()) {
-        problem = record_nodes(runner);
-    } else {
-        const RunReport report = runner.run({.policy = "equal"}).report;
-        problem = problem_of(report, runner);
-        if (problem.empty()) return;
-        problem = record(runner, platform, report, progress);
-    }
-    if (problem.empty()) {
-        std::cerr << "apportion compare: no usable profile is recorded, so the static policies have one that was made "
-                     "for this comparison\n";
-        return;
-    }
-    if (chosen_by_user && std::ranges::any_of(policies_, needs_profile))
-        throw UserError(
-            "{} needs a profile, and none could be made: {}; leave it out of --policies, or record one by `apportion "
-            "profile`",
-            *std::ranges::find_if(policies_, needs_profile), problem);
-    const std::string left_out = fmt::format("{}", fmt::join(policies_ | std::views::filter(needs_profile), ", "));
-    if (std::erase_if(policies_, needs_profile) > 0)
-        notes_.push_back(fmt::format("left out are {}, which need a profile: {}", left_out, problem));
-}
-
 /// Each machine has its own profile, which no comparison makes. Those of this one are seen from here.
-void ComparisonProfile::check_nodes(const ProgramRunner& runner) const {
-    const auto policy = std::ranges::find_if(policies_, needs_profile);
-    if (policy == policies_.end()) return;
+void check_nodes(const ProgramRunner& runner, const std::vector<std::string>& policies) {
+    const auto policy = std::ranges::find_if(policies, needs_profile);
+    if (policy == policies.end()) return;
     const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
     for (const RunReport& report : run.last_reports)
         for (std::size_t rank = 0; rank < std::min(report.nodes.size(), report.processors.size()); ++rank) {
@@ -125,46 +91,76 @@ void ComparisonProfile::check_nodes(const ProgramRunner& runner) const {
 }
 
 /// Recorded profiles are those of machines, and no command records them for nodes.
-std::string ComparisonProfile::record_nodes(ProgramRunner& runner) {
+/// Empty, or why there are none.
+std::string record_nodes(ProgramRunner& runner) {
     if (!has_kernel(runner))
         return "nodes of a cluster have true times of bundled applications that are given a --size";
-    folder_.emplace();
     const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
     const Kernel kernel{runner.name(), runner.command().size, simulated_size(run.size)};
     for (const RunReport& report : run.last_reports)
-        if (std::string problem = save_cluster_profiles(kernel, *runner.platform(), report, folder_->path());
+        if (std::string problem = save_cluster_profiles(kernel, *runner.platform(), report, runner.folder());
             !problem.empty())
             return problem;
-    runner.set_environment("APPORTION_PROFILES", folder_->path().string());
+    runner.set_environment("APPORTION_PROFILES", runner.folder().string());
     return {};
 }
 
-std::string ComparisonProfile::record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                                      ProgressLine& progress) {
-    folder_.emplace();
-    std::string problem;
+/// Empty, or why there is no profile.
+std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
+                   ProgressLine& progress) {
     if (has_kernel(runner)) {
-        const std::string file = (folder_->path() / "profile.csv").string();
-        problem = record_application(runner, platform, report, file, progress);
-        if (problem.empty()) {
+        const std::string file = (runner.folder() / "profile.csv").string();
+        if (record_application(runner, platform, report, file, progress).empty()) {
             runner.set_environment("APPORTION_PROFILES", file);
-            return "";
+            return {};
         }
     }
-    if (!runner.command().launcher.empty()) return problem_of(report, runner);  // nodes learn apart from each other
-    problem.clear();
     // A folder, where programs with several loads find one for each.
     for (const LoadProfile& learnt : learn_profiles(runner, 1, progress)) {
-        if (!learnt.problem.empty()) {
-            problem = learnt.problem;
-            continue;
-        }
-        const fs::path file = folder_->path() / file_name(runner.machine().name) / (file_name(learnt.load) + ".csv");
+        if (!learnt.problem.empty()) return learnt.problem;
+        const fs::path file = runner.folder() / file_name(runner.machine().name) / (file_name(learnt.load) + ".csv");
         fs::create_directories(file.parent_path());
         save_profile(file.string(), learnt.profile);
     }
-    if (problem.empty()) runner.set_environment("APPORTION_PROFILES", folder_->path().string());
-    return problem;
+    runner.set_environment("APPORTION_PROFILES", runner.folder().string());
+    return {};
+}
+
+}  // namespace
+
+std::vector<std::string> prepare_profile(ProgramRunner& runner, const std::string& platform, ComparisonPlan& plan,
+                                         bool chosen_by_user) {
+    std::vector<std::string>& policies = plan.policies;
+    if (std::ranges::none_of(policies, reads_profile)) return {};
+    ProgressLine progress("apportion compare", true, plan.limit_s);
+    progress.begin("which profile is there");
+    if (!runner.command().launcher.empty() && !runner.platform()) {
+        check_nodes(runner, policies);
+        return {};
+    }
+    std::string problem;
+    if (runner.platform() && !runner.platform()->nodes.empty()) {
+        problem = record_nodes(runner);
+    } else {
+        const RunReport report = runner.run({.policy = "equal"}).report;
+        if (problem_of(report, runner).empty()) return {};
+        problem = record(runner, platform, report, progress);
+    }
+    if (problem.empty()) {
+        std::cerr << "apportion compare: no usable profile is recorded, so the static policies have one that was made "
+                     "for this comparison\n";
+        return {};
+    }
+    std::vector<std::string> left_out;
+    std::ranges::copy_if(policies, std::back_inserter(left_out), needs_profile);
+    if (left_out.empty()) return {};
+    if (chosen_by_user)
+        throw UserError(
+            "{} needs a profile, and none could be made: {}; leave it out of --policies, or record one by `apportion "
+            "profile`",
+            left_out.front(), problem);
+    std::erase_if(policies, needs_profile);
+    return {fmt::format("left out are {}, which need a profile: {}", fmt::join(left_out, ", "), problem)};
 }
 
 }  // namespace apportion

@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "codelets/io/progress.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
@@ -76,8 +77,8 @@ std::vector<std::int64_t> automatic_blocks(const RunReport& report, bool equal_b
 
 class ComparisonRounds {
   public:
-    ComparisonRounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress)
-        : runner_(runner), comparison_(comparison), progress_(progress), random_(comparison.plan.seed) {}
+    ComparisonRounds(const ProgramRunner& runner, Comparison& comparison)
+        : runner_(runner), comparison_(comparison), random_(comparison.plan.seed) {}
 
     void run() {
         try {
@@ -236,7 +237,7 @@ class ComparisonRounds {
 
     const ProgramRunner& runner_;
     Comparison& comparison_;
-    ProgressLine& progress_;
+    ProgressLine progress_{"apportion compare", true, comparison_.plan.limit_s};
     std::mt19937_64 random_;
     std::mutex mutex_;
     std::size_t runs_done_ = 0;
@@ -246,8 +247,6 @@ class ComparisonRounds {
 
 }  // namespace
 
-void run_rounds(const ProgramRunner& runner, Comparison& comparison, ProgressLine& progress) {
-    ComparisonRounds(runner, comparison, progress).run();
-}
+void run_rounds(const ProgramRunner& runner, Comparison& comparison) { ComparisonRounds(runner, comparison).run(); }
 
 }  // namespace apportion

@@ -98,6 +98,9 @@ class ProgramRunner {
     /// For all runs from now on.
     void set_environment(const std::string& name, const std::string& value) { environment_.push_back({name, value}); }
 
+    /// For files that are needed as long as the runner.
+    const std::filesystem::path& folder() const { return folder_.path(); }
+
     const std::string& name() const { return name_; }  ///< of the program, without its folder
     const ProgramCommand& command() const { return command_; }
     /// Of the command, with the size where it belongs.
@@ -119,7 +122,7 @@ class ProgramRunner {
     std::vector<std::string> arguments_;  ///< of the process, the program first
     std::optional<simulated::Platform> platform_;
     std::vector<EnvironmentChange> environment_;
-    TemporaryFolder folder_;  ///< of the reports
+    TemporaryFolder folder_;
 };
 
 }  // namespace apportion
