@@ -30,7 +30,7 @@ TEST_CASE("blackscholes prices a file of options into a file") {
     const Matrix prices = read_npy(folder.file("prices.npy"));
     REQUIRE(prices.rows() == 2);
     REQUIRE(prices.columns() == 2);
-    const auto at = [&](std::size_t i, std::size_t j) { return *static_cast<const double*>(prices.at(i, j)); };
+    const auto at = [&](std::size_t i, std::size_t j) { return element(prices, i, j); };
     CHECK(std::abs(at(0, 0) - 4.759422) < 5 * at(0, 1));
     CHECK(std::abs(at(1, 0) - 0.808599) < 5 * at(1, 1));
     CHECK(at(0, 1) < 0.02);

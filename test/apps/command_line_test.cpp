@@ -54,9 +54,8 @@ TEST_CASE("an application tells its version") {
 
 TEST_CASE("under auto an application's table says what was chosen and why") {
     const AppFolder folder;
-    const Result result = folder.run("matmul --size 64", "STARPU_SCHED=auto");
-    CHECK(result.status == 0);
-    CHECK_THAT(result.out, ContainsSubstring("chose plb-hec, without a profile: there is no recorded profile"));
+    check_says(folder.run("matmul --size 64", "STARPU_SCHED=auto"),
+               {"chose plb-hec, without a profile: there is no recorded profile"});
 }
 
 TEST_CASE("a misspelt option of an application gets the nearest one as advice") {
@@ -96,31 +95,11 @@ TEST_CASE("matmul times one OpenBLAS call in turn with the load") {
           Approx(object.at("peer").at("seconds").get<double>() / object.at("seconds").get<double>()));
 }
 
-namespace {
-
-/// Rectangles {first row, first column, rows, columns} of workers, of a matrix of 4 x 4 blocks.
-std::string plan_of(const std::vector<std::pair<std::string, std::vector<std::array<int, 4>>>>& workers) {
-    json plan{{"units", 16}, {"shares", json::array()}};
-    for (const auto& [worker, rectangles] : workers) {
-        json share{{"processor", worker}, {"rectangles", json::array()}};
-        for (const auto& [row, column, rows, columns] : rectangles)
-            share["rectangles"].push_back(
-                {{"first_row", row}, {"first_column", column}, {"rows", rows}, {"columns", columns}});
-        plan["shares"].push_back(share);
-    }
-    return plan.dump();
-}
-
-}  // namespace
-
 TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") {
     const AppFolder folder;
     const std::string command = "matmul --size 40,30,20 --rectangles plan.json";
-    folder.write("plan.json", plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 4}}}}));
-    const Result result = folder.run(command + " --json", "STARPU_NCPU=2");
-    INFO(result.err);
-    REQUIRE(result.status == 0);
-    const json object = json::parse(result.out);
+    folder.write("plan.json", plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 4}}}}));
+    const json object = folder.json(command, "STARPU_NCPU=2");
     CHECK(object.at("verified") == true);
     const json& report = object.at("report");
     CHECK(report.at("processors").at(0).at("rectangles") == json({{30, 0, 10, 30}}));
@@ -135,16 +114,17 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
         folder.write("plan.json", plan);
         check_refused(folder.run(command, "STARPU_NCPU=2"), why);
     };
-    folder.write("plan.json", plan_of({{"CPU 0+CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 4}}}}));
+    folder.write("plan.json", plan_of(4, {{"CPU 0+CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 4}}}}));
     CHECK(folder.run(command, "STARPU_NCPU=2").out.find("verified: yes") != std::string::npos);
-    check_plan(plan_of({{"CPU 0+CPU 7", {{0, 0, 4, 4}}}}), "has no worker 'CPU 7' here");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"card", {{3, 0, 1, 4}}}}), "has no worker 'card' here");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "are not the whole matrix");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{2, 0, 1, 4}}}}), "two rectangles overlap");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}, {2, 3, 2, 1}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "two rectangles overlap");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{4, 0, 1, 4}}}}), "is not within the matrix");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, -1, 4}}}}), "is no plan of a matrix");
-    check_plan(plan_of({{"CPU 1", {{0, 0, 3, 4}}}}).substr(2), "is no plan of a matrix");
+    check_plan(plan_of(4, {{"CPU 0+CPU 7", {{0, 0, 4, 4}}}}), "has no worker 'CPU 7' here");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}, {"card", {{3, 0, 1, 4}}}}), "has no worker 'card' here");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, 1, 3}}}}), "are not the whole matrix");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{2, 0, 1, 4}}}}), "two rectangles overlap");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}, {2, 3, 2, 1}}}, {"CPU 0", {{3, 0, 1, 3}}}}),
+               "two rectangles overlap");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{4, 0, 1, 4}}}}), "is not within the matrix");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}, {"CPU 0", {{3, 0, -1, 4}}}}), "is no plan of a matrix");
+    check_plan(plan_of(4, {{"CPU 1", {{0, 0, 3, 4}}}}).substr(2), "is no plan of a matrix");
     check_plan(R"({"units": 16, "shares": [{"processor": "CPU 0", "rectangles": 4}]})", "is no plan of a matrix");
     check_plan(R"({"units": 16.9, "shares": []})", "is no plan of a matrix");
     check_plan(R"({"units": 1e300, "shares": []})", "is no plan of a matrix");
@@ -155,9 +135,9 @@ TEST_CASE("matmul computes the rectangles of a plan, and refuses what is none") 
 TEST_CASE("a processor whose part is no rectangle reads a row or column of it once") {
     const AppFolder folder;
     // Square corners of two processors.
-    folder.write("plan.json", plan_of({{"CPU 0", {{0, 1, 1, 3}, {1, 0, 2, 4}, {3, 0, 1, 3}}},
-                                       {"CPU 1", {{0, 0, 1, 1}}},
-                                       {"CPU 2", {{3, 3, 1, 1}}}}));
+    folder.write("plan.json", plan_of(4, {{"CPU 0", {{0, 1, 1, 3}, {1, 0, 2, 4}, {3, 0, 1, 3}}},
+                                          {"CPU 1", {{0, 0, 1, 1}}},
+                                          {"CPU 2", {{3, 3, 1, 1}}}}));
     const json object = folder.json("matmul --size 80 --repeat 2 --rectangles plan.json", "STARPU_NCPU=3");
     CHECK(object.at("verified") == true);
     CHECK(object.at("report").at("elements_read") == 80 * 20 * 12);
@@ -180,10 +160,10 @@ TEST_CASE("matmul multiplies matrices from files into a file") {
     REQUIRE(c.rows() == 2);
     REQUIRE(c.columns() == 2);
     // [1 2 3; 4 5 6] [7 8; 9 10; 11 12] = [58 64; 139 154]
-    CHECK(*static_cast<const double*>(c.at(0, 0)) == 58);
-    CHECK(*static_cast<const double*>(c.at(0, 1)) == 64);
-    CHECK(*static_cast<const double*>(c.at(1, 0)) == 139);
-    CHECK(*static_cast<const double*>(c.at(1, 1)) == 154);
+    CHECK(element(c, 0, 0) == 58);
+    CHECK(element(c, 0, 1) == 64);
+    CHECK(element(c, 1, 0) == 139);
+    CHECK(element(c, 1, 1) == 154);
 
     write_npy(folder.file("single.npy"), Matrix(ElementType::float32, 3, 2));
     const std::string a_file = "matmul --a a.npy --b ";
@@ -210,8 +190,7 @@ TEST_CASE("a result does not depend on the policy or on handicaps") {
         double worst = 0;
         for (std::size_t j = 0; j < c.columns(); ++j)
             for (std::size_t i = 0; i < c.rows(); ++i)
-                worst = std::max(worst, std::abs(double{*static_cast<const float*>(c.at(i, j))} -
-                                                 double{*static_cast<const float*>(expected.at(i, j))}));
+                worst = std::max(worst, std::abs(element(c, i, j) - element(expected, i, j)));
         CHECK(worst < 1e-4);
     }
 }

@@ -31,8 +31,7 @@ std::vector<double> read_array(const std::string& path) {
     const Matrix by_rows = read_npy_rows(path, NpyElements::real);
     std::vector<double> values;
     for (std::size_t j = 0; j < by_rows.columns(); ++j)
-        for (std::size_t i = 0; i < by_rows.rows(); ++i)
-            values.push_back(*static_cast<const double*>(by_rows.at(i, j)));
+        for (std::size_t i = 0; i < by_rows.rows(); ++i) values.push_back(element(by_rows, i, j));
     return values;
 }
 
@@ -44,7 +43,7 @@ std::size_t iterations_needed(const LinearSystem& system, double tolerance) {
         double step = 0, size = 0;
         for (std::size_t i = 0; i < system.n(); ++i) {
             double& from = *static_cast<double*>(x.at(i, 0));
-            const double to = *static_cast<const double*>(x_new.at(i, 0));
+            const double to = element(x_new, i, 0);
             step = std::max(step, std::abs(to - from));
             size = std::max(size, std::abs(to));
             from = to;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "test/apps/run_app.hpp"
 
@@ -33,22 +32,6 @@ TEST_CASE("mpdata keeps mass, sign and bounds, and gives the reference's bits un
 
 namespace {
 
-struct Share {
-    std::string processor;
-    int first_row, first_column, rows, columns;
-};
-
-std::string plan(int side, const std::vector<Share>& shares) {
-    json object{{"units", side * side}, {"shares", json::array()}};
-    for (const auto& [processor, first_row, first_column, rows, columns] : shares)
-        object["shares"].push_back({{"processor", processor},
-                                    {"rectangles", json::array({{{"first_row", first_row},
-                                                                 {"first_column", first_column},
-                                                                 {"rows", rows},
-                                                                 {"columns", columns}}})}});
-    return object.dump();
-}
-
 const std::string kInRectangles = "mpdata --size 24,12,9 --steps 5 --rectangles plan.json";
 
 }  // namespace
@@ -67,18 +50,20 @@ TEST_CASE("mpdata gives the same bits in rectangles of one, two and four workers
         return object;
     };
     check("STARPU_NCPU=1", "mpdata --size 24,12,9 --steps 5");
-    folder.write("plan.json", plan(12, {{"CPU 0", 0, 0, 12, 12}}));
+    folder.write("plan.json", plan_of(12, {{"CPU 0", {{0, 0, 12, 12}}}}));
     CHECK(check("STARPU_NCPU=1", kInRectangles).at("policy") == "rectangles");
-    folder.write("plan.json", plan(12, {{"CPU 1", 0, 0, 5, 12}, {"CPU 0", 5, 0, 7, 12}, {"CPU 2", 0, 0, 0, 0}}));
+    folder.write("plan.json",
+                 plan_of(12, {{"CPU 1", {{0, 0, 5, 12}}}, {"CPU 0", {{5, 0, 7, 12}}}, {"CPU 2", {{0, 0, 0, 0}}}}));
     check("STARPU_NCPU=2", kInRectangles);
-    folder.write(
-        "plan.json",
-        plan(12, {{"CPU 0", 0, 5, 6, 7}, {"CPU 1", 0, 0, 7, 5}, {"CPU 2", 6, 5, 6, 7}, {"CPU 3", 7, 0, 5, 5}}));
+    folder.write("plan.json", plan_of(12, {{"CPU 0", {{0, 5, 6, 7}}},
+                                           {"CPU 1", {{0, 0, 7, 5}}},
+                                           {"CPU 2", {{6, 5, 6, 7}}},
+                                           {"CPU 3", {{7, 0, 5, 5}}}}));
     const json four = check("STARPU_NCPU=4", kInRectangles).at("report").at("processors");
     CHECK(four.at(0).at("rectangles") == json({{0, 10, 6, 14}}));
     CHECK(four.at(3).at("rectangles") == json({{7, 0, 5, 10}}));
     CHECK(four.at(3).at("units") == 50);
-    folder.write("plan.json", plan(12, {{"CPU 1-3", 0, 4, 12, 8}, {"CPU 0", 0, 0, 12, 4}}));
+    folder.write("plan.json", plan_of(12, {{"CPU 1-3", {{0, 4, 12, 8}}}, {"CPU 0", {{0, 0, 12, 4}}}}));
     const json team = check("STARPU_NCPU=4", kInRectangles).at("report").at("processors");
     CHECK(team.at(1).at("rectangles") == json({{0, 8, 12, 5}}));
     CHECK(team.at(3).at("rectangles") == json({{0, 18, 12, 6}}));
@@ -86,13 +71,14 @@ TEST_CASE("mpdata gives the same bits in rectangles of one, two and four workers
 
 TEST_CASE("mpdata refuses plans that are none of its domain") {
     const AppFolder folder;
-    const auto refused = [&](int side, const std::vector<Share>& shares, const std::string& reason) {
-        folder.write("plan.json", plan(side, shares));
+    const auto refused = [&](const std::string& plan, const std::string& reason) {
+        folder.write("plan.json", plan);
         check_refused(folder.run(kInRectangles, "STARPU_NCPU=2"), reason);
     };
-    refused(4, {{"CPU 0", 0, 0, 4, 2}, {"CPU 1-2", 0, 2, 4, 2}}, "has no worker 'CPU 2' here");
-    refused(5, {{"CPU 0", 0, 0, 5, 5}}, "is of 5 x 5 blocks, which the domain's 24 x 12 columns cannot be divided");
-    refused(24, {{"CPU 0", 0, 0, 23, 24}, {"CPU 1", 23, 0, 1, 24}}, "is of 24 x 24 blocks");
+    refused(plan_of(4, {{"CPU 0", {{0, 0, 4, 2}}}, {"CPU 1-2", {{0, 2, 4, 2}}}}), "has no worker 'CPU 2' here");
+    refused(plan_of(5, {{"CPU 0", {{0, 0, 5, 5}}}}),
+            "is of 5 x 5 blocks, which the domain's 24 x 12 columns cannot be divided");
+    refused(plan_of(24, {{"CPU 0", {{0, 0, 23, 24}}}, {"CPU 1", {{23, 0, 1, 24}}}}), "is of 24 x 24 blocks");
     check_refused(folder.run(kInRectangles + " --peer"), "excludes");
     check_refused(folder.run(kInRectangles + " --steps-at-once 5"), "excludes");
 }

@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "test/catch.hpp"
 #include "test/folder.hpp"
@@ -39,6 +42,20 @@ struct AppFolder : Folder {
         return nlohmann::json::parse(result.out);
     }
 };
+
+/// A plan of side x side blocks: rectangles {first row, first column, rows, columns} of workers.
+inline std::string plan_of(int side,
+                           const std::vector<std::pair<std::string, std::vector<std::array<int, 4>>>>& workers) {
+    nlohmann::json plan{{"units", side * side}, {"shares", nlohmann::json::array()}};
+    for (const auto& [worker, rectangles] : workers) {
+        nlohmann::json share{{"processor", worker}, {"rectangles", nlohmann::json::array()}};
+        for (const auto& [row, column, rows, columns] : rectangles)
+            share["rectangles"].push_back(
+                {{"first_row", row}, {"first_column", column}, {"rows", rows}, {"columns", columns}});
+        plan["shares"].push_back(share);
+    }
+    return plan.dump();
+}
 
 inline void check_says(const Result& result, std::initializer_list<const char*> parts) {
     CHECK(result.status == 0);

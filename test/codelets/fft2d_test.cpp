@@ -3,18 +3,17 @@
 #include "codelets/fft2d/fft2d.hpp"
 
 #include <starpu.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <filesystem>
 #include <numbers>
 #include <vector>
 
 #include "codelets/fft2d/fft2d_kernels.hpp"
 #include "codelets/fft2d/fft_rows.hpp"
 #include "test/catch.hpp"
+#include "test/folder.hpp"
 
 using namespace apportion;
 
@@ -111,15 +110,13 @@ TEST_CASE("a transform keeps the energy, and its inverse gives the matrix back")
 }
 
 TEST_CASE("workers with different planning give the same transform") {
-    const std::string cache = std::filesystem::temp_directory_path() / ("apportion-fft-" + std::to_string(getpid()));
-    setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+    const Folder cache;
+    const Setting here("XDG_CACHE_HOME", cache.path());
     for (const FftPlanningChoice& planning : {FftPlanningChoice{FftPlanning::estimate, {{1, FftPlanning::unaligned}}},
                                               FftPlanningChoice{FftPlanning::measure, {{0, FftPlanning::estimate}}}})
         transform(std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex64, 60, 48, 8)), planning);
     CHECK(std::filesystem::exists(fft_wisdom_file("fftwf-wisdom")));
     CHECK_FALSE(std::filesystem::exists(fft_wisdom_file("fftw-wisdom")));
-    std::filesystem::remove_all(cache);
-    unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("rows are transformed wherever they lie, in batches of any size", "[once]") {

@@ -40,18 +40,14 @@ TEST_CASE("options are read in any order of columns") {
     for (ElementType type : {ElementType::float32, ElementType::float64}) {
         const Matrix m = read_options(file, type);
         REQUIRE(m.rows() == 2);
-        const auto at = [&](std::size_t i, std::size_t j) {
-            return type == ElementType::float32 ? double{*static_cast<const float*>(m.at(i, j))}
-                                                : *static_cast<const double*>(m.at(i, j));
-        };
-        CHECK(at(0, kSpot) == 42);
-        CHECK(at(0, kSignedStrike) == -40);
-        CHECK(at(0, kRate) == Approx(0.1));
-        CHECK(at(0, kVolatility) == Approx(0.2));
-        CHECK(at(0, kExpiry) == 0.5);
-        CHECK(at(1, kSpot) == 42.5);
-        CHECK(at(1, kSignedStrike) == 50);
-        CHECK(at(1, kRate) == Approx(-0.01));
+        CHECK(element(m, 0, kSpot) == 42);
+        CHECK(element(m, 0, kSignedStrike) == -40);
+        CHECK(element(m, 0, kRate) == Approx(0.1));
+        CHECK(element(m, 0, kVolatility) == Approx(0.2));
+        CHECK(element(m, 0, kExpiry) == 0.5);
+        CHECK(element(m, 1, kSpot) == 42.5);
+        CHECK(element(m, 1, kSignedStrike) == 50);
+        CHECK(element(m, 1, kRate) == Approx(-0.01));
     }
 }
 

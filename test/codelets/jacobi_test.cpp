@@ -123,17 +123,16 @@ TEST_CASE("dense and sparse systems converge to the solution of a direct solver"
     Eigen::MatrixXd a(60, 60);
     Eigen::VectorXd b(60);
     for (int i = 0; i < 60; ++i) {
-        b[i] = *static_cast<const double*>(dense->b.at(i, 0));
-        for (int j = 0; j < 60; ++j) a(i, j) = *static_cast<const double*>(dense->dense->at(j, i));
+        b[i] = element(dense->b, i, 0);
+        for (int j = 0; j < 60; ++j) a(i, j) = element(*dense->dense, j, i);
     }
     const Eigen::VectorXd direct = a.partialPivLu().solve(b);
     const double margin = 1e-4 * direct.lpNorm<Eigen::Infinity>();
-    for (int i = 0; i < 60; ++i) CHECK(*static_cast<const double*>(x.at(i, 0)) == Approx(direct[i]).margin(margin));
+    for (int i = 0; i < 60; ++i) CHECK(element(x, i, 0) == Approx(direct[i]).margin(margin));
 
     const auto sparse = sparse_system(20);
     const Matrix ones = as_matrix(iterate(sparse, 60), ElementType::float64);
-    for (std::size_t i = 0; i < sparse->n(); ++i)
-        CHECK(*static_cast<const double*>(ones.at(i, 0)) == Approx(1).epsilon(1e-5));
+    for (std::size_t i = 0; i < sparse->n(); ++i) CHECK(element(ones, i, 0) == Approx(1).epsilon(1e-5));
     CHECK(verify_solution(*sparse, ones, 1e-5).correct);
 }
 
@@ -160,10 +159,8 @@ TEST_CASE("libraries iterate as the loads do") {
     eigen.run(30);
     const Matrix y = as_matrix(iterate(sparse, 30), ElementType::float64);
     for (std::size_t i = 0; i < 81; ++i) {
-        CHECK(*static_cast<const double*>(blas.x().at(i, 0)) ==
-              Approx(*static_cast<const double*>(x.at(i, 0))).epsilon(1e-12));
-        CHECK(*static_cast<const double*>(eigen.x().at(i, 0)) ==
-              Approx(*static_cast<const double*>(y.at(i, 0))).epsilon(1e-12));
+        CHECK(element(blas.x(), i, 0) == Approx(element(x, i, 0)).epsilon(1e-12));
+        CHECK(element(eigen.x(), i, 0) == Approx(element(y, i, 0)).epsilon(1e-12));
     }
 }
 

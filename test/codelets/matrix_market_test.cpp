@@ -73,7 +73,7 @@ TEST_CASE("vectors are arrays of one column") {
     const std::string file = folder.write("b.mtx", "%%MatrixMarket matrix array integer general\n3 1\n1\n-2\n3\n");
     const Matrix b = read_matrix_market_vector(file);
     REQUIRE(b.rows() == 3);
-    CHECK(*static_cast<const double*>(b.at(1, 0)) == -2);
+    CHECK(element(b, 1, 0) == -2);
     CHECK(is_matrix_market(file));
     folder.write("b.mtx", "something else entirely");
     CHECK_FALSE(is_matrix_market(file));
