@@ -10,8 +10,11 @@
 
 #include <starpu.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,10 +87,18 @@ struct DistributedData {
 };
 
 struct Verification {
-    bool correct = false;
-    double max_error = 0;  ///< relative to `tolerance`'s scale, as each workload explains
-    double tolerance = 0;
+    /// The error is relative to the tolerance's scale, as each workload explains.
+    Verification(double largest_error, double allowed)
+        : correct(largest_error <= allowed), max_error(largest_error), tolerance(allowed) {}
+
+    bool correct;
+    double max_error, tolerance;
 };
+
+/// The larger error; not-a-number counts as infinite.
+inline double worse(double worst, double error) {
+    return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+}
 
 /// Constructed while StarPU runs and destroyed before it ends.
 class Workload {

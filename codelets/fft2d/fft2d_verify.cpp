@@ -72,19 +72,15 @@ Verification compare(const Matrix& result, const Matrix& reference, double scale
         for (std::size_t i = 0; i < result.rows(); ++i) {
             const std::complex<double> should(scale * y[i].real(), scale * y[i].imag());
             const double difference = std::abs(std::complex<double>(x[i].real(), x[i].imag()) - should);
-            worst = difference <= worst ? worst : difference;  // keeps not-a-number
-            if (std::isnan(worst)) worst = std::numeric_limits<double>::infinity();
+            worst = worse(worst, difference);
             squares += std::norm(should);
         }
     }
     // Rounding errors of a transform are Gaussian with a deviation below epsilon sqrt(log2(elements)).
     constexpr double kDeviations = 8;
     const double elements = static_cast<double>(result.rows()) * static_cast<double>(result.columns());
-    Verification verification;
-    verification.max_error = worst == 0 ? 0 : worst / std::sqrt(squares / elements);
-    verification.tolerance = kDeviations * std::numeric_limits<T>::epsilon() * std::sqrt(std::log2(elements) + 1);
-    verification.correct = verification.max_error <= verification.tolerance;
-    return verification;
+    return {worst == 0 ? 0 : worst / std::sqrt(squares / elements),
+            kDeviations * std::numeric_limits<T>::epsilon() * std::sqrt(std::log2(elements) + 1)};
 }
 
 template <class T>

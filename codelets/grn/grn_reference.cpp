@@ -143,25 +143,20 @@ void search_by_reference(GrnProblem& problem, std::size_t first, std::size_t cou
 
 Verification verify_grn(const GrnProblem& problem) {
     const Reference reference(problem);
-    Verification result{true, 0, kTolerance};
-    const auto wrong_by = [&](double error) {
-        result.max_error =
-            std::max(result.max_error, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
-    };
+    double worst = 0;
     const std::size_t n = problem.target_count();
     for (std::size_t t = 0; t < n; ++t)
-        wrong_by(reference.allowed(t, problem.results[t]) ? reference.error_of_score(t, problem.results[t])
-                                                          : std::numeric_limits<double>::infinity());
+        worst = worse(worst, reference.allowed(t, problem.results[t]) ? reference.error_of_score(t, problem.results[t])
+                                                                      : std::numeric_limits<double>::infinity());
     const std::size_t again = std::min(n, kSearchedAgain);
-    for (std::size_t s = 0; s < again && result.max_error <= kTolerance; ++s) {
+    for (std::size_t s = 0; s < again && worst <= kTolerance; ++s) {
         const std::size_t t = again > 1 ? s * (n - 1) / (again - 1) : 0;
         const auto stride = static_cast<std::size_t>(std::max(1.0, problem.sets_per_target() / kSetsAgain));
         const double found = reference.badness(t, problem.results[t]);
         reference.for_each_set(
-            t, stride, [&](const PredictorSet& set) { wrong_by(std::max(found - reference.badness(t, set), 0.0)); });
+            t, stride, [&](const PredictorSet& set) { worst = worse(worst, found - reference.badness(t, set)); });
     }
-    result.correct = result.max_error <= kTolerance;
-    return result;
+    return {worst, kTolerance};
 }
 
 }  // namespace apportion

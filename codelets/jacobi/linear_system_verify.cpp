@@ -2,7 +2,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "codelets/jacobi/linear_system.hpp"
 
@@ -44,11 +43,6 @@ RowProduct row_product(const LinearSystem& system, std::size_t i, const VectorXd
     return result;
 }
 
-/// The larger one; not-a-number counts as infinite.
-double worse(double worst, double error) {
-    return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
-}
-
 MatrixXd whole_matrix(const LinearSystem& system) {
     const auto n = static_cast<Eigen::Index>(system.n());
     MatrixXd a = MatrixXd::Zero(n, n);
@@ -73,22 +67,24 @@ double distance_from_direct_solution(const LinearSystem& system, const VectorXd&
     return distance == 0 ? 0 : distance / size * lu.rcond() / kEstimate;
 }
 
+double rounding(const LinearSystem& system) {
+    return (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system.type());
+}
+
 }  // namespace
 
 Verification verify_iteration(const LinearSystem& system, const Matrix& x, const Matrix& x_new) {
     const VectorXd from = in_double(x), to = in_double(x_new), b = in_double(system.b);
-    Verification result;
+    double worst = 0;
     for (std::size_t i = 0; i < system.n(); ++i) {
         const auto row = static_cast<Eigen::Index>(i);
         const RowProduct p = row_product(system, i, from);
         const double should = from[row] + (b[row] - p.product) / p.diagonal;
         const double magnitude = std::abs(from[row]) + (std::abs(b[row]) + p.magnitude) / std::abs(p.diagonal);
         const double error = std::abs(to[row] - should);
-        result.max_error = worse(result.max_error, error == 0 ? 0 : error / magnitude);
+        worst = worse(worst, error == 0 ? 0 : error / magnitude);
     }
-    result.tolerance = (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system.type());
-    result.correct = result.max_error <= result.tolerance;
-    return result;
+    return {worst, rounding(system)};
 }
 
 Verification verify_solution(const LinearSystem& system, const Matrix& x, double tolerance) {
@@ -100,13 +96,9 @@ Verification verify_solution(const LinearSystem& system, const Matrix& x, double
         norm = std::max(norm, p.row_sum);
     }
     const double size = norm * solution.lpNorm<Eigen::Infinity>() + b.lpNorm<Eigen::Infinity>();
-    Verification result;
-    result.max_error = residual == 0 ? 0 : residual / size;
-    if (system.n() <= kDirectlySolved)
-        result.max_error = worse(result.max_error, distance_from_direct_solution(system, solution));
-    result.tolerance = 2 * tolerance + (std::sqrt(static_cast<double>(system.n())) + kSlack) * epsilon(system.type());
-    result.correct = result.max_error <= result.tolerance;
-    return result;
+    double error = residual == 0 ? 0 : residual / size;
+    if (system.n() <= kDirectlySolved) error = worse(error, distance_from_direct_solution(system, solution));
+    return {error, 2 * tolerance + rounding(system)};
 }
 
 }  // namespace apportion

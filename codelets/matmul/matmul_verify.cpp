@@ -105,11 +105,8 @@ Verification verify(const MatmulProblem& p) {
     const std::size_t n = p.c.columns();
     std::set<std::size_t> sampled;
     for (std::size_t s = 0; s < kSampledColumns; ++s) sampled.insert(s * (n - 1) / (kSampledColumns - 1));
-    Verification result;
-    result.max_error = std::max(error_of_signed_sums<T>(p), error_of_columns<T>(p, sampled));
-    result.tolerance = (static_cast<double>(p.a.columns()) + kSlack) * std::numeric_limits<T>::epsilon();
-    result.correct = result.max_error <= result.tolerance;
-    return result;
+    return {std::max(error_of_signed_sums<T>(p), error_of_columns<T>(p, sampled)),
+            (static_cast<double>(p.a.columns()) + kSlack) * std::numeric_limits<T>::epsilon()};
 }
 
 }  // namespace
