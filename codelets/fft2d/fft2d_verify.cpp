@@ -13,12 +13,6 @@ namespace apportion {
 
 namespace {
 
-unsigned flags_of(FftPlanning planning) {
-    return planning == FftPlanning::measure   ? FFTW_MEASURE
-           : planning == FftPlanning::patient ? FFTW_PATIENT
-                                              : FFTW_ESTIMATE;
-}
-
 int to_int(std::size_t n) { return static_cast<int>(n); }
 
 /// A plan and its end. Plans are made on the main thread, while no workload is being constructed.
@@ -47,9 +41,9 @@ std::unique_ptr<Plan<T>> plan_whole(const Fft2dProblem& p, Matrix& out, FftPlann
     const int size[2] = {to_int(p.rows()), to_int(p.columns())};
     const int in_ld[2] = {size[0], to_int(p.input.ld())}, out_ld[2] = {size[0], to_int(out.ld())};
     Matrix like_input(p.input.type(), p.columns(), p.rows());  // planning may overwrite
-    return std::make_unique<Plan<T>>(
-        Fftw<T>::plan_many(2, size, 1, Plan<T>::pointer(like_input), in_ld, 1, 0, Plan<T>::pointer(out), out_ld, 1, 0,
-                           p.inverse ? FFTW_BACKWARD : FFTW_FORWARD, flags_of(planning) | FFTW_PRESERVE_INPUT));
+    return std::make_unique<Plan<T>>(Fftw<T>::plan_many(
+        2, size, 1, Plan<T>::pointer(like_input), in_ld, 1, 0, Plan<T>::pointer(out), out_ld, 1, 0,
+        p.inverse ? FFTW_BACKWARD : FFTW_FORWARD, (fftw_flags(planning) & ~FFTW_UNALIGNED) | FFTW_PRESERVE_INPUT));
 }
 
 /// Every row of the input into a column of `out`, by a plan that does it all.

@@ -35,20 +35,6 @@ constexpr std::size_t kPage_bytes = 4096;
 /// FFTW's planner and its wisdom are common to the process.
 std::mutex planner;
 
-unsigned flags_of(FftPlanning planning) {
-    switch (planning) {
-        case FftPlanning::estimate:
-            return FFTW_ESTIMATE;
-        case FftPlanning::measure:
-            return FFTW_MEASURE;
-        case FftPlanning::patient:
-            return FFTW_PATIENT;
-        case FftPlanning::unaligned:
-            return FFTW_ESTIMATE | FFTW_UNALIGNED;
-    }
-    return FFTW_ESTIMATE;
-}
-
 bool is_timed(FftPlanning planning) { return planning == FftPlanning::measure || planning == FftPlanning::patient; }
 
 /// A larger matrix is written past the caches: it would not be found there when it is read.
@@ -199,7 +185,7 @@ typename Rows<T>::Plans Rows<T>::plans_by(FftPlanning planning) const {
         plans.push_back(Fftw<T>::plan_many(1, &length, static_cast<int>(rows), Fftw<T>::complex(in.get()), nullptr, 1,
                                            static_cast<int>(options_.in_ld), Fftw<T>::complex(out.get()), nullptr, 1,
                                            static_cast<int>(stride_), options_.inverse ? FFTW_BACKWARD : FFTW_FORWARD,
-                                           flags_of(planning) | FFTW_PRESERVE_INPUT));
+                                           fftw_flags(planning) | FFTW_PRESERVE_INPUT));
         if (!plans.back()) throw std::runtime_error(fmt::format("FFTW has no plan for rows of length {}", length));
     }
     return plans;

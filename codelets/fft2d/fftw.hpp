@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// FFTW's functions by the type of a real number.
+// FFTW's functions by the type of a real number, and its flags.
 #pragma once
 
 #include <fftw3.h>
 
 #include <complex>
+
+#include "codelets/fft2d/fft_planning.hpp"
 
 namespace apportion {
 
@@ -51,5 +53,12 @@ struct Fftw<float> {
         return reinterpret_cast<fftwf_complex*>(const_cast<std::complex<float>*>(x));
     }
 };
+
+inline unsigned fftw_flags(FftPlanning planning) {
+    return planning == FftPlanning::measure     ? FFTW_MEASURE
+           : planning == FftPlanning::patient   ? FFTW_PATIENT
+           : planning == FftPlanning::unaligned ? FFTW_ESTIMATE | FFTW_UNALIGNED
+                                                : FFTW_ESTIMATE;
+}
 
 }  // namespace apportion
