@@ -10,23 +10,6 @@
 
 namespace apportion {
 
-namespace {
-
-/// Calls body(column, value) for the entries of a row.
-template <class T, class Body>
-void for_each_entry(const LinearSystem& system, std::size_t row, Body&& body) {
-    if (system.dense) {
-        const T* const a = system.dense->column<T>(row);
-        for (std::size_t j = 0; j < system.n(); ++j) body(j, a[j]);
-    } else {
-        const SparseMatrix& s = *system.sparse;
-        for (std::int64_t k = s.start[row]; k < s.start[row + 1]; ++k)
-            body(static_cast<std::size_t>(s.columns[k]), static_cast<T>(s.values[k]));
-    }
-}
-
-}  // namespace
-
 double LinearSystem::entries() const {
     const double size = static_cast<double>(n());
     return dense ? size * size : static_cast<double>(sparse->values.size());

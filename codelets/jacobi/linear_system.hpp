@@ -32,6 +32,19 @@ struct LinearSystem {
     double entries() const;  ///< of the matrix
 };
 
+/// Calls body(column, value) for the entries of a row.
+template <class T, class Body>
+void for_each_entry(const LinearSystem& system, std::size_t row, Body&& body) {
+    if (system.dense) {
+        const T* const a = system.dense->column<T>(row);
+        for (std::size_t j = 0; j < system.n(); ++j) body(j, a[j]);
+    } else {
+        const SparseMatrix& s = *system.sparse;
+        for (std::int64_t k = s.start[row]; k < s.start[row + 1]; ++k)
+            body(static_cast<std::size_t>(s.columns[k]), static_cast<T>(s.values[k]));
+    }
+}
+
 /// Each column holds one row of a system, of as many unknowns as there are rows of the Matrix: its elements become
 /// those of a row that is 1.1 times diagonally dominant, in (-1, 0] off the diagonal.
 void make_dominant(Matrix& rows);

@@ -14,10 +14,17 @@ using Eigen::VectorXd;
 
 constexpr double kSlack = 8;  ///< in epsilons, where rows are short
 
-VectorXd in_double(const Matrix& matrix, std::size_t column = 0) {
-    VectorXd result(static_cast<Eigen::Index>(matrix.rows()));
-    for (Eigen::Index i = 0; i < result.size(); ++i) result[i] = element(matrix, static_cast<std::size_t>(i), column);
+VectorXd in_double(const Matrix& vector) {
+    VectorXd result(static_cast<Eigen::Index>(vector.rows()));
+    for (Eigen::Index i = 0; i < result.size(); ++i) result[i] = element(vector, static_cast<std::size_t>(i), 0);
     return result;
+}
+
+template <class Body>
+void for_each_entry_in_double(const LinearSystem& system, std::size_t row, Body&& body) {
+    by_real_type(system.type(), [&]<class T>() {
+        for_each_entry<T>(system, row, [&](std::size_t j, T value) { body(j, double{value}); });
+    });
 }
 
 /// Row i of the matrix times x, and the sum of the products' absolute values.
@@ -27,31 +34,23 @@ struct RowProduct {
 
 RowProduct row_product(const LinearSystem& system, std::size_t i, const VectorXd& x) {
     RowProduct result;
-    const auto add = [&](Eigen::Index j, double value) {
-        result.product += value * x[j];
-        result.magnitude += std::abs(value * x[j]);
+    for_each_entry_in_double(system, i, [&](std::size_t j, double value) {
+        const double product = value * x[static_cast<Eigen::Index>(j)];
+        result.product += product;
+        result.magnitude += std::abs(product);
         result.row_sum += std::abs(value);
-        if (static_cast<std::size_t>(j) == i) result.diagonal = value;
-    };
-    if (system.dense) {
-        const VectorXd row = in_double(*system.dense, i);
-        for (Eigen::Index j = 0; j < row.size(); ++j) add(j, row[j]);
-    } else {
-        const SparseMatrix& s = *system.sparse;
-        for (std::int64_t k = s.start[i]; k < s.start[i + 1]; ++k) add(s.columns[k], s.values[k]);
-    }
+        if (j == i) result.diagonal = value;
+    });
     return result;
 }
 
 MatrixXd whole_matrix(const LinearSystem& system) {
     const auto n = static_cast<Eigen::Index>(system.n());
     MatrixXd a = MatrixXd::Zero(n, n);
-    for (Eigen::Index i = 0; i < n; ++i)
-        if (system.dense)
-            a.row(i) = in_double(*system.dense, static_cast<std::size_t>(i)).transpose();
-        else
-            for (std::int64_t k = system.sparse->start[i]; k < system.sparse->start[i + 1]; ++k)
-                a(i, system.sparse->columns[k]) = system.sparse->values[k];
+    for (std::size_t i = 0; i < system.n(); ++i)
+        for_each_entry_in_double(system, i, [&](std::size_t j, double value) {
+            a(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = value;
+        });
     return a;
 }
 
