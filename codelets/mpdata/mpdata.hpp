@@ -34,6 +34,14 @@ class MpdataField {
     double& courant(int direction, int x, int y, int z);
     double courant(int direction, int x, int y, int z) const;
 
+    /// Calls body(x, y, z), z fastest.
+    template <class Body>
+    void for_each_cell(Body&& body) const {
+        for (int x = 0; x < nx_; ++x)
+            for (int y = 0; y < grid_.ny; ++y)
+                for (int z = 0; z < grid_.nz; ++z) body(x, y, z);
+    }
+
     double* plane(int x) { return psi_.get() + index(x, -1, -1); }
     double* courant_planes(int x);
     double* result_plane(int x) { return result_.get() + index(x, -1, -1); }

@@ -88,38 +88,30 @@ void MpdataField::scale_courant(double factor) {
 
 double MpdataField::sum() const {
     double sum = 0;
-    for (int x = 0; x < nx_; ++x)
-        for (int y = 0; y < grid_.ny; ++y)
-            for (int z = 0; z < grid_.nz; ++z) sum += psi(x, y, z);
+    for_each_cell([&](int x, int y, int z) { sum += psi(x, y, z); });
     return sum;
 }
 
 double MpdataField::smallest() const {
     double least = psi(0, 0, 0);
-    for (int x = 0; x < nx_; ++x)
-        for (int y = 0; y < grid_.ny; ++y)
-            for (int z = 0; z < grid_.nz; ++z) least = std::min(least, psi(x, y, z));
+    for_each_cell([&](int x, int y, int z) { least = std::min(least, psi(x, y, z)); });
     return least;
 }
 
 double MpdataField::largest() const {
     double most = psi(0, 0, 0);
-    for (int x = 0; x < nx_; ++x)
-        for (int y = 0; y < grid_.ny; ++y)
-            for (int z = 0; z < grid_.nz; ++z) most = std::max(most, psi(x, y, z));
+    for_each_cell([&](int x, int y, int z) { most = std::max(most, psi(x, y, z)); });
     return most;
 }
 
 double MpdataField::largest_courant() const {
     double most = 0;
-    for (int x = 0; x < nx_; ++x)
-        for (int y = 0; y < grid_.ny; ++y)
-            for (int z = 0; z < grid_.nz; ++z) {
-                const double out = std::max(courant(0, x, y, z), 0.0) - std::min(courant(0, x - 1, y, z), 0.0) +
-                                   std::max(courant(1, x, y, z), 0.0) - std::min(courant(1, x, y - 1, z), 0.0) +
-                                   std::max(courant(2, x, y, z), 0.0) - std::min(courant(2, x, y, z - 1), 0.0);
-                most = std::max(most, out);
-            }
+    for_each_cell([&](int x, int y, int z) {
+        const double out = std::max(courant(0, x, y, z), 0.0) - std::min(courant(0, x - 1, y, z), 0.0) +
+                           std::max(courant(1, x, y, z), 0.0) - std::min(courant(1, x, y - 1, z), 0.0) +
+                           std::max(courant(2, x, y, z), 0.0) - std::min(courant(2, x, y, z - 1), 0.0);
+        most = std::max(most, out);
+    });
     return most;
 }
 
@@ -131,23 +123,20 @@ void rotating_body(MpdataField& field, MpdataBody body, double courant) {
     // The body starts beside the middle, across the axis.
     const double away = kDistance * edge / std::sqrt(2.0);
     const double center[3] = {middle[0] + away, middle[1] - away, middle[2]};
-    for (int x = 0; x < field.nx(); ++x)
-        for (int y = 0; y < g.ny; ++y)
-            for (int z = 0; z < g.nz; ++z) {
-                const double dx = x + 0.5 - middle[0], dy = y + 0.5 - middle[1], dz = z + 0.5 - middle[2];
-                // Rotation about (1, 1, 1), axis x distance: each component is constant along its own direction, so
-                // that the flow is free of divergence on the grid as well, across the periodic edges too.
-                field.courant(0, x, y, z) = dz - dy;
-                field.courant(1, x, y, z) = dx - dz;
-                field.courant(2, x, y, z) = dy - dx;
-                const double distance = std::sqrt((x + 0.5 - center[0]) * (x + 0.5 - center[0]) +
-                                                  (y + 0.5 - center[1]) * (y + 0.5 - center[1]) +
-                                                  (z + 0.5 - center[2]) * (z + 0.5 - center[2])) /
-                                        (kRadius * edge);
-                const double inside =
-                    body == MpdataBody::sphere ? (distance <= 1 ? 1 : 0) : std::max(0.0, 1 - distance);
-                field.psi(x, y, z) = kHeight * inside;
-            }
+    field.for_each_cell([&](int x, int y, int z) {
+        const double dx = x + 0.5 - middle[0], dy = y + 0.5 - middle[1], dz = z + 0.5 - middle[2];
+        // Rotation about (1, 1, 1), axis x distance: each component is constant along its own direction, so
+        // that the flow is free of divergence on the grid as well, across the periodic edges too.
+        field.courant(0, x, y, z) = dz - dy;
+        field.courant(1, x, y, z) = dx - dz;
+        field.courant(2, x, y, z) = dy - dx;
+        const double distance =
+            std::sqrt((x + 0.5 - center[0]) * (x + 0.5 - center[0]) + (y + 0.5 - center[1]) * (y + 0.5 - center[1]) +
+                      (z + 0.5 - center[2]) * (z + 0.5 - center[2])) /
+            (kRadius * edge);
+        const double inside = body == MpdataBody::sphere ? (distance <= 1 ? 1 : 0) : std::max(0.0, 1 - distance);
+        field.psi(x, y, z) = kHeight * inside;
+    });
     field.make_periodic();
     if (const double fastest = field.largest_courant(); fastest > 0) field.scale_courant(courant / fastest);
 }

@@ -14,9 +14,7 @@ namespace {
 
 std::vector<double> cells(const MpdataField& field) {
     std::vector<double> values;
-    for (int x = 0; x < field.nx(); ++x)
-        for (int y = 0; y < field.grid().ny; ++y)
-            for (int z = 0; z < field.grid().nz; ++z) values.push_back(field.psi(x, y, z));
+    field.for_each_cell([&](int x, int y, int z) { values.push_back(field.psi(x, y, z)); });
     return values;
 }
 
@@ -136,13 +134,11 @@ TEST_CASE("second order: halving the cells quarters the error of a smooth field,
         constexpr double kPi = 3.14159265358979323846, kCourant = 0.5, kMean = 2;
         auto field = std::make_shared<MpdataField>(n, MpdataGrid{3, 3, 1});
         const auto wave = [&](double x) { return kMean + std::sin(2 * kPi * x / n); };
-        for (int x = 0; x < n; ++x)
-            for (int y = 0; y < 3; ++y)
-                for (int z = 0; z < 3; ++z) {
-                    field->psi(x, y, z) = wave(x + 0.5);
-                    field->courant(0, x, y, z) = kCourant;
-                    field->courant(1, x, y, z) = field->courant(2, x, y, z) = 0;
-                }
+        field->for_each_cell([&](int x, int y, int z) {
+            field->psi(x, y, z) = wave(x + 0.5);
+            field->courant(0, x, y, z) = kCourant;
+            field->courant(1, x, y, z) = field->courant(2, x, y, z) = 0;
+        });
         field->make_periodic();
         const int loads = n / 2;  // a quarter of the way round
         for (int i = 0; i < loads; ++i) {
