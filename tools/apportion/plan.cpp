@@ -11,7 +11,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <ranges>
 
 #include "codelets/io/gnuplot.hpp"
 #include "models/io/text.hpp"
@@ -69,7 +68,9 @@ std::vector<Units> parse_maxima(std::string_view text, const std::vector<std::st
 
 template <typename Entry>
 std::string names(std::span<const Entry> entries) {
-    return fmt::format("{}, all", fmt::join(entries | std::views::transform(&Entry::name), ", "));
+    std::string names;
+    for (const Entry& entry : entries) names += entry.name + std::string(", ");
+    return names + "all";
 }
 
 /// Runs the planners that the option names, or the default one, and prints their plans, which it returns.

@@ -18,7 +18,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 
 #include "codelets/io/command_line.hpp"
 #include "codelets/io/terminal.hpp"
@@ -57,7 +56,9 @@ void list_platforms() {
 }
 
 std::string kernel_names(const Device& device) {
-    return fmt::format("{}", fmt::join(device.kernels | std::views::keys, ", "));
+    std::vector<std::string> names;
+    for (const auto& [name, time] : device.kernels) names.push_back(name);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string devices_of(const simulated::Node& node) {
