@@ -15,7 +15,7 @@ constexpr int kAllocation = STARPU_MALLOC_COUNT | STARPU_MEMORY_OVERFLOW;
 constexpr std::size_t kBlasWorkspace_bytes = 32 << 20;  // what cuBLAS' manual recommends for the largest GPUs
 
 // Each worker uses its own. Threads may outlive static objects.
-DeviceWorker* const device_workers = new DeviceWorker[STARPU_NMAXWORKERS];
+DeviceWorker* const kDeviceWorkers = new DeviceWorker[STARPU_NMAXWORKERS];
 
 void forget_this(void*) { this_device_worker().forget(); }
 
@@ -67,7 +67,7 @@ void DeviceWorker::forget() noexcept {
     scratch.give_back();
 }
 
-DeviceWorker& this_device_worker() { return device_workers[starpu_worker_get_id_check()]; }
+DeviceWorker& this_device_worker() { return kDeviceWorkers[starpu_worker_get_id_check()]; }
 
 void forget_device_workers() {
     if (starpu_cuda_worker_get_count() > 0) starpu_execute_on_each_worker(forget_this, nullptr, STARPU_CUDA);
