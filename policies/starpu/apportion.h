@@ -134,7 +134,8 @@ struct apportion_load_options {
                                (64 workers) */
     /** Workers that cannot run it get nothing. Its can_execute is asked by apportion_load_create, of a task without
      *  handles and arguments; under Apportion's policies its first implementation counts alone. A worker whose task it
-     *  refuses later gets no more in that run, and others compute the units. */
+     *  refuses later gets no more in that run, and others compute the units. Its callback_func must be NULL: the
+     *  callback of a block's task is the load's own. */
     struct starpu_codelet* codelet;
     apportion_fill_func_t fill;
     void* arg;               /**< for fill and warm_up */

@@ -87,6 +87,10 @@ apportion_load_options checked_options(const apportion_load_options* given) {
     if (options.codelet->nbuffers < STARPU_VARIABLE_NBUFFERS)
         refuse("options.codelet->nbuffers is {}; give the number of a task's handles, or STARPU_VARIABLE_NBUFFERS",
                options.codelet->nbuffers);
+    if (options.codelet->callback_func)
+        refuse(
+            "options.codelet->callback_func is set, but the callback of a block's task is the load's own; let `fill` "
+            "set the task's epilogue_callback_func");
     if (!options.fill) refuse("options.fill is NULL; give the function that fills a block's task");
     check_units(options);
     if (!starpu_is_initialized()) refuse("StarPU is not running; call apportion_init first");

@@ -52,6 +52,17 @@ TEST_CASE("a codelet with a number of handles below zero makes no load") {
     CHECK_THAT(apportion_error(), ContainsSubstring("nbuffers is -7"));
 }
 
+TEST_CASE("a codelet with a callback of its own makes no load") {
+    Axpy axpy(100);
+    static starpu_codelet codelet;
+    codelet = Axpy::codelet();
+    codelet.callback_func = [](void*) {};
+    apportion_load_options options = axpy.options();
+    options.codelet = &codelet;
+    CHECK(apportion_load_create(&options) == nullptr);
+    CHECK_THAT(apportion_error(), ContainsSubstring("codelet->callback_func is set"));
+}
+
 TEST_CASE("the worker of a block is the load's affair, whatever the fill function sets") {
     struct Bound : Axpy {
         using Axpy::Axpy;
