@@ -177,8 +177,8 @@ static inline int apportion_load_options_init(struct apportion_load_options* opt
 /** Starts StarPU (starpu_init) with the scheduler that STARPU_SCHED names, and checks that it really is the one
  *  that runs: an unknown name, a plug-in that does not load and a value of an APPORTION_ variable that makes no sense
  *  are errors. Policies of Apportion need no STARPU_SCHED_LIB here: where it is not set it becomes this library, so
- * that scheduling contexts made later find them too (STARPU_SCHED_CTX_POLICY_NAME). `conf` may be NULL. Programs that
- * call starpu_init themselves set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. A
+ *  that scheduling contexts made later find them too (STARPU_SCHED_CTX_POLICY_NAME). `conf` may be NULL. Programs that
+ *  call starpu_init themselves set STARPU_SCHED_LIB and call apportion_init(NULL) behind it, which then checks only. A
  *  process that fork() made has none of StarPU's threads: it must not use what its parent started. */
 int apportion_init(struct starpu_conf* conf);
 
@@ -199,7 +199,8 @@ struct apportion_load* apportion_load_create(const struct apportion_load_options
  *  -ENODEV: none of the load's workers is in its scheduling context any more. -EINVAL: a handle of `uses` is
  *  partitioned by starpu_data_partition, or is read and was never written. Blocks are submitted in callbacks, where
  *  StarPU cannot wait: limits of starpu_set_limit_max_submitted_tasks and starpu_set_limit_min_submitted_tasks end
- * here, and must not be set while a load runs. */
+ *  here, and must not be set while a load runs. StarPU's profiling, by which blocks are timed, is switched on; while
+ *  the program switches it off, they are timed less exactly, and under StarPU's schedulers not at all. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are
