@@ -32,8 +32,13 @@ inline std::string nearest_option(const CLI::ParseError& error, const CLI::App& 
     if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return "";
     const std::string sentence = error.what();
     std::vector<std::string> names;
-    for (const CLI::Option* option : app.get_options())
-        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    const auto add_options_of = [&names](const CLI::App& its) {
+        for (const CLI::Option* option : its.get_options())
+            for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    };
+    add_options_of(app);
+    for (const CLI::App* group : app.get_subcommands([](const CLI::App* its) { return its->get_name().empty(); }))
+        add_options_of(*group);
     for (int k = 1; k < argc; ++k) {
         const std::string word = argv[k];
         if (!word.starts_with("--") || sentence.find(word) == sentence.npos) continue;

@@ -85,6 +85,7 @@ said "a platform that includes itself" 2 'itself.toml:1: the platform has no dev
 said "no command" 2 'a command is missing; choose one of compare, explain, plan, platform, policies, profile, trace' "$apportion"
 said "a misspelt command" 2 "there is no command 'plna' (did you mean plan?); choose one of compare, explain, plan, platform, policies, profile, trace" "$apportion" plna
 said "a misspelt option" 2 '--polices (did you mean --policies?); see apportion compare --help' "$apportion" compare --polices eager
+said "a misspelt option of a group" 2 '--aapp (did you mean --app?); see apportion profile --help' "$apportion" profile --aapp matmul
 for command in compare explain plan platform policies profile trace; do
     said "an unknown option of $command" 2 "see apportion $command --help" "$apportion" $command --nothing
     "$apportion" $command --help >/dev/null || fail "$command --help"
