@@ -4,10 +4,10 @@
 // measured of sizes says nothing of blocks elsewhere in the load then. Of a processor's blocks only that is assumed
 // that neither their time nor their speed falls with their size. A block contradicts that when one in four of the
 // earlier ones about as large does, by half. Units are unlike when of most processors' latest four blocks three do, all
-// to the same side: what varies by chance does so to both. Nodes are not judged: they become faster while they learn
-// about their own processors. A run may have too few blocks to tell: blocks that took twice as long as planned tell as
-// well. Once anything did, runs go without a plan and with one, each tried once, and from then on that way which took
-// less on average; later runs count more.
+// to the same side: what varies by chance does so to both. So they are in the next run while one of the four still
+// does. Nodes are not judged: they become faster while they learn about their own processors. A run may have too few
+// blocks to tell: once blocks took twice as long as planned, the next run goes without a plan, and the one after it
+// with one. Where runs have begun in both ways, that one is taken which took less on average; later runs count more.
 //
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), which needs no model. Three things are added to the published law:
