@@ -2,11 +2,10 @@
 //
 // When a block is late, and when it is given up: the rule that BlockFlow carries out.
 //
-//  1. A block should take at most what the last blocks of its processor in this run tell (before the first of them
-//  ends,
-//     the last one of each size), from when its task begins, or a node is given it; no time where nothing is known. It
-//     is overdue since it exceeded that by more than any block before it did; late when it has run twice as long, and
-//     then overdue since it should have ended. It is thought to end when it has been overdue for as long again.
+//  1. A block should take at most what the last blocks of its processor in this run tell, and before the first of them
+//     ends the last one of each size; from when its task begins, or a node is given it; no time where nothing is known.
+//     It is overdue since it exceeded that by more than any block before it did; late when it has run twice as long,
+//     and then overdue since it should have ended. It is thought to end when it has been overdue for as long again.
 //  2. When nothing is left to hand out and somebody has nothing to do, an overdue node gives back what it has not
 //     begun, but for a granule of the grant that it is at, and gets no other until that has ended. Whoever has nothing
 //     to do computes again all that a processor has, if the others end it in as long as its block is overdue (not in
