@@ -5,7 +5,6 @@
 // change something (options, files, environment). Errors are one sentence on standard error.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -20,6 +19,11 @@
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/flavour.hpp"
 #include "models/io/user_error.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace apportion {
 

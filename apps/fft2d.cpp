@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Main of the tests that run inside StarPU: the scheduler is the one STARPU_SCHED names, or the test fails at once.
 // Policies that plan from a profile find one of all workers, good for any load.
-#define CATCH_CONFIG_RUNNER
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "policies/starpu/apportion.h"
-#include "test/catch.hpp"
+#include "test/run_tests.hpp"
 
 namespace {
 
@@ -49,7 +48,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     const ProfileOfAllWorkers profile;
-    int failed = Catch::Session().run(argc, argv);
+    const int failed = run_tests(argc, argv);
     apportion_shutdown();
     return failed;
 }

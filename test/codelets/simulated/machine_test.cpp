@@ -2,7 +2,6 @@
 //
 // Inside StarPU's simulated flavour: do blocks and transfers take the virtual time that the platform file says? Cases
 // with the tag [noisy] run on noisy_machine.toml, the others on machine.toml.
-#define CATCH_CONFIG_RUNNER
 #include <starpu.h>
 
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "codelets/simulated/starpu_cost.hpp"
 #include "test/catch.hpp"
+#include "test/run_tests.hpp"
 
 using namespace apportion::simulated;
 
@@ -229,7 +229,7 @@ TEST_CASE("a device that drifts becomes slower at its moment, unseen by schedule
 int main(int argc, char** argv) {
     if (starpu_init(nullptr) != 0) return 1;
     starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
-    const int failed = Catch::Session().run(argc, argv);
+    const int failed = run_tests(argc, argv);
     starpu_shutdown();
     return failed;
 }
