@@ -286,6 +286,7 @@ starpu_data_handle_t handle_of(apportion_block* block, int mode, void* data, con
         return refuse(
             "a block's data are given with STARPU_R, STARPU_W or STARPU_RW; register scratch and redux handles with "
             "StarPU, and set them in the task");
+    if (shape.element_size == 0) return refuse("its elements have 0 bytes; give the size of one");
 #ifndef STARPU_SIMGRID
     if (!data && shape.bytes() > 0)
         return refuse("its data are at NULL; give the address in main memory of what the block reads or writes");

@@ -256,7 +256,7 @@ TEST_CASE("when a late device ends before those who compute its units again, its
     CHECK(work.wrong() == 0);
 }
 
-TEST_CASE("what CPU workers compute again for nothing is waited for: it reads the application's input") {
+TEST_CASE("what CPU workers compute again for nothing is waited for: it reads the application's input", "[once]") {
     const int worker = device();
     Work work;
     const Load load = learnt_load(work);
@@ -270,7 +270,8 @@ TEST_CASE("what CPU workers compute again for nothing is waited for: it reads th
     wait_for_the_stalled(work);
 }
 
-TEST_CASE("where the application keeps its memory nobody waits for what CPU workers compute again for nothing") {
+TEST_CASE("where the application keeps its memory nobody waits for what CPU workers compute again for nothing",
+          "[once]") {
     const int worker = device();
     Work work;
     Load load = learnt_load(work, true);

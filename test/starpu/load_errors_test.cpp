@@ -200,26 +200,29 @@ TEST_CASE("a fill function that names as only read what the codelet writes ends 
     CHECK(std::string(apportion_error()).find("writes what the fill function names as STARPU_R") != std::string::npos);
 }
 
-TEST_CASE("data at NULL, and modes that neither read nor write, end the load with a sentence") {
-    static int mode;
-    static double* address;
+TEST_CASE("data at NULL, elements of 0 bytes, and modes that neither read nor write end the load with a sentence") {
+    static struct Data {
+        int mode;
+        std::size_t bytes;
+        double* at;
+        const char* refused;
+    } given;
     double something = 0;
-    for (const auto& [its_mode, its_address, text] :
-         {std::tuple{STARPU_W, static_cast<double*>(nullptr), "are at NULL; give the address in main memory"},
-          std::tuple{STARPU_SCRATCH, &something, "are given with STARPU_R, STARPU_W or STARPU_RW"},
-          std::tuple{static_cast<starpu_data_access_mode>(STARPU_W | STARPU_REDUX), &something, "are given with"}}) {
-        mode = its_mode;
-        address = its_address;
+    for (const Data& data : {Data{STARPU_W, sizeof(double), nullptr, "are at NULL; give the address in main memory"},
+                             Data{STARPU_W, 0, &something, "its elements have 0 bytes"},
+                             Data{STARPU_SCRATCH, sizeof(double), &something, "are given with STARPU_R, STARPU_W or"},
+                             Data{STARPU_W | STARPU_REDUX, sizeof(double), &something, "are given with"}}) {
+        given = data;
         Axpy axpy(5000);
         auto options = axpy.options();
         options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
             Axpy::fill(task, block, arg);
-            task->handles[1] = apportion_block_vector(block, mode, address, block->units, sizeof(double));
+            task->handles[1] = apportion_block_vector(block, given.mode, given.at, block->units, given.bytes);
             return 0;
         };
         Load load = create(options);
         REQUIRE(run(load.get()) == -EINVAL);
-        CHECK(std::string(apportion_error()).find(text) != std::string::npos);
+        CHECK_THAT(apportion_error(), ContainsSubstring(data.refused));
     }
 }
 
