@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A run of a load over nodes, on rank 0 and on the others; engine/grants.hpp has the decisions, post.hpp the words.
-// Longer than other files: both sides of one protocol stand here, one beside the other.
+// A run of a load over nodes, on rank 0 and on the others: both sides of one protocol. engine/grants.hpp has the
+// decisions, post.hpp the words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +9,8 @@
 #include <limits>
 #include <utility>
 
-#include "policies/config.hpp"
-#include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/mpi/session.hpp"
-#include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
 
 using apportion::Event;
@@ -357,51 +354,4 @@ void apportion_mpi_load::withdraw_elsewhere(std::int64_t grant, UnitRange wanted
 void apportion_mpi_load::units_done_here(const Event& event) {
     for (const auto& [grant, seconds, half_s] : done_here(event))
         tell(Message::Kind::computed, grant, "", seconds, half_s);
-}
-
-// --- Reports ---
-
-void apportion_mpi_load::collect_reports(bool all) {
-    const std::vector<std::string> nodes = all ? world_.gather(part_->report()) : std::vector<std::string>{};
-    if (world_.rank() != 0) {
-        report_ = part_->report();
-        return;
-    }
-    report_ = apportion::with_nodes(outer_report(all), nodes);
-    if (const std::string file = report_file(); !file.empty()) apportion::report_to_file(file, report_);
-}
-
-/// Of the whole run, on rank 0. Empty: none.
-std::string apportion_mpi_load::report_file() const {
-    return world_.rank() == 0 ? apportion::report_file_option() : std::string();
-}
-
-nlohmann::ordered_json apportion_mpi_load::outer_report(bool with_nodes) const {
-    apportion::RunRecord record =
-        apportion::record_of_nodes(name_, policy_name_, description_, runs_, seconds_, sentence_);
-    record.policy_stalls = grants_->stalls();
-    if (sentence_.empty() && !with_nodes) {
-        std::string who;
-        for (const apportion::LostNode& lost : grants_->lost_nodes())
-            who += (who.empty() ? "" : ", ") + description_.processors[static_cast<std::size_t>(lost.node)].name;
-        record.note = "the nodes' own reports are missing: " +
-                      (who.empty() ? "one of them was late, and nobody waited for what was computed twice"
-                                   : who + " got nothing more from some moment on, see lost_processors");
-    }
-    double unit_bytes = 0, elsewhere = 0;
-    for (const apportion_mpi_array& array : arrays_)
-        unit_bytes += static_cast<double>(array.bytes_per_unit) * static_cast<double>(array.pieces);
-    for (const apportion::GrantRecord& g : grants_->records()) {
-        const bool counts = g.state == apportion::GrantRecord::State::home;
-        record.blocks.push_back({g.block.processor, g.block.first, g.block.units, g.given_s, g.start_s, g.end_s,
-                                 g.end_s - g.start_s, g.home_s, !counts});
-        if (counts && g.block.processor != 0) elsewhere += static_cast<double>(g.block.units);
-    }
-    for (const apportion::LostNode& lost : grants_->lost_nodes())
-        record.lost.push_back({lost.node, lost.at_s, lost.reason});
-    auto report =
-        nlohmann::ordered_json::parse(apportion::report_json(record, policy_->report(), apportion::trace_option()));
-    report["inner_policy"] = part_->policy();
-    report["network"] = {{"bytes", post_.bytes_moved() - bytes_before_}, {"least_bytes", elsewhere * unit_bytes}};
-    return report;
 }
