@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/io/text.hpp"
 #include "policies/planners/continuous/continuous.hpp"
 
 namespace apportion {
@@ -36,15 +37,16 @@ std::map<Units, double> mean_times(const PlanProblem& problem) {
     return means;
 }
 
-/// The multiple of the processors whose equal share is measured, nearest to n; 0 when there is none.
-Units nearest_balanced(const std::map<Units, double>& means, const PlanProblem& problem) {
+/// Which number of units near that of the problem has equal shares that are measured.
+std::string nearest_balanced(const std::map<Units, double>& means, const PlanProblem& problem) {
     const auto processors = static_cast<Units>(problem.processors.size());
     Units nearest = 0;
     for (const auto& [units, seconds] : means)
         if (units % problem.granularity == 0 && units <= kNoLimit / processors &&
-            std::abs(units * processors - problem.units) < std::abs(nearest - problem.units))
+            (nearest == 0 || std::abs(units * processors - problem.units) < std::abs(nearest - problem.units)))
             nearest = units * processors;
-    return nearest;
+    if (nearest == 0) return "no such size is measured on all of them";
+    return fmt::format("the nearest number that can be distributed is {}", nearest);
 }
 
 }  // namespace
@@ -71,9 +73,8 @@ Plan plan_imbalance(const PlanProblem& problem) {
     const Units balanced = problem.units / processors;
     if (problem.units % (processors * problem.granularity) != 0 || !times.contains(balanced)) {
         plan.failure = fmt::format(
-            "imbalance starts from equal shares, which {} units on {} processors do not give at a "
-            "measured size; the nearest number that can be distributed is {}",
-            problem.units, processors, nearest_balanced(times, problem));
+            "imbalance starts from equal shares, which {} on {} do not give at a measured size; {}",
+            counted(problem.units, "unit"), counted(processors, "processor"), nearest_balanced(times, problem));
         return plan;
     }
     // Steps to sizes that are not measured are left out, so the loop runs over the measured ones.

@@ -77,8 +77,14 @@ TEST_CASE("equal shares that are not measured are refused with the nearest numbe
     PlanProblem problem;
     problem.units = 31;
     for (int i = 0; i < 3; ++i) problem.processors.push_back({"P", {5, 10, 20}, {1, 2, 3}});
-    CHECK(plan_imbalance(problem).failure ==
-          "imbalance starts from equal shares, which 31 units on 3 processors do not give at a measured size; the "
-          "nearest "
-          "number that can be distributed is 30");
+    const auto refused = [](const std::string& units, const std::string& advice) {
+        return "imbalance starts from equal shares, which " + units +
+               " on 3 processors do not give at a measured size; " + advice;
+    };
+    CHECK(plan_imbalance(problem).failure == refused("31 units", "the nearest number that can be distributed is 30"));
+    problem.units = 1;
+    CHECK(plan_imbalance(problem).failure == refused("1 unit", "the nearest number that can be distributed is 15"));
+    problem.processors.back().points = {7};
+    problem.processors.back().seconds = {1};
+    CHECK(plan_imbalance(problem).failure == refused("1 unit", "no such size is measured on all of them"));
 }
