@@ -5,6 +5,7 @@
 # bundled application, an own kernel, Ctrl-C and continuation, and errors.
 . "$(dirname "$0")/../checks.sh"
 apportion=$(realpath "$1") kernel=$(realpath "$2") slow=$(realpath "$3") fftw=$(realpath "$4")
+here=$(realpath "$(dirname "$0")")
 cd "$folder"
 export STARPU_PERF_MODEL_DIR=$folder/models STARPU_SILENT=1 STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0
 mkdir models
@@ -27,6 +28,13 @@ grep -q '^CPU 0-1,64,' group.csv || fail "a group is no processor: $(cat group.c
 refused "requires" "$apportion" profile --square --app matmul --sizes 64:64:1 --out new.csv
 refused "requires" "$apportion" profile --square --app matmul --platform hclserver --out new.csv
 refused "excludes" "$apportion" profile --square --app matmul --platform hclserver --size 64 --sizes 64:64:1 --out new.csv
+# Devices of one name: alike ones are one processor.
+square() { "$apportion" profile --square --app matmul --platform "$1" --sizes 64:128:64 --out "$2" && "$apportion" plan --profiles "$2" --units 128; }
+square mirage alike.csv >square.txt || fail "plan does not read $(cat alike.csv)"
+[ "$(grep -c '^Tesla M2070,' alike.csv)" = 2 ] || fail "alike devices are not one processor: $(cat alike.csv)"
+sed 's/"small"/"large"/' "$here/small_cluster.toml" >twice.toml
+square ./twice.toml unlike.csv >square.txt || fail "plan does not read $(cat unlike.csv)"
+[ "$(grep -c '^large (2),' unlike.csv)" = 2 ] || fail "unlike devices have one name: $(cat unlike.csv)"
 
 # The machine as an instance of the data assignment problem, which plan reads.
 "$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt

@@ -132,13 +132,19 @@ Profile square_profile(const std::string& app, const std::string& platform_name,
     Profile profile;
     profile.notes = {{"kernel", app}, {"mode", fmt::format("true times of x by x problems on {}", platform.name)}};
     for (const Device& device : platform.devices) {
-        ProcessorProfile& processor = profile.processors.emplace_back();
-        processor.name = device.name;
+        ProcessorProfile processor{device.name, {}};
         for (const Units units : sizes) {
             const auto x = static_cast<double>(units);
             processor.points.push_back(
                 {units, simulated::true_seconds(platform, device, app, {.m = x, .n = x, .k = x}, x), 0, 0});
         }
+        // Of the devices of one name, alike ones are one processor, and unlike ones are numbered.
+        const auto known = [&] {
+            return std::ranges::find(profile.processors, processor.name, &ProcessorProfile::name);
+        };
+        for (int number = 2; known() != profile.processors.end() && known()->points != processor.points; ++number)
+            processor.name = fmt::format("{} ({})", device.name, number);
+        if (known() == profile.processors.end()) profile.processors.push_back(std::move(processor));
     }
     return profile;
 }
