@@ -4,8 +4,8 @@
 #include "policies/config.hpp"
 #include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/nodes_load.hpp"
+#include "policies/mpi/session.hpp"
 #include "policies/starpu/report.hpp"
-#include "policies/starpu/report_file.hpp"
 
 void apportion_mpi_load::collect_reports(bool all) {
     const std::vector<std::string> nodes = all ? world_.gather(part_->report()) : std::vector<std::string>{};

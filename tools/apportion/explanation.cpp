@@ -84,26 +84,27 @@ std::string table(const RunAccount& account) {
     return rows.text();
 }
 
-/// What one more of the fastest processor would save at best, and what its loss would cost.
+/// What one more of the fastest processor would save at best, and what its loss would cost. Speeds include the waiting
+/// for data: where a link is slow, no other split makes it faster.
 std::string fastest_sentence(const RunAccount& account) {
-    double sum = 0;
-    std::pair<double, std::string> fastest;
-    std::int64_t units = 0;
+    const auto speed = [](const ProcessorAccount& p) {
+        return p.compute_s > 0 ? static_cast<double>(p.units) / (p.compute_s + p.transfer_s + p.home_s) : 0;
+    };
+    double sum = 0, n = 0;
     for (const ProcessorAccount& p : account.processors) {
-        units += p.units;
-        if (p.compute_s <= 0) continue;
-        const double speed = static_cast<double>(p.units) / p.compute_s;
-        sum += speed;
-        fastest = std::max(fastest, {speed, p.name});
+        n += static_cast<double>(p.units);
+        sum += speed(p);
     }
     if (sum <= 0) return "";
-    const auto n = static_cast<double>(units);
+    const ProcessorAccount& fastest = *std::ranges::max_element(account.processors, {}, speed);
+    const bool has_link = fastest.kind != kInMainMemory;
     std::string text = fmt::format(
         "At the speeds of this run a perfect split would take {}, plus {} for each further unit; with one more "
-        "processor like {} it would take {}",
-        seconds_text(n / sum), seconds_text(1 / sum), fastest.second, seconds_text(n / (sum + fastest.first)));
-    if (sum > fastest.first * (1 + 1e-9))
-        text += fmt::format(", and without {} {}", fastest.second, seconds_text(n / (sum - fastest.first)));
+        "processor like {}{} it would take {}",
+        seconds_text(n / sum), seconds_text(1 / sum), fastest.name, has_link ? ", on a link of its own," : "",
+        seconds_text(n / (sum + speed(fastest))));
+    if (sum > speed(fastest) * (1 + 1e-9))
+        text += fmt::format(", and without {} {}", fastest.name, seconds_text(n / (sum - speed(fastest))));
     return text + ".";
 }
 
