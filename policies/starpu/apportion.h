@@ -191,16 +191,17 @@ void apportion_shutdown(void);
  *  `warm_up` it returns when all workers have run it, after the tasks that they are running. */
 struct apportion_load* apportion_load_create(const struct apportion_load_options* options);
 
-/** Starts the load, again if it ran before; returns while it runs. -EBUSY: it is still running, or a worker still
- *  runs a block of a run that ended with an error, and may store results late or hold earlier ones. Where nobody has
- *  waited for the run before, its report is written now: if that fails, so does the call, once, and starts nothing.
- *  Whoever has got a handle of `uses` that the run before had may submit the load again, also in a task's callback;
- *  there it answers -EDEADLK while a worker still runs a block of CPU workers that others have computed (results_stay).
- *  -ENODEV: none of the load's workers is in its scheduling context any more. -EINVAL: a handle of `uses` is
- *  partitioned by starpu_data_partition, or is read and was never written. Blocks are submitted in callbacks, where
- *  StarPU cannot wait: limits of starpu_set_limit_max_submitted_tasks and starpu_set_limit_min_submitted_tasks end
- *  here, and must not be set while a load runs. StarPU's profiling, by which blocks are timed, is switched on; while
- *  the program switches it off, they are timed less exactly, and under StarPU's schedulers not at all. */
+/** Starts the load, again if it ran before; returns while it runs. Before, it waits for CPU workers that still run
+ *  blocks of an earlier submission which others have computed (results_stay); that is no part of the run's time. In a
+ *  task's callback it answers -EDEADLK instead. -EBUSY: it is still running, or a worker still runs a block of a run
+ *  that ended with an error, and may store results late or hold earlier ones. Where nobody has waited for the run
+ *  before, its report is written now: if that fails, so does the call, once, and starts nothing. Whoever has got a
+ *  handle of `uses` that the run before had may submit the load again, also in a task's callback. -ENODEV: none of the
+ *  load's workers is in its scheduling context any more. -EINVAL: a handle of `uses` is partitioned by
+ *  starpu_data_partition, or is read and was never written. Blocks are submitted in callbacks, where StarPU cannot
+ *  wait: limits of starpu_set_limit_max_submitted_tasks and starpu_set_limit_min_submitted_tasks end here, and must
+ *  not be set while a load runs. StarPU's profiling, by which blocks are timed, is switched on; while the program
+ *  switches it off, they are timed less exactly, and under StarPU's schedulers not at all. */
 int apportion_load_submit(struct apportion_load* load);
 
 /** Units of an open load that runs are there to be computed: their input is in main memory. `first` and `units` are

@@ -95,13 +95,15 @@ Json trace_json(const RunRecord& run) {
     Json list = Json::array();
     for (const BlockRecord& b : run.blocks) {
         if (b.processor < 0) continue;  // nobody ran it
+        // Of what does not count, that it began is known, or more.
+        const auto known = [&b](double at_s) { return b.given_back && at_s <= 0 ? Json(nullptr) : Json(at_s); };
         list.push_back({{"processor", b.processor},
                         {"first", b.first},
                         {"units", b.units},
                         {"given", b.given_s},
-                        {"start", b.start_s},
-                        {"end", b.end_s},
-                        {"home", b.home_s},
+                        {"start", known(b.start_s)},
+                        {"end", known(b.end_s)},
+                        {"home", known(b.home_s)},
                         {"given_back", b.given_back}});
     }
     return list;

@@ -89,9 +89,9 @@ void Run::acquired(Locked& on) {
     if (--uses_left_ == 0) start(on);
 }
 
-/// What tasks before it took is not its own time.
+/// What it waited for, tasks before it and blocks of earlier runs that others computed, is not its own time.
 void Run::start(Locked& on) {
-    if (!uses_.empty()) begin_us_ = starpu_timing_now();
+    begin_us_ = starpu_timing_now();
     if (!state_.policy) {
         start_blocks(equal_blocks({0, description_.open ? 0 : description_.units}, on), on);
         for (const UnitRange range : std::exchange(early_, {})) start_blocks(equal_blocks(range, on), on);

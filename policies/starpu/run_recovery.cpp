@@ -122,7 +122,9 @@ bool Run::keep_back(RunningBlock& running, Locked&) {
 /// Its tasks are not waited for, those that have not begun do nothing, and what it stores on its device never goes
 /// home.
 void Run::cancel(RunningBlock& running, Locked& on) {
-    record_of(running.block.id, on).given_back = true;
+    BlockRecord& record = record_of(running.block.id, on);
+    record.given_back = true;
+    if (running.computes()) record.start_s = begun_s(running, on);
     const bool runs = running.begun.exchange(RunningBlock::kCancelled) > 0;
     if (runs || kSimulated)
         running.occupies.emplace(setup_.worker_of(running.block.processor).ids, late_at_us(running, on));

@@ -33,6 +33,8 @@ TEST_CASE("names that are no UTF-8 are replaced in the report, not the report by
           "e");
     CHECK(report.at("lost_processors").at(0).at("reason") == "Ger\uFFFDt verloren");
     CHECK(report.at("lost_processors").at(0).at("units_given_back") == 5);
+    CHECK(report.at("trace").at(0).at("start").is_null());
+    CHECK(report.at("trace").at(1).at("start") == 0);
     CHECK(report.at("processors").at(0).at("name") == "CPU \x1b[31m0");
     CHECK(text.find('\x1b') == std::string::npos);
     CHECK(text.find('\n') == std::string::npos);

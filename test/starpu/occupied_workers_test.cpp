@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Workers that still compute what others took over, and other loads meanwhile. [silent]: no matter of the policy.
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <vector>
 
 #include "test/starpu/sabotaged_work.hpp"
@@ -12,6 +14,7 @@ using namespace apportion::test;
 namespace {
 
 using apportion::Load;
+using Json = nlohmann::json;
 
 std::vector<int> lost_by(const Load& load) {
     std::vector<int> processors;
@@ -49,6 +52,33 @@ TEST_CASE("while a worker computes what others took over, no load gives it a blo
         CHECK(other.blocks[1] > 0);
         CHECK(lost_by(next).empty());
     }
+    CHECK(work.wrong() == 0);
+}
+
+TEST_CASE("a submission waits for what a worker computes for nobody of the run before, and does not count that",
+          "[silent]") {
+    Work work;
+    auto options = work.options();
+    options.results_stay = 1;
+    Load load = create_impatient(options);
+    REQUIRE(run(work, load) == 0);
+    leave_worker_1_behind(work, load);
+    const Json trace = report_of(load).at("trace");
+    const auto late = std::ranges::find_if(trace, [](const Json& block) { return block.at("given_back"); });
+    REQUIRE(late != trace.end());
+    CHECK(late->at("start") >= late->at("given"));
+    CHECK((late->at("end").is_null() && late->at("home").is_null()));
+
+    constexpr double kReleased_s = 0.5;
+    const double before_us = starpu_timing_now();
+    std::thread releases([&] {
+        while ((starpu_timing_now() - before_us) * 1e-6 < kReleased_s) starpu_sleep(0.01F);
+        work.release();
+    });
+    REQUIRE(run(work, load) == 0);
+    const double all_s = (starpu_timing_now() - before_us) * 1e-6;
+    releases.join();
+    CHECK(apportion_load_seconds(load.get()) <= all_s - kReleased_s);
     CHECK(work.wrong() == 0);
 }
 

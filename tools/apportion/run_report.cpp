@@ -91,14 +91,21 @@ ReportedProcessor processor(const Fields& fields) {
 }
 
 ReportedBlock block(const Fields& fields, std::size_t processors) {
+    const bool given_back = fields.get_if<bool>("given_back").value_or(false);
+    // Where a time of what does not count is not known, nothing is known to have happened.
+    const auto seconds = [&](const char* name, double before_s) {
+        return given_back ? fields.get_if<double>(name).value_or(before_s) : fields.seconds(name);
+    };
+    const double given_s = fields.seconds("given"), start_s = seconds("start", given_s),
+                 end_s = seconds("end", start_s);
     return {fields.index("processor", processors),
             fields.count("first"),
             fields.count("units"),
-            fields.seconds("given"),
-            fields.seconds("start"),
-            fields.seconds("end"),
-            fields.seconds("home"),
-            fields.get_if<bool>("given_back").value_or(false)};
+            given_s,
+            start_s,
+            end_s,
+            seconds("home", end_s),
+            given_back};
 }
 
 ReportedDistribution distribution(const Fields& fields) {
