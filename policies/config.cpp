@@ -102,9 +102,9 @@ const EnvironmentVariable kVariables[] = {
      "a block that takes this many times its expected time while all other workers are idle is given up (0: every "
      "block is waited for and none is taken over)",
      "0 | number >= 1", "50", check_stall_factor},
-    {"APPORTION_HANDICAP", "workers that repeat their arithmetic, for tests", "worker=factor[,worker=factor]", "none",
-     check_nothing},
-    {"APPORTION_FFT_PLANNING", "FFTW's effort for plans, in all and for single workers",
+    {"APPORTION_HANDICAP", "CPU workers of bundled applications that repeat their arithmetic, for tests",
+     "worker=factor[,worker=factor]", "none", check_nothing},
+    {"APPORTION_FFT_PLANNING", "FFTW's effort for plans of fft2d, in all and for single workers",
      "estimate | measure | patient | unaligned[,worker=...]", "measure", check_nothing},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},
     {"APPORTION_CHARGE_PLANNING",

@@ -29,6 +29,8 @@ flavour() { "$folder/tools/starpu-flavour" real 2>"$folder/log" || fail "starpu-
 first=$(flavour)
 [ -f "$first/starpu-1.4.pc" ] || fail "$first holds no StarPU"
 [ "$(flavour)" = "$first" ] && [ "$(wc -l <"$folder/configured")" = 1 ] || fail "the same recipe is built twice"
+ln -s cuda "$folder/toolkit"
+[ "$(CUDA_HOME=$folder/toolkit flavour)" = "$first" ] || fail "a link to the same CUDA toolkit is another recipe"
 grep -q -- "--enable-maxcudadev=16 .*--with-cuda-dir=$folder/cuda" "$folder/configured" ||
     fail "no room for 16 GPUs: $(cat "$folder/configured")"
 (
