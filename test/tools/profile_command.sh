@@ -22,6 +22,14 @@ cp kernel.csv before.csv
     fail "measured finished points again"
 cmp kernel.csv before.csv
 
+# A file that is kept nowhere is shown as well.
+"$apportion" profile --show kernel.csv >shown.txt || fail "--show FILE"
+grep -q '^  kernel: counting$' shown.txt && grep -Eq '^  fast +100 ' shown.txt || fail "--show FILE: $(cat shown.txt)"
+shows "--show FILE as JSON" '"load": "counting-4000"' "$apportion" profile --show ./kernel.csv --json
+echo "processor,units,seconds" >damaged.csv
+refused "damaged.csv:1: no measurement follows the first line" "$apportion" profile --show damaged.csv
+refused "there is no profile of that load or file name in" "$apportion" profile --show missing.csv
+
 # A group of cores is one processor.
 APPORTION_GROUPS=all "$apportion" profile --app matmul --size 64 --sizes 64:64:1 "${quick[@]}" --out group.csv >group.txt
 grep -q '^CPU 0-1,64,' group.csv || fail "a group is no processor: $(cat group.csv)"

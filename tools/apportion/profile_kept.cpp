@@ -175,7 +175,12 @@ void list_profiles(bool json) {
 }
 
 void show_profiles(const std::string& load_or_file, bool json) {
-    const std::vector<KeptProfile> all = profiles_of(load_or_file);
+    std::vector<KeptProfile> all = profiles_of(load_or_file);
+    std::error_code missing;
+    if (all.empty() && fs::is_regular_file(load_or_file, missing)) {
+        read_profile(load_or_file);  // what is wrong with it is an error here, not a line among others
+        all.push_back(kept_profile(load_or_file, false));
+    }
     if (all.empty()) refuse("--show", load_or_file, "profile");
     if (json) return print_json(all, true);
     for (const KeptProfile& kept : all) print_times(kept);
