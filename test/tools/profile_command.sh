@@ -104,6 +104,8 @@ refused "begins behind its end" "$apportion" profile --kernel "$kernel" --sizes 
 refused "cannot be written" "$apportion" profile --kernel "$kernel" --out missing/new.csv
 refused "give the application" "$apportion" profile --kernel "$kernel" --platform plbhec-a
 refused "returned -22 (Invalid argument)" "$apportion" profile --kernel "$kernel" --size 666 --out new.csv
+refused "new.csv: no size fits a processor, so there is nothing to write; profile smaller sizes" \
+    "$apportion" profile --kernel "$kernel" --size 100 --processors 1 --sizes 50:100:50 --out new.csv
 refused "precision must be greater" "$apportion" profile --kernel "$kernel" --precision 0 --out new.csv
 refused "is given twice" "$apportion" profile --kernel "$kernel" --processors 1,1 --out new.csv
 refused "more than the 64" "$apportion" profile --app matmul --size 64 --sizes 16:128:16 --out new.csv

@@ -104,8 +104,12 @@ class MeasurementCourse {
                 .stop = is_interrupted};
     }
 
+    /// Throws UserError where there is no point at all.
     void finish(const std::string& out, bool complete) {
         progress_.reset();
+        if (complete && measured_ == 0 && record_.found() == 0)
+            throw UserError("{}: no size fits a processor, so there is nothing to write; profile smaller sizes",
+                            shown(out));
         fmt::print("{}: {} points measured{}\n", shown(out), measured_,
                    record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
         std::vector<std::string> intervals;
