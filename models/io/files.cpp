@@ -68,10 +68,26 @@ namespace {
 
 constexpr int kMostNames = 100;  ///< that are tried; one of them is in use with a probability of 2^-64
 
+/// Beside `path`, which is no link.
 std::string random_name(const std::string& path) {
     std::random_device random;
     const std::uint64_t number = std::uint64_t{random()} << 32 | random();
     return fmt::format("{}.{:016x}.part", path, number);
+}
+
+/// The file behind links, which need not be there. Throws FileError where the system does not follow them: they lead
+/// back to themselves, or another user put them into a folder such as /tmp.
+std::string behind_links(const std::string& path) {
+    namespace fs = std::filesystem;
+    constexpr int kMostLinks = 40;  // as Linux has it
+    fs::path file = path;
+    std::error_code error, none;
+    for (int i = 0; i < kMostLinks && fs::is_symlink(file, none); ++i) {
+        if (i == 0 && fs::status(path, error).type() == fs::file_type::none)
+            throw FileError("{}: cannot be written: {}; check the path and your rights", path, error.message());
+        file = file.parent_path() / fs::read_symlink(file, none);
+    }
+    return file.string();
 }
 
 }  // namespace
@@ -87,7 +103,8 @@ void require_replaceable(const std::string& path) {
 void require_writable(const std::string& path) {
     require_replaceable(path);
     std::error_code ignored;
-    const std::filesystem::path part = std::filesystem::absolute(random_name(path)), folder = part.parent_path();
+    const std::filesystem::path part = std::filesystem::absolute(random_name(behind_links(path))),
+                                folder = part.parent_path();
     if (!std::filesystem::is_directory(folder, ignored))
         throw FileError("{}: there is no folder {}; create it", path, folder.string());
     if (access(folder.c_str(), W_OK) != 0)
@@ -99,9 +116,10 @@ void require_writable(const std::string& path) {
 
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
     require_replaceable(path_);
+    file_ = behind_links(path_);
     int file = -1;
     for (int i = 0; i < kMostNames && file < 0; ++i) {
-        part_ = random_name(path_);
+        part_ = random_name(file_);
         // Not mkstemp(): files of programs have the rights that the user's umask gives.
         file = open(part_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST) break;
@@ -133,7 +151,7 @@ void NewFile::finish() {
     const bool closed = std::fclose(std::exchange(stream_, nullptr)) == 0;
     if (written) error = errno;
     if (!written || !closed) fail(error);
-    if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(errno);
+    if (std::rename(part_.c_str(), file_.c_str()) != 0) fail(errno);
     part_.clear();
 }
 

@@ -32,7 +32,7 @@ std::string read_whole_file(const std::string& path);
 // The one way in which files are written, for every layer: into a part beside the file that replaces it when it is
 // whole. An older file stays until then, and a failure leaves nothing behind. The part has a name that cannot be known
 // beforehand and is created by this process, so that neither a planted link nor the part of a process that was killed
-// is in the way; a link at the path is replaced, not followed.
+// is in the way. A link at the path stays, and the file behind it is the one that is replaced.
 
 /// Throws UserError where the file that is to be written is the one that is read.
 void refuse_overwriting(const std::string& in, const std::string& out);
@@ -56,7 +56,8 @@ class NewFile {
   private:
     [[noreturn]] void fail(int error) const;
 
-    std::string path_, part_;
+    std::string path_;         ///< as it was given
+    std::string file_, part_;  ///< what is replaced, behind links, and what replaces it
     std::FILE* stream_ = nullptr;
 };
 

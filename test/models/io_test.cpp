@@ -75,6 +75,28 @@ TEST_CASE("a part that somebody planted or left is not written to") {
     CHECK(one.part() != other.part());
 }
 
+TEST_CASE("the file behind a link is replaced, and the link stays") {
+    const Folder folder;
+    fs::create_directory(folder.file("other"));
+    const std::string file = folder.write("other/file", "old"), link = folder.file("link");
+    fs::create_symlink("other/file", folder.file("first"));
+    fs::create_symlink("first", link);
+    require_writable(link);
+    write_text(link, "new");
+    CHECK(fs::is_symlink(link));
+    CHECK(fs::is_symlink(folder.file("first")));
+    CHECK_FALSE(fs::is_symlink(file));
+    CHECK(read_whole_file(file) == "new");
+
+    // Nothing is there yet, and nothing ever.
+    fs::remove(file);
+    write_text(link, "first");
+    CHECK(read_whole_file(file) == "first");
+    fs::create_symlink("itself", folder.file("itself"));
+    CHECK_THROWS_WITH(NewFile(folder.file("itself")), ContainsSubstring("cannot be written: Too many levels of"));
+    CHECK(fs::is_symlink(folder.file("itself")));
+}
+
 TEST_CASE("new files have the rights that the user's mask leaves") {
     const Folder folder;
     const mode_t before = umask(027);
