@@ -4,12 +4,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "models/io/nearest_name.hpp"
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
@@ -25,6 +28,20 @@ inline void refuse_empty_values(CLI::App& app) {
 
 /// Seeds that JSON can have.
 inline CLI::Range seeds() { return {std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}}; }
+
+/// Finite numbers that `fits` takes; `which` says in a message which they are, `in_help` in the list of options.
+inline CLI::Validator finite_numbers(const std::function<bool(double)>& fits, const std::string& which,
+                                     const std::string& in_help) {
+    return {[=](std::string& value) {
+                double number = 0;
+                const bool usable = CLI::detail::lexical_cast(value, number) && std::isfinite(number) && fits(number);
+                return usable ? "" : in_quotes(value) + " is not usable; give a finite number " + which;
+            },
+            in_help};
+}
+inline CLI::Validator numbers_above_zero() {
+    return finite_numbers([](double number) { return number > 0; }, "above 0", "POSITIVE");
+}
 
 /// " (did you mean --policies?)" where the error is an option that `app` does not have, and one that it has is like it;
 /// or nothing. CLI11 names the words only.

@@ -56,7 +56,7 @@ refuses "a launcher and a platform" 2 "--launch: runs on a simulated platform" c
 refuses "no program" 2 "name what to compare: -- PROGRAM" compare
 refuses "a program that is not there" 2 "./none cannot be run" compare -- ./none
 refuses "a program without a name" 2 "empty name" compare -- ''
-refuses "no number of seconds" 2 "a number of seconds is needed" compare --max-seconds nan -- ./fake
+refuses "no number of seconds" 2 "--max-seconds: 'nan' is not usable; give a finite number above 0" compare --max-seconds nan -- ./fake
 refuses "a program without its folder" 2 "fake cannot be run: No such file or directory; did you mean ./fake?" compare -- fake
 refuses "a size that nothing takes" 2 "--size 8: nothing takes it" compare --size 8 -- ./fake
 refuses "a place for a size that is not given" 2 "give --size as well" compare -- ./fake --size '{size}'

@@ -95,6 +95,9 @@ refuses "a picture in a folder that is not there" 2 "there is no folder" compare
 refuses "a picture of another kind" 2 "pictures are PNG, SVG or PDF files" compare --plot p.jpg
 refuses "a timeline of no policy" 2 "--timeline plbhec: it is none of the policies that are compared" compare --policies plb-hec --plot p.png --timeline plbhec
 refuses "a picture without gnuplot" 2 "--plot needs gnuplot" env PATH=/nonexistent "$apportion" compare --app fake --size 8 --plot p.png
+for limit in 0 -1 inf x; do
+    refuses "a limit of $limit s" 2 "--max-seconds: '$limit' is not usable; give a finite number above 0" compare --max-seconds=$limit
+done
 refuses "a negative number of repetitions" 2 "not in range" compare --repeat -1
 
 once --policies plb-hec,greedy,dmda --plot p.png >/dev/null || fail "a picture is drawn"

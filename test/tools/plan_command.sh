@@ -73,6 +73,8 @@ printf '%s\n' processor,units,seconds a,10,1 a,20,1 a,30,3 a,40,2 >rough.csv
 expect 0 '(?s)"pairs": 1,\s*"largest_percent": 100.0,\s*"mean_percent": 100.0,\s*"from_units": 20,\s*"to_units": 30' \
     --profiles rough.csv --variation --json
 expect 0 'cpm at 20 ' --profiles profile.csv --condition --references 20
+expect 2 "^apportion: --references: '0' is not usable; give a finite number above 0; see apportion plan --help\n$" \
+    --profiles profile.csv --condition --references 20,0
 # 16 blocks of a matrix, 8 for each.
 printf '%s\n' processor,units,seconds a,4,4 a,16,16 b,4,4 b,16,16 >alike.csv
 expect 0 '(?s)rectangle.*a +0 +0 +2 +4.*b +2 +0 +2 +4.*\ncolumns; half perimeters: 12 blocks; of columns: 12; of 2 rows each as high as its share: 12\n' \

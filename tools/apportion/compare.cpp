@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -93,8 +92,6 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     plan.all_rounds = options.repetitions > 0;
     plan.rounds = plan.all_rounds ? options.repetitions : plan.exact ? 1 : kMostRounds;
     if (!plan.all_rounds && !plan.exact) plan.limit_s = kLimit_s;
-    if (options.limit_s && !std::isfinite(*options.limit_s))
-        throw UserError("--max-seconds: a number of seconds is needed, greater than 0");
     if (options.limit_s) plan.limit_s = *options.limit_s;
     plan.seed = options.seed ? *options.seed : std::random_device{}();
     // Virtual time does not mind neighbours.
@@ -184,7 +181,7 @@ void add_compare(CLI::App& app, std::function<int()>& run) {
                     fmt::format("begin no round that would end later, after the first (default: {}, or no limit with "
                                 "--repeat)",
                                 kLimit_s))
-        ->check(CLI::PositiveNumber)
+        ->check(numbers_above_zero())
         ->type_name("S");
     sub->add_option("--seed", options->seed, "of the order within rounds (default: another one each time)")
         ->check(seeds())

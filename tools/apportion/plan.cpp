@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 
+#include "codelets/io/command_line.hpp"
 #include "codelets/io/gnuplot.hpp"
 #include "models/io/text.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
@@ -257,7 +258,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
     }
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
+        ->check(numbers_above_zero())
         ->type_name("UNITS,...")
         ->needs(condition);
     plan->add_option(
