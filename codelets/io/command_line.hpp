@@ -42,6 +42,12 @@ inline CLI::Validator finite_numbers(const std::function<bool(double)>& fits, co
 inline CLI::Validator numbers_above_zero() {
     return finite_numbers([](double number) { return number > 0; }, "above 0", "POSITIVE");
 }
+/// CLI::Range takes NaN for a number of any range.
+inline CLI::Validator numbers_between(int least, int most) {
+    return finite_numbers([=](double number) { return number >= least && number <= most; },
+                          "from " + std::to_string(least) + " to " + std::to_string(most),
+                          "FLOAT in [" + std::to_string(least) + " - " + std::to_string(most) + "]");
+}
 
 /// " (did you mean --policies?)" where the error is an option that `app` does not have, and one that it has is like it;
 /// or nothing. CLI11 names the words only.

@@ -117,6 +117,9 @@ awk 'BEGIN { print "processor,units,seconds"
                  printf "%s,%d,%g\n", p ? "b" : "a", x, x^3 / (10 * (p + 1) + x / 10) * (x % 8 ? 1.5 : 1) }' >cubes.csv
 expect 0 'smooth-fpm: 48 units in 1412\.41 s' --profiles cubes.csv --units 48 --algorithm smooth-fpm
 expect 0 'smooth-fpm: 48 units in 1300\.64 s' --profiles cubes.csv --units 48 --algorithm smooth-fpm --work-power 3
+for power in nan 0.5 5; do
+    expect 2 "^apportion: --work-power: '$power' is not usable; give a finite number from 1 to 4; " --profiles cubes.csv --variation --work-power $power
+done
 expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
 expect 2 '--network' --profiles profile.csv --units 3 --network serial

@@ -265,7 +265,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             "--work-power", options->work_power,
             "With --condition, --variation, --plot and smooth-fpm: the work of x units is x to this power, 3 where a "
             "unit is a row of an x by x product")
-        ->check(CLI::Range(1.0, 4.0))
+        ->check(numbers_between(1, 4))
         ->needs(profiles)
         ->capture_default_str();
     plan->callback([=, &run] {
