@@ -50,6 +50,8 @@ refuses "a scheduler of StarPU for nodes" 2 "dmda is no policy of Apportion, and
     "$apportion" compare --policies dmda "${launch[@]}" -- ./fake
 refuses "a launcher without words" 2 "--launch: name the command" compare --launch ' ' -- ./fake
 refuses "a launcher that is not there" 2 "./none cannot be run" compare --launch './none -np 4' -- ./fake
+refuses "a launcher that draws lines around what it says" 1 "exit status 1: Executable: ./none" compare -- \
+    bash -c 'printf "%s\n" ---- "Executable: ./none" ---- "" >&2; exit 1'
 refuses "blocks over nodes" 2 "leave --blocks out" compare --blocks 8 "${launch[@]}" -- ./fake
 refuses "a launcher and a platform" 2 "--launch: runs on a simulated platform" compare --platform plbhec-a "${launch[@]}" -- matmul
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -100,13 +101,18 @@ std::string scheduling_library(bool simulated) {
     return "";
 }
 
+/// Not a line that only separates others, as mpirun draws them.
+bool says_something(const std::string& line) {
+    return std::ranges::any_of(line, [](unsigned char c) { return std::isalnum(c) || c >= 0x80; });
+}
+
 /// The program's own complaint, or what else it said last.
 std::string complaint(const std::string& name, const ChildResult& result) {
     std::istringstream lines(result.errors);
     std::string line, last, own;
     while (std::getline(lines, line)) {
         if (line.starts_with(name + ": ") && own.empty()) own = line;
-        if (!line.empty()) last = line;
+        if (says_something(line)) last = line;
     }
     if (!own.empty()) return own;
     const std::string end = result.status > 128 ? fmt::format("ended by signal {}", result.status - 128)
