@@ -62,9 +62,11 @@ void Reader::read_header() {
     for (std::size_t i = 0; i < std::max(kRequired, std::min(fields_.size(), std::size(kColumns))); ++i)
         if (i >= fields_.size() || fields_[i] != kColumns[i])
             file_.fail(
-                "column '{}' is missing; the first line must be 'processor,units,seconds', "
-                "'processor,units,seconds,ci,repetitions' or 'processor,units,seconds,ci,repetitions,in,out'",
-                kColumns[i]);
+                "{}; the first line must be 'processor,units,seconds', 'processor,units,seconds,ci,repetitions' or "
+                "'processor,units,seconds,ci,repetitions,in,out'",
+                i >= fields_.size()
+                    ? fmt::format("column '{}' is missing", kColumns[i])
+                    : fmt::format("column {} is {} but must be '{}'", i + 1, in_quotes(fields_[i]), kColumns[i]));
     if (fields_.size() > std::size(kColumns))
         file_.fail("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)]));
     columns_ = fields_.size();

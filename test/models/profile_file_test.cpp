@@ -51,9 +51,11 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of(kHeader) == "p.csv:1: no measurement follows the first line; add some");
     CHECK(error_of("processor,units\nA,1\n").starts_with("p.csv:1: column 'seconds' is missing"));
     CHECK(error_of("processor,units,seconds,in,out\nA,1,1,0,0\n") ==
-          "p.csv:1: column 'ci' is missing; the first line must be 'processor,units,seconds', "
+          "p.csv:1: column 4 is 'in' but must be 'ci'; the first line must be 'processor,units,seconds', "
           "'processor,units,seconds,ci,repetitions' or 'processor,units,seconds,ci,repetitions,in,out'");
-    CHECK(error_of("A,1,2\n").starts_with("p.csv:1: column 'processor' is missing"));
+    CHECK(error_of("A,1,2\n").starts_with("p.csv:1: column 1 is 'A' but must be 'processor'; the first line must be"));
+    CHECK(error_of("units,processor,seconds\nA,1,2\n")
+              .starts_with("p.csv:1: column 1 is 'units' but must be 'processor'"));
     CHECK(error_of(kHeader + "A,1,1\nB,1,1\nA,2,1\nA,1,3\n") ==
           "p.csv:5: processor 'A' has 1 units already in line 2; remove one of the two");
     CHECK(error_of(kHeader + "A,1,-1\n").starts_with("p.csv:2: seconds are '-1'"));
