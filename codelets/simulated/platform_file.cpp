@@ -50,16 +50,6 @@ std::string names_of(const auto& entries) {
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// A regular file: an included device would never end.
-std::ifstream open_platform_file(const fs::path& file) {
-    try {
-        return open_to_read(file.string());
-    } catch (const FileError& error) {
-        std::string sentence = error.what();  // FILE: problem
-        throw UserError(sentence.insert(file.string().size(), ":1"));
-    }
-}
-
 /// Beside the file that includes it or, where there is none, among those bundled; empty: nowhere.
 fs::path included_part(const fs::path& folder, const std::string& part) {
     if (!is_missing(folder / part)) return folder / part;
@@ -90,8 +80,7 @@ std::vector<std::pair<double, double>> read_table(TextFile& file) {
 }
 
 std::vector<std::pair<double, double>> read_table(const fs::path& path) {
-    std::ifstream in = open_platform_file(path);
-    TextFile file(in, path.string());
+    TextFile file(path.string());
     return read_table(file);
 }
 
@@ -159,7 +148,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
     std::error_code ignored;
     if (!seen_.insert(fs::weakly_canonical(file, ignored)).second) return;
     const std::string name = file.string();
-    std::ifstream in = open_platform_file(file);
+    std::ifstream in = open_to_read(name);
     const std::string content{std::istreambuf_iterator<char>(in), {}};
     toml::table root;
     try {

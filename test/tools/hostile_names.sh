@@ -74,10 +74,10 @@ mkfifo pipe
 for what in pipe /dev/zero; do
     said "$what as a profile" 2 "$what: is not a regular file" "$apportion" plan --profiles $what --units 2
     said "$what as an instance" 2 "$what: is not a regular file" "$apportion" plan --instance $what --units 2
-    said "$what as a platform" 2 "$what:1: is not a regular file" "$apportion" platform "$what"
+    said "$what as a platform" 2 "$what: is not a regular file" "$apportion" platform "$what"
     said "$what as a new profile" 2 "$what: exists" "$apportion" profile --app matmul --size 8 --out $what
     echo "include = [\"$what\"]" >including.toml
-    said "$what in a platform" 2 "$what:1: is not a regular file" "$apportion" platform ./including.toml
+    said "$what in a platform" 2 "$what: is not a regular file" "$apportion" platform ./including.toml
 done
 echo 'include = ["itself.toml"]' >itself.toml
 said "a platform that includes itself" 2 'itself.toml:1: the platform has no device' "$apportion" platform ./itself.toml

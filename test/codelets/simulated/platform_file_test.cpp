@@ -248,10 +248,10 @@ TEST_CASE("what has no end, or nobody who writes, is not included") {
     for (const std::string& what : {std::string("/dev/zero"), pipe, std::string("/tmp")}) {
         INFO(what);
         const std::string including = folder.write("m.toml", "include = [\"" + what + "\"]\n" + kGood);
-        CHECK_THROWS_WITH(load_platform(including), ContainsSubstring(what + ":1: is not a regular file"));
+        CHECK_THROWS_WITH(load_platform(including), ContainsSubstring(what + ": is not a regular file"));
         const std::string table = folder.write("m.toml", replaced(kGood, "rate = 1e9", "table = \"" + what + "\""));
-        CHECK_THROWS_WITH(load_platform(table), ContainsSubstring(what + ":1: is not a regular file"));
-        CHECK_THROWS_WITH(load_platform(what), ContainsSubstring(what + ":1: is not a regular file"));
+        CHECK_THROWS_WITH(load_platform(table), ContainsSubstring(what + ": is not a regular file"));
+        CHECK_THROWS_WITH(load_platform(what), ContainsSubstring(what + ": is not a regular file"));
     }
     const std::string itself = folder.write("itself.toml", "include = [\"itself.toml\"]\n" + kGood);
     CHECK(load_platform(itself).count(DeviceKind::cuda) == 1);
