@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kKeys[] = {"nodes",      "pus", "a_N_s",     "b_N_bytes_per_s", "d_si_bytes",
                                  "d_sr_bytes", "c_s", "compute_s", "limits",          "description"};
+constexpr const char* kKeysOfUnits[] = {"node", "device"};
 
 /// Beyond these a number is a mistake, and sums of many would not be finite.
 constexpr double kSmallest = 1e-15, kLargest = 1e18;
@@ -120,6 +121,9 @@ void Reader::read_units(DataAssignment& problem) const {
         if (!unit.is_object() || !unit.contains("node") || !unit["node"].is_string() || !unit.contains("device") ||
             !unit["device"].is_string())
             fail("pus", "number {} must be an object with the texts \"node\" and \"device\"", j + 1);
+        for (const auto& [key, value] : unit.items())
+            if (std::ranges::find(kKeysOfUnits, key) == std::end(kKeysOfUnits))
+                fail(key, "is no key of a processing unit; remove it or correct its name");
         const auto node_name = unit["node"].get<std::string>();
         const auto node = std::ranges::find_if(
             problem.nodes, [&](const AssignmentNode& candidate) { return candidate.name == node_name; });

@@ -75,6 +75,8 @@ TEST_CASE("what is wrong in an instance is told with file, line and remedy") {
     CHECK(error_of("[7, null]", "[7]").starts_with("i.json:10: \"limits\" must be a list of 2"));
     CHECK(error_of("\"limits\"", "\"limit\"") ==
           "i.json:10: \"limit\" is no key of an instance; remove it or correct its name");
+    CHECK(error_of("\"device\": \"(0,1)\"", "\"device\": \"(0,1)\", \"speed\": 2") ==
+          "i.json:4: \"speed\" is no key of a processing unit; remove it or correct its name");
     CHECK(error_of("\"d_sr_bytes\": 20", "\"d_si_bytes\": 20") ==
           "i.json:7: \"d_si_bytes\" is there twice; remove one");
     CHECK(error_of("80", "-80") == "i.json:7: \"d_si_bytes\" must be a number of bytes, at least 0");
