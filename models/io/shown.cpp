@@ -63,12 +63,15 @@ std::string shown(std::string_view text) {
     return out;
 }
 
+std::string shortened(std::string_view text, std::size_t longest) {
+    std::size_t end = 0;
+    while (end < text.size() && end < longest) end += std::max<std::size_t>(first_character(text.substr(end)).bytes, 1);
+    return shown(text.substr(0, end)) + (end < text.size() ? "..." : "");
+}
+
 std::string in_quotes(std::string_view text) {
     constexpr std::size_t kLongest = 40;
-    std::size_t end = 0;
-    while (end < text.size() && end < kLongest)
-        end += std::max<std::size_t>(first_character(text.substr(end)).bytes, 1);
-    return "'" + shown(text.substr(0, end)) + (end < text.size() ? "...'" : "'");
+    return "'" + shortened(text, kLongest) + "'";
 }
 
 }  // namespace apportion

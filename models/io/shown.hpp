@@ -13,6 +13,9 @@ namespace apportion {
 /// Everything else stays as it is, a backslash too, so that shown text is shown as it is.
 std::string shown(std::string_view text);
 
+/// Shown, and cut behind about so many bytes, as "..." says then.
+std::string shortened(std::string_view text, std::size_t longest);
+
 /// A value of a file in a message: shown, in single quotes, and cut where it is long.
 std::string in_quotes(std::string_view text);
 

@@ -30,6 +30,12 @@ echo "processor,units,seconds" >damaged.csv
 refused "damaged.csv:1: no measurement follows the first line" "$apportion" profile --show damaged.csv
 refused "there is no profile of that load or file name in" "$apportion" profile --show missing.csv
 
+# A long name of a load does not make the list wide.
+mkdir -p kept/machine
+{ printf '# load: %0100000d\n' 0; echo processor,units,seconds; echo a,1,1; } >kept/machine/long.csv
+APPORTION_PROFILES=kept "$apportion" profile --list >list.txt
+grep -q '^  0*\.\.\. *recorded ' list.txt && [ "$(wc -L <list.txt)" -lt 200 ] || fail "a long name is $(wc -L <list.txt) columns wide"
+
 # A group of cores is one processor.
 APPORTION_GROUPS=all "$apportion" profile --app matmul --size 64 --sizes 64:64:1 "${quick[@]}" --out group.csv >group.txt
 grep -q '^CPU 0-1,64,' group.csv || fail "a group is no processor: $(cat group.csv)"

@@ -157,6 +157,7 @@ std::string default_file(const std::string& load, const Machine& machine) {
 }
 
 void list_profiles(bool json) {
+    constexpr std::size_t kLongestName = 80;  // as in names of files
     const std::vector<KeptProfile> all = all_profiles();
     if (json) return print_json(all, false);
     fmt::print("{}\n", shown(profiles_folder().string()));
@@ -168,8 +169,8 @@ void list_profiles(bool json) {
     for (const KeptProfile& kept : all) {
         const char* const is = !kept.problem.empty() ? "damaged" : kept.learnt ? "learnt" : "recorded";
         const std::string load = kept.problem.empty() ? kept.load() : kept.file.filename().string();
-        table.add({load, is, fmt::to_string(points_in(kept.profile)), kept.changed, kept.note(kDataNote),
-                   kept.note(kMachineNote)});
+        table.add({shortened(load, kLongestName), is, fmt::to_string(points_in(kept.profile)), kept.changed,
+                   kept.note(kDataNote), kept.note(kMachineNote)});
     }
     fmt::print("{}", table.text());
 }
