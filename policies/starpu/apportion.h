@@ -104,7 +104,7 @@ struct apportion_done {
     uint64_t first;
     uint64_t units;
     int worker;          /**< StarPU worker that computed them; of several (APPORTION_GROUPS) the first */
-    double start_s;      /**< its kernel started, in seconds since the submission ... */
+    double start_s;      /**< its kernel started, in seconds since the run began ... */
     double end_s;        /**< ... and ended */
     double busy_seconds; /**< kernel time */
 };
