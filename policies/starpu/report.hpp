@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The record of one run of a load, and its JSON report. Times in seconds since the submission.
+// The record of one run of a load, and its JSON report. Times in seconds since the run began.
 #pragma once
 
 #include <string>
