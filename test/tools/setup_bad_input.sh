@@ -54,3 +54,10 @@ refused "/proc/none cannot be made" "$folder/tools/install" /proc/none
 refused "choose a prefix without spaces" "$folder/tools/install" "$folder/a prefix"
 refused "below cannot be made" "$folder/tools/install" "$folder/none/below"
 refused "at most the folder" "$folder/tools/install" a b
+
+# A ccache that cannot write ends no build; one that can stays.
+cp "$tools/compiler-cache" "$folder/tools/"
+program ccache '[ -w "$HOME" ] && exec "$@"'
+cache() { HOME=$1 bash -c '. "$1"; echo "${CCACHE_DISABLE:-used}"' - "$folder/tools/compiler-cache"; }
+[ "$(cache /proc/none)" = 1 ] || fail "a ccache that cannot write is not switched off"
+[ "$(cache "$folder/home")" = used ] || fail "a ccache that can write is switched off"
