@@ -7,7 +7,7 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/tools" "$folder/bin" "$folder/starpu/tools/dev/tsan" "$folder/starpu/tools/dev/lsan"
-cp "$1/check" "$1/sanitize" "$1/count_tests" "$folder/tools"
+cp "$1/check" "$1/sanitize" "$1/compiler-cache" "$1/count_tests" "$folder/tools"
 touch "$folder"/starpu/tools/dev/{tsan/starpu.suppr,lsan/suppressions}
 tar cf "$folder/starpu.tar" -C "$folder" starpu
 program() { # its file; what it does is read
