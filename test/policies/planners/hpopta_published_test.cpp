@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/hpopta/hpopta_published.hpp"
 
+#include <cmath>
+
+#include "test/catch.hpp"
 #include "test/policies/planners/profiles.hpp"
+#include "test/published/hpopta.hpp"
 
 using namespace apportion;
 using namespace profiles;

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/hpopta/hpopta.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta_published.hpp"
 #include "policies/planners/hpopta/subset_sum.hpp"
+#include "test/catch.hpp"
 #include "test/policies/planners/profiles.hpp"
+#include "test/published/hpopta.hpp"
 
 using namespace apportion;
 using namespace profiles;

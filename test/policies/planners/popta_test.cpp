@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/hpopta/popta.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "policies/planners/hpopta/hpopta.hpp"
+#include "test/catch.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;

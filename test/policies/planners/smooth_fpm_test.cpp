@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "policies/planners/hpopta/hpopta.hpp"
+#include "test/catch.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;

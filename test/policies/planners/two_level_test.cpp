@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/two_level.hpp"
 
+#include <cmath>
+
 #include "policies/planners/hpopta/hpopta.hpp"
+#include "test/catch.hpp"
 #include "test/policies/planners/profiles.hpp"
 
 using namespace apportion;
