@@ -194,10 +194,12 @@ bool PlbHecPlan::adjust(int processor, double now_s, const Progress& progress) {
     times_[index(processor)] = time_of(processor, now_s, progress.in_flight(processor));
     pose_processor(processor, now_s, progress);
     const auto all = static_cast<double>(left_);
-    const double most = share_ending_by(entry, all, plan_.finish_s);
-    plan_.shares_units[index(processor)] = most < all ? std::floor(most / granule() * (1 + 1e-9)) * granule() : all;
+    // What it could end beyond all that is left tells how much earlier than planned all would end.
+    const double most = share_ending_by(entry, kTwice * all, plan_.finish_s);
+    const double whole = std::floor(most / granule() * (1 + 1e-9)) * granule();
+    plan_.shares_units[index(processor)] = most < all ? whole : all;
     given_[index(processor)] = 0;
-    unshared_ += before - share(processor);
+    unshared_ += before - whole;
     planned_share_end_s_[index(processor)] = share_end_s(processor);
     // What is in two shares ends all earlier than planned, and is no worse than what the times are wrong by.
     constexpr double kMostUnshared = 0.01;  // of the units
