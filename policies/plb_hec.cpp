@@ -91,7 +91,7 @@ class PlbHecImproved final : public Policy {
     std::vector<OwnedUnits> owned() const override { return repetition_.repeated(); }
 
     void late_block_ended(int processor, Units units, double busy_s) override {
-        models_.add({.processor = processor, .units = units, .busy_s = busy_s, .data_there = true}, true);
+        models_.add({.processor = processor, .units = units, .busy_s = busy_s, .data_there = true});
         unlike_.late_block_ended(processor, units, busy_s);
         plan_.outdate();
     }

@@ -107,7 +107,7 @@ bool PlbHecModels::differs_from_kind(const Entry& entry) const {
     return std::abs(mean) > std::max(kDifference, kSurely * error);
 }
 
-/// Whether another one's first block was as strange as this late one: two such blocks are no spikes, but of another
+/// Whether another one's first block was as strange as this first one: two such blocks are no spikes, but of another
 /// kind than the rest, as of cores of two speeds, which StarPU does not tell apart. The other one has left its kind
 /// then.
 bool PlbHecModels::confirmed_by_kind(const Entry& entry, const BlockTime& sample) {
@@ -203,7 +203,7 @@ const FittedCurve* PlbHecModels::contradicted(int processor, const BlockTime& sa
     return strange ? current : nullptr;
 }
 
-SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool late) {
+SampleVerdict PlbHecModels::add(const FinishedBlock& block) {
     Entry& entry = at(block.processor);
     add_transfer(entry, block);
     const BlockTime sample{static_cast<double>(block.units), block.busy_s};
@@ -213,7 +213,7 @@ SampleVerdict PlbHecModels::add(const FinishedBlock& block, bool late) {
         const auto slower = [&](const BlockTime& its) { return its.seconds > known->seconds(its.units); };
         if (entry.suspect && slower(sample) == slower(*entry.suspect)) {
             change(entry, *known, sample);
-        } else if (late && confirmed_by_kind(entry, sample)) {
+        } else if (confirmed_by_kind(entry, sample)) {
             leave_kind(entry);
         } else {
             entry.suspect = sample;

@@ -5,10 +5,10 @@
 //
 // Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
-//    would learn in nine; a first block that does not agree is believed when the second says the same, or, where it was
-//    so late that others computed it, when one of the kind was as late. Who takes longer than its kind, or less, by
-//    more than its latest blocks scatter, or than what earlier processes learnt of it does, shares no more: what StarPU
-//    takes for one kind may be fast and slow cores;
+//    would learn in nine; a first block that does not agree is believed when the second says the same, or the first
+//    of another one of the kind. Who takes longer than its kind, or less, by more than its latest blocks scatter, or
+//    than what earlier processes learnt of it does, shares no more: what StarPU takes for one kind may be fast and slow
+//    cores;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
 //    when the next one of the processor says the same, it was a change: what its blocks took before, it takes that much
 //    longer for now, and it no longer shares those of its kind. How much is much, the processor's latest blocks tell:
@@ -36,8 +36,7 @@ class PlbHecModels {
     /// whether all have a curve then.
     bool begin(const LoadDescription& load);
 
-    /// late: others computed it again, and were faster.
-    SampleVerdict add(const FinishedBlock& block, bool late = false);
+    SampleVerdict add(const FinishedBlock& block);
     void add_return(const ReturnedBlock& block);
 
     /// nullptr until the processor, or one of its kind that it is thought to agree with, finished a block.

@@ -50,20 +50,20 @@ TEST_CASE("processors of one kind share a model while they agree") {
     CHECK(models.curve(2)->seconds(20) == Approx(8));
 }
 
-TEST_CASE("two first blocks that are as late are no spikes, but of cores of another speed") {
+TEST_CASE("two first blocks that took as long are no spikes, but of cores of another speed") {
     PlbHecModels models;
     models.begin(load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}, {"core 3", 0}, {"core 4", 0}}));
     models.add(finished(0, 10, 1.0));
-    CHECK(models.add(finished(1, 10, 7.0), true) == SampleVerdict::spike);
-    CHECK(models.add(finished(2, 10, 400.0), true) == SampleVerdict::spike);  // says something else
+    CHECK(models.add(finished(1, 10, 7.0)) == SampleVerdict::spike);
+    CHECK(models.add(finished(2, 10, 400.0)) == SampleVerdict::spike);  // says something else
     CHECK_FALSE(models.measured(1));
-    CHECK(models.add(finished(3, 10, 7.5), true) == SampleVerdict::changed);
+    CHECK(models.add(finished(3, 10, 7.5)) == SampleVerdict::changed);
     CHECK(models.measured(1));
     CHECK(models.measured(3));
     CHECK_FALSE(models.measured(2));
     CHECK(models.curve(1)->seconds(10) == Approx(7));
     CHECK(models.curve(3)->seconds(10) == Approx(7.5));
-    CHECK(models.add(finished(4, 10, 6.5), true) == SampleVerdict::changed);  // as those that have left
+    CHECK(models.add(finished(4, 10, 6.5)) == SampleVerdict::changed);  // as those that have left
     CHECK(models.curve(0)->seconds(10) == Approx(1));
     CHECK(discarded(models) == 1);
 }

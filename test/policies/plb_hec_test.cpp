@@ -229,6 +229,19 @@ TEST_CASE("plb-hec plans once for all processors that are asked at one moment") 
     CHECK(asked.calls < 20 * kProcessors);
 }
 
+TEST_CASE("a card that turns out faster than it was planned to be ends plb-hec's plan, though it always computes") {
+    FakePlatform platform;
+    platform.workers = {
+        {.name = "card", .kind = 1, .seconds = [](double units) { return 1e-4 + (units + 7.7) / 414'000; }, .link = 0},
+        {.name = "core", .kind = 0, .seconds = [](double units) { return (units + 0.28) / 758; }}};
+    platform.links = {{3.91e9}};
+    platform.bytes_in_per_unit = 40;
+    platform.bytes_out_per_unit = 8;
+    constexpr Units kUnits = 20'000'000;
+    const auto policy = improved();
+    CHECK(run(platform, *policy, platform.load(kUnits)).makespan_s <= 1.05 * platform.lower_bound_s(kUnits));
+}
+
 TEST_CASE("plb-hec hands a node no more ahead than half a block, for it may become slower") {
     struct Handed final : Progress {
         Units remaining() const override { return left; }
