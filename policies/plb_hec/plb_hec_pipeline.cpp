@@ -60,12 +60,14 @@ double PipelineTime::seconds_of(std::span<const Units> blocks) const {
     return home_s;
 }
 
-/// With another one in flight.
-bool PipelineTime::fills_memory(double block) const { return block * DeviceMemory::kBuffers > memory_ * (1 + 1e-9); }
+/// With another one in flight, or alone.
+bool PipelineTime::fills_memory(double block, bool overlapped) const {
+    return block * (overlapped ? DeviceMemory::kBuffers : 2) > memory_ * (1 + 1e-9);
+}
 
 /// Both ways of a block's data together, with another one in flight.
 double PipelineTime::both_ways(double in_s, double out_s, double block) const {
-    return fills_memory(block) ? in_s + out_s : std::max(in_s, out_s);
+    return fills_memory(block, true) ? in_s + out_s : std::max(in_s, out_s);
 }
 
 double PipelineTime::total(double units, const Blocks& blocks) const {
@@ -73,7 +75,10 @@ double PipelineTime::total(double units, const Blocks& blocks) const {
     const double x = units / blocks.count, travels = x * (stays ? 1 - stays_ : 1);
     const double in_s = in_seconds(x, stays), out_s = out_seconds(x, travels), kernel_s = kernel_seconds(x);
     if (!own_memory_) return blocks.count * kernel_s;
-    if (!blocks.overlapped) return blocks.count * (in_s + kernel_s) + out_s;
+    if (!blocks.overlapped) {
+        const double last_s = fills_memory(x, false) ? out_s : 0;
+        return blocks.count * (in_s + kernel_s + last_s) + out_s - last_s;
+    }
     return (follows_ ? 0 : in_s) + blocks.count * std::max(kernel_s, both_ways(in_s, out_s, x)) + out_s;
 }
 
@@ -124,9 +129,9 @@ double PipelineTime::derivative(double units) const {
     const double kernel = slowdown_ * (kernel_ ? kernel_->derivative(x) : guessed_slope_s_);
     if (!own_memory_) return kernel;
     const double in = in_.seconds_per_unit(), out = out_.seconds_per_unit();
-    if (!best.overlapped) return in + kernel + out / k;
+    if (!best.overlapped) return in + kernel + (fills_memory(x, false) ? out : out / k);
     const double in_s = in_.seconds(x), out_s = out_.seconds(x), kernel_s = kernel_seconds(x);
-    const double link = fills_memory(x) ? in + out : in_s >= out_s ? in : out;
+    const double link = fills_memory(x, true) ? in + out : in_s >= out_s ? in : out;
     const double slowest = kernel_s >= both_ways(in_s, out_s, x) ? kernel : link;
     return (follows_ ? 0 : in / k) + slowest + out / k;
 }

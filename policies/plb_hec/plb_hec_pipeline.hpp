@@ -3,12 +3,13 @@
 // E(y): seconds in which a processor gets through a share of y units as k equal blocks, transfers included, for the
 // best k (PLB-HeC, section III.C, eq. 5, has k = 1 and no overlap):
 //
-//     one block at a time      k (In(x) + F(x)) + Out(x)              x = y / k <= memory
+//     one block at a time      k (In + F + Out)(x)                    x = y / k <= memory
+//                              k (In(x) + F(x)) + Out(x)              x = y / k <= memory / 2
 //     two blocks in flight     In(x) + k max(F, In, Out)(x) + Out(x)  x = y / k <= memory / 4
 //                              In(x) + k max(F, In + Out)(x) + Out(x) x = y / k <= memory / 2
 //
-// Beside two blocks in flight that fill the memory there is no room for results on their way home
-// (engine/device_memory.hpp), so that nothing comes before these have left. The smallest E decides.
+// Beside blocks in flight that fill the memory there is no room for results on their way home (engine/device_memory.hpp),
+// so that nothing comes before these have left. The smallest E decides.
 #pragma once
 
 #include <span>
@@ -62,7 +63,7 @@ class PipelineTime final : public ShareTime {
     void release_blocks() { is_fixed_ = false; }
 
   private:
-    bool fills_memory(double block) const;
+    bool fills_memory(double block, bool overlapped) const;
     double both_ways(double in_s, double out_s, double block) const;
     double total(double units, const Blocks& blocks) const;
     double in_seconds(double units, bool stays) const;
