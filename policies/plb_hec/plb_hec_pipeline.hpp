@@ -8,8 +8,8 @@
 //     two blocks in flight     In(x) + k max(F, In, Out)(x) + Out(x)  x = y / k <= memory / 4
 //                              In(x) + k max(F, In + Out)(x) + Out(x) x = y / k <= memory / 2
 //
-// Beside blocks in flight that fill the memory there is no room for results on their way home (engine/device_memory.hpp),
-// so that nothing comes before these have left. The smallest E decides.
+// Beside blocks in flight that fill the memory there is no room for results on their way home
+// (engine/device_memory.hpp), so that nothing comes before these have left. The smallest E decides.
 #pragma once
 
 #include <span>
