@@ -8,8 +8,8 @@
 //  - an equal part of the load for each device fits twice: powers of two;
 //  - otherwise data stream through four buffers, each a quarter of the memory: one is filled, one is computed with, and
 //    two are emptied;
-//  - a larger block, for which a policy asks where fixed costs are high, takes as many units as it has, and nothing
-//    while its results go home: the runtime makes room as these leave.
+//  - a larger block, for which a policy asks where fixed costs are high, takes several of these buffers, and none while
+//    its results go home: the runtime makes room as these leave.
 //
 // No room is larger than what is left, unless the block is. Beside others, less than a quarter is no room: it would be
 // for a small block, which pays fixed costs once more.
@@ -44,8 +44,9 @@ class DeviceMemory {
     /// The block comes. Returns the room that it takes; 0: nothing is counted.
     Units take(std::int64_t block, Units units) {
         if (limit_ == kNoLimit) return 0;
-        const auto power_of_two = static_cast<Units>(std::bit_ceil(static_cast<std::uint64_t>(units)));
-        const Units room = std::max(units, std::min(streams_ ? buffer_ : power_of_two, limit_ - taken_));
+        const Units whole = streams_ ? (units + buffer_ - 1) / buffer_ * buffer_
+                                     : static_cast<Units>(std::bit_ceil(static_cast<std::uint64_t>(units)));
+        const Units room = std::max(units, std::min(whole, limit_ - taken_));
         blocks_[block] = {room};
         taken_ += room;
         return room;

@@ -55,9 +55,12 @@ TEST_CASE("what does not fit streams through four buffers, each taken until the 
     CHECK(memory.room() == 200);
 }
 
-TEST_CASE("less than a buffer is no room, but for a block that needs more than one") {
+TEST_CASE("a block that needs more than a buffer takes whole ones, and none while its results go home") {
     DeviceMemory memory(400, 1000, 1);
-    CHECK(memory.take(1, 350) == 350);
+    CHECK(memory.take(2, 101) == 200);
+    CHECK(memory.room() == 200);
+    memory.ended(2);
+    CHECK(memory.take(1, 350) == 400);
     CHECK(memory.room() == 0);
     memory.goes_home(1);
     CHECK(memory.room() == 0);
