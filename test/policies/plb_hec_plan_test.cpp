@@ -287,16 +287,6 @@ TEST_CASE("what stays on a device leaves its other data to travel as they were s
     CHECK(one_block_s() == Approx(as_everything_came_s - models.in(0).seconds(75) + 30));
 }
 
-TEST_CASE("a block that is late is planned to be so for as long again") {
-    const TransferLine none;
-    const PipelineTime time(1, 1, none, none, {.name = "core"});
-    const BlockInFlight block{.units = 9, .given_s = 2};
-    CHECK(time.end_of(block, 0, 5) == 12);
-    CHECK(time.end_of(block, 4, 5) == 14);
-    CHECK(time.end_of(block, 0, 12) == 12);
-    CHECK(time.end_of(block, 0, 15) == 18);
-}
-
 TEST_CASE("the last granule goes to an idle core, not to one whose block should have ended already") {
     LoadDescription load;
     load.units = 5;

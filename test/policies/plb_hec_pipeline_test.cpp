@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/plb_hec_pipeline.hpp"
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+TEST_CASE("a block that is late is planned to be so for as long again") {
+    const TransferLine none;
+    const PipelineTime time(1, 1, none, none, {.name = "core"});
+    const BlockInFlight block{.units = 9, .given_s = 2};
+    CHECK(time.end_of(block, 0, 5) == 12);
+    CHECK(time.end_of(block, 4, 5) == 14);
+    CHECK(time.end_of(block, 0, 12) == 12);
+    CHECK(time.end_of(block, 0, 15) == 18);
+}
+
+TEST_CASE("before the next of blocks that fill more than half of a memory come, results leave") {
+    const TransferLine link(0, 1);
+    const auto device = [&](Units memory) {
+        return PipelineTime(1000, 1, link, link, {.name = "device", .own_memory = true, .memory_units = memory});
+    };
+    CHECK(device(200).seconds(200) == Approx(200 + 1200 + 200));
+    CHECK(device(100).blocks(200).count == 2);
+    CHECK(device(100).seconds(200) == Approx(2 * (100 + 1100 + 100)));
+    CHECK(device(100).derivative(200) == Approx(3));
+}
