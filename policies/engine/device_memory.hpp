@@ -2,8 +2,8 @@
 //
 // How much of a device's memory the blocks of a load take, in units. A block takes its room until its task has ended
 // and its results are at home: what is in the way of the next one the runtime must write back first, while all of the
-// device's transfers wait. So they do when memory is freed and allocated in other pieces. Rooms have few sizes,
-// therefore, so that a block fits where another one was:
+// device's transfers wait. So they do when memory is freed and allocated in other pieces (in StarPU's simulation those
+// of all devices, slow links' as well). Rooms have few sizes, therefore, so that a block fits where another one was:
 //
 //  - an equal part of the load for each device fits twice: powers of two;
 //  - otherwise data stream through four buffers, each a quarter of the memory: one is filled, one is computed with, and
