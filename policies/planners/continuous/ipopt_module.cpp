@@ -6,6 +6,7 @@
 #include <IpTNLP.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
 
@@ -162,6 +163,18 @@ Ipopt::IpoptApplication* application() {
     return GetRawPtr(kept);
 }
 
+/// Sequential MUMPS keeps state of the whole process, and IPOPT its last program, whose references it counts without
+/// regard to threads.
+std::mutex one_at_a_time;
+bool exiting = false;
+
+/// A program may exit while StarPU's workers plan. BLAS then frees its memory: the solution in progress is waited for,
+/// and there are no more. Before BLAS does, as what was loaded last ends first.
+[[maybe_unused]] const int registered = std::atexit([] {
+    const std::lock_guard lock(one_at_a_time);
+    exiting = true;
+});
+
 }  // namespace
 
 }  // namespace apportion
@@ -169,12 +182,10 @@ Ipopt::IpoptApplication* application() {
 void apportion_solve_with_ipopt(const apportion::EqualFinishProblem& problem, apportion::EqualFinishPlan& plan,
                                 apportion::IpoptStart start, apportion::IpoptAnswer& answer) {
     using namespace apportion;
-    // Sequential MUMPS keeps state of the whole process, and IPOPT its last program, whose references it counts without
-    // regard to threads: the lock outlives ours.
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
-    Ipopt::SmartPtr<EqualFinishProgram> program = new EqualFinishProgram(problem, plan, start);
+    const std::lock_guard lock(one_at_a_time);  // outlives the program
     answer = {};
+    if (exiting) return;
+    Ipopt::SmartPtr<EqualFinishProgram> program = new EqualFinishProgram(problem, plan, start);
     answer.posed = program->size() > 1;
     Ipopt::IpoptApplication* ipopt = answer.posed ? application() : nullptr;
     if (!ipopt) return;
