@@ -49,6 +49,13 @@ struct RecordedTimes {
     bool learnt = false;                       ///< from runs, at whatever sizes their blocks had
 };
 
+/// How a load was distributed in the last runs of a process, which had their data in place.
+struct LearntDistribution {
+    std::vector<std::vector<Units>> blocks;  ///< of each processor; empty: nothing is known, or data do not stay
+    int runs = 0;                            ///< in a row with these blocks
+    double run_s = 0;                        ///< duration of these, on average
+};
+
 /// A load as a policy sees it. Valid: units >= 0, granularity >= 1, initial_block >= 1, at least one processor.
 struct LoadDescription {
     Units units = 0;
@@ -85,6 +92,8 @@ struct LoadDescription {
     /// What earlier processes learnt, one per processor, without points where nothing is known; empty: nothing is known
     /// of any. For policies that learn.
     std::vector<ProcessorProfile> learnt;
+    /// In the process before.
+    LearntDistribution learnt_distribution;
     /// Of the bytes that a unit's data take, the part that lies where the block of the run before this one ran, so that
     /// it costs time to move units; 0: no data stay.
     double staying = 0;

@@ -23,6 +23,7 @@ void PlbHecRepetition::begin(const LoadDescription& load, PolicyReport& report) 
         moving_s_ = moving_seconds(load, nowhere, replay_.units_before());
     }
     if (known && redistribute(report)) return;
+    if (load.run == 1 && begin_as_learnt(report)) return;
     replay_.begin(load, known);
     if (!active()) return;
     report.note = "blocks of the run before repeated";
@@ -53,6 +54,20 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
     replay_.begin(load_, shares, largest, decision.anew);
     ++report.rebalances;
     report.distributions.push_back({0, "redistribution", decision.shares, decision.run_s});
+    return true;
+}
+
+/// The first run of a process whose data will stay, as those of the process before did: a plan for this run alone would
+/// give devices what they are worth while data move, and for the runs to come all would move once more.
+bool PlbHecRepetition::begin_as_learnt(PolicyReport& report) {
+    const LearntDistribution& learnt = load_.learnt_distribution;
+    if (load_.open || load_.runs_expected == 1 || learnt.blocks.size() != load_.processors.size()) return false;
+    for (std::size_t p = 0; p < learnt.blocks.size(); ++p)
+        if (!learnt.blocks[p].empty() && !models_.curve(static_cast<int>(p))) return false;
+    if (!replay_.begin_with(load_, learnt.blocks)) return false;
+    rebalancer_.resume(replay_.units_before(), learnt.run_s, learnt.runs);
+    report.note = "blocks of the process before repeated";
+    report.distributions.push_back({0, "distribution kept", replay_.units_before(), learnt.run_s});
     return true;
 }
 

@@ -2,7 +2,7 @@
 //
 // What plb-hec computes of a load that runs again and whose data stay (APPORTION_KEEP): the blocks of the run before,
 // whose data are in place; and once, where that pays for moving the data, other shares, for the runs to come in which
-// they are there.
+// they are there. A process begins with the blocks of the last such run of the process before.
 #pragma once
 
 #include <optional>
@@ -41,6 +41,7 @@ class PlbHecRepetition {
 
   private:
     bool redistribute(PolicyReport& report);
+    bool begin_as_learnt(PolicyReport& report);
     double expected_s(int processor, Units units) const;
     bool somebody_overdue(double now_s, const Progress& progress) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace apportion {
 
@@ -88,6 +89,25 @@ void BlockReplay::begin(const LoadDescription& load, std::span<const Units> shar
         }
     before_s_ = 0;
     begin(load, true);
+}
+
+bool BlockReplay::begin_with(const LoadDescription& load, const std::vector<std::vector<Units>>& blocks) {
+    std::vector<std::pair<std::size_t, Units>> in_order;
+    for (std::size_t p = 0; p < blocks.size(); ++p)
+        for (const Units units : blocks[p]) in_order.emplace_back(p, units);
+    // The one with the last units of the load may be smaller.
+    std::ranges::stable_partition(in_order, [&](const auto& its) { return its.second % load.granularity == 0; });
+    std::vector<Lane> lanes(load.processors.size());
+    Units first = 0;
+    for (const auto& [p, units] : in_order) {
+        if (units <= 0 || units > load.units - first || first % load.granularity != 0) return false;
+        lanes[p].before[first] = {units, 0};
+        first += units;
+    }
+    if (first != load.units) return false;
+    lanes_ = std::move(lanes);
+    begin(load, true);
+    return true;
 }
 
 std::vector<OwnedUnits> BlockReplay::all_blocks_before() const {

@@ -39,6 +39,10 @@ class BlockReplay {
     void begin(const LoadDescription& load, std::span<const Units> shares, std::span<const Units> largest,
                const std::vector<bool>& anew);
 
+    /// A first run begins with these blocks of each processor, and so do all that repeat it. False: they are not the
+    /// whole load, or do not fit its granularity.
+    bool begin_with(const LoadDescription& load, const std::vector<std::vector<Units>>& blocks);
+
     /// The blocks that are repeated, by ascending units; empty: this run is no repetition.
     std::vector<OwnedUnits> repeated() const;
 

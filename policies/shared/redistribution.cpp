@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kNearBest = 0.01;  // makespans that much above the best count as equally good
 constexpr int kSlowRuns = 2;        // in a row: a change
+constexpr int kMostRuns = 1 << 20;  // to wait
 
 /// Runs in an average. Of that many latest ones it varies by a quarter, 1 / sqrt(2 x 8 - 1), of what a run does: by
 /// less than kLeastGain where runs vary by a tenth, which is no change. More would only follow later.
@@ -122,8 +123,13 @@ bool Rebalancer::MovingCost::still_move_in(double run_s) {
     return false;
 }
 
+/// In so many runs nothing better was found.
+void Rebalancer::Backoff::resume(int runs) {
+    wait_ = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::clamp(runs, 1, kMostRuns))));
+    waited_ = 0;
+}
+
 void Rebalancer::Backoff::in_vain() {
-    constexpr int kMostRuns = 1 << 20;
     wait_ = std::min(2 * wait_, kMostRuns);
     waited_ = 0;
     promised_s_ = 0;
@@ -142,10 +148,18 @@ void Rebalancer::Backoff::shares_not_kept() {
 }
 
 void Rebalancer::shares_not_kept() {
-    Backoff backoff = backoff_;
+    Backoff backoff = resumed() ? Backoff() : backoff_;
     backoff.shares_not_kept();
     forget();
     backoff_ = backoff;
+}
+
+void Rebalancer::resume(const std::vector<double>& shares, double run_s, int runs) {
+    forget();
+    current_.shares = shares;
+    current_.run_s = current_.shortest_s = current_.longest_s = run_s;
+    best_ = current_;
+    backoff_.resume(runs);
 }
 
 void Rebalancer::not_followed() {
@@ -178,8 +192,9 @@ bool Rebalancer::learn(const LoadDescription& load, const EndedRun& ended) {
         return true;
     }
     if (moving_.still_move_in(run_s) || decided_in_it) return false;
-    if (current_.runs > 0 && run_s > kClearlyLonger * current_.longest_s) {
+    if (current_.longest_s > 0 && run_s > kClearlyLonger * current_.longest_s) {
         if (++current_.slow_runs < kSlowRuns) return false;
+        if (resumed()) backoff_ = {};
         current_ = {ended.shares, {}};
         best_ = {};
         backoff_.changed();

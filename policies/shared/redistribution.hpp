@@ -72,6 +72,9 @@ class Rebalancer {
   public:
     /// Another load, other processors, or processors that have changed.
     void forget() { *this = {}; }
+    /// An earlier process had so many runs with these shares, which took so long: as if it went on, until runs take
+    /// longer or cannot keep the shares.
+    void resume(const std::vector<double>& shares, double run_s, int runs);
     /// A run ended with other shares than those it began with: what was decided on counts for nothing, or somebody has
     /// changed.
     void shares_not_kept();
@@ -125,6 +128,7 @@ class Rebalancer {
             const double promised_s = std::exchange(promised_s_, 0);
             return promised_s > 0 && run_s > promised_s;
         }
+        void resume(int runs);
         void in_vain();
         void changed();  ///< it is thought over now
         void shares_not_kept();
@@ -133,6 +137,8 @@ class Rebalancer {
         int wait_ = 1, waited_ = 0;  ///< runs until then, and those that were
         double promised_s_ = 0;      ///< 0: nothing was
     };
+    /// Whether nothing has been seen yet of what an earlier process did.
+    bool resumed() const { return current_.runs == 0 && current_.longest_s > 0; }
     bool learn(const LoadDescription& load, const EndedRun& ended);
     bool begin_with(const LoadDescription& load, const EndedRun& ended, double run_s);
     Redistribution back_to_best(const LoadDescription& load) const;

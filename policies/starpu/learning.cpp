@@ -2,6 +2,8 @@
 #include "policies/starpu/learning.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "models/io/user_error.hpp"
@@ -9,6 +11,28 @@
 #include "policies/config.hpp"
 
 namespace apportion {
+
+namespace {
+
+/// As LearntInProcess::add takes it.
+std::optional<LearntDistribution> distribution_of(const RunRecord& run, std::size_t processors) {
+    constexpr std::size_t kMostBlocks = 4096;
+    LearntDistribution distribution;
+    if (run.run == 1) return distribution;
+    if (run.blocks.empty() || run.blocks.size() > kMostBlocks) return std::nullopt;
+    std::map<Units, const BlockRecord*> by_first;
+    for (const BlockRecord& block : run.blocks) {
+        if (block.given_back || !block.data_there) return std::nullopt;
+        by_first[block.first] = &block;
+    }
+    distribution.blocks.resize(processors);
+    for (const auto& [first, block] : by_first)
+        distribution.blocks[static_cast<std::size_t>(block->processor)].push_back(block->units);
+    distribution.run_s = run.makespan_s;
+    return distribution;
+}
+
+}  // namespace
 
 void Learning::begin(LearntKey key) {
     if (!learn_option()) return;
@@ -45,7 +69,7 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
             before = block;
         }
     }
-    learnt_in_process().add(file_, key_, std::move(blocks));
+    learnt_in_process().add(file_, key_, std::move(blocks), distribution_of(run, processors.size()));
 }
 
 void Learning::load_ends() {

@@ -20,6 +20,7 @@ class Learning {
 
     /// One per processor of the key; empty: nothing is known.
     const std::vector<ProcessorProfile>& known() const { return known_.profile.processors; }
+    const LearntDistribution& distribution() const { return known_.profile.distribution; }
     std::string file() const { return file_.string(); }
     LearntRecord record() const { return {file(), known_.profile.processes, known_.problem}; }
 

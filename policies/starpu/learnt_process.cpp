@@ -20,6 +20,7 @@ namespace {
 constexpr std::chrono::seconds kBetweenWriting{1};
 constexpr int kPauses = 100;              // times as long as writing took
 constexpr std::size_t kMostBlocks = 256;  // of a processor, of a run and unwritten: many of few sizes
+constexpr int kMostAveraged = 8;          // runs: what they take may change
 constexpr std::size_t kMostKeys = 256;    // a program may give each load another name
 
 /// Every second one goes: early, late and those between stay.
@@ -40,6 +41,12 @@ std::vector<LearntTimes> times_of(const LearntProfile& profile, const LearntKey&
 void add_all(std::vector<LearntTimes>& times, const LearntBlocks& blocks) {
     for (std::size_t p = 0; p < blocks.size(); ++p)
         for (const ProfilePoint& block : blocks[p]) times[p].add(block);
+}
+
+/// One more run.
+void follow(LearntDistribution& known, const LearntDistribution& run) {
+    if (known.blocks != run.blocks) known = {run.blocks, 0, 0};
+    known.run_s += (run.run_s - known.run_s) / std::min(++known.runs, kMostAveraged);
 }
 
 bool any(const LearntBlocks& blocks) {
@@ -74,6 +81,7 @@ LearntInProcess::Known& LearntInProcess::find_or_read(const std::filesystem::pat
         tell_of_learning(known.problem);
     }
     known.times = times_of(known.file, key);
+    known.distribution = known.file.distribution;
     return all_.try_emplace(file, std::move(known)).first->second;
 }
 
@@ -82,6 +90,7 @@ LearntProfile LearntInProcess::profile_of(const Known& known) {
     LearntProfile profile;
     profile.processes = known.file.processes + (any(known.unwritten) && !known.counted ? 1 : 0);
     if (profile.processes == 0) return profile;
+    profile.distribution = known.distribution;
     for (std::size_t p = 0; p < known.times.size(); ++p) {
         LearntTimes times = known.times[p];
         times.end_process();
@@ -134,12 +143,14 @@ LearntKnown LearntInProcess::known(const std::filesystem::path& file, const Lear
     return {profile_of(known), known.problem};
 }
 
-void LearntInProcess::add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks) {
+void LearntInProcess::add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks,
+                          const std::optional<LearntDistribution>& distribution) {
     for (auto& its : blocks) thin_out(its);
     if (!any(blocks)) return;
     const std::lock_guard lock(mutex_);
     Known& known = find_or_read(file, key);
     add_all(known.times, blocks);
+    if (distribution) follow(known.distribution, *distribution);
     for (std::size_t p = 0; p < blocks.size(); ++p) {
         std::ranges::move(blocks[p], std::back_inserter(known.unwritten[p]));
         thin_out(known.unwritten[p]);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,10 @@ class LearntInProcess {
 
     /// Reads the file at the first call for it.
     LearntKnown known(const std::filesystem::path& file, const LearntKey& key);
-    /// The blocks of a run.
-    void add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks);
+    /// The blocks of a run, and how a run was distributed that repeated another, data and all: nothing where data
+    /// moved, no blocks of a first run.
+    void add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks,
+             const std::optional<LearntDistribution>& distribution = {});
     void load_ends();
     void scheduler_ends();
 
@@ -45,9 +48,10 @@ class LearntInProcess {
         LearntKey key;
         std::vector<LearntTimes> times;  ///< undecided on what contradicts them, as long as the process goes on
         LearntBlocks unwritten;          ///< among them
-        LearntProfile file;              ///< as it was read or written last
-        bool counted = false;            ///< this process, in the file
-        bool kept = true;                ///< the file can be written
+        LearntDistribution distribution;
+        LearntProfile file;    ///< as it was read or written last
+        bool counted = false;  ///< this process, in the file
+        bool kept = true;      ///< the file can be written
         std::string problem;
     };
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <iterator>
+#include <locale>
 #include <sstream>
 #include <system_error>
 
@@ -29,6 +30,7 @@ constexpr std::size_t kMostFiles = 4096;
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr std::string_view kCheck = "# check: ";
 constexpr const char* kProcessesNote = "processes";
+constexpr const char* kDistributionNote = "distribution";
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
@@ -100,6 +102,31 @@ void remove_dead_parts_and_oldest(const fs::path& folder) {
     for (const auto& [changed, file] : files) fs::remove(file, error);
 }
 
+/// "12 x 0.25 s, 64+64 0 96": runs, what they took, and the blocks of each processor.
+std::string text_of(const LearntDistribution& distribution) {
+    std::string text = fmt::format("{} x {} s,", distribution.runs, distribution.run_s);
+    for (const std::vector<Units>& blocks : distribution.blocks)
+        text += blocks.empty() ? " 0" : fmt::format(" {}", fmt::join(blocks, "+"));
+    return text;
+}
+
+LearntDistribution distribution_of(const std::string& text) {
+    LearntDistribution distribution;
+    std::istringstream words(text);
+    words.imbue(std::locale::classic());
+    std::string word;
+    words >> distribution.runs >> word >> distribution.run_s >> word;
+    while (words >> word) {
+        std::vector<Units>& blocks = distribution.blocks.emplace_back();
+        std::istringstream sizes(word);
+        sizes.imbue(std::locale::classic());
+        Units units = 0;
+        for (char plus = 0; sizes >> units; sizes >> plus)
+            if (units > 0) blocks.push_back(units);
+    }
+    return distribution;
+}
+
 }  // namespace
 
 LearntKey learnt_key(Machine machine, const std::string& load, const char* codelet,
@@ -133,7 +160,10 @@ LearntProfile read_learnt(const fs::path& file, const LearntKey& key) {
         learnt.processors.push_back(found != profile.processors.end() ? *found : ProcessorProfile{name, {}});
     }
     for (const auto& [name, value] : profile.notes)
-        if (name == kProcessesNote) std::from_chars(value.data(), value.data() + value.size(), learnt.processes);
+        if (name == kProcessesNote)
+            std::from_chars(value.data(), value.data() + value.size(), learnt.processes);
+        else if (name == kDistributionNote)
+            learnt.distribution = distribution_of(value);
     return learnt;
 }
 
@@ -143,6 +173,8 @@ void write_learnt(const fs::path& file, const LearntKey& key, const LearntProfil
     if (!fs::exists(file, error)) remove_dead_parts_and_oldest(file.parent_path());
     Profile profile{notes_of(key), learnt.processors};
     profile.notes.emplace_back(kProcessesNote, std::to_string(learnt.processes));
+    if (!learnt.distribution.blocks.empty())
+        profile.notes.emplace_back(kDistributionNote, text_of(learnt.distribution));
     const std::string text = text_of(profile);
     replace_file(file.string(),
                  [&](std::ostream& out) { out << kCheck << fmt::format("{:016x}\n", checksum(text)) << text; });

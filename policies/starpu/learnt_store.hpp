@@ -42,6 +42,7 @@ LearntKey learnt_key(Machine machine, const std::string& load, const char* codel
 struct LearntProfile {
     std::vector<ProcessorProfile> processors;  ///< as in the key; without points: that one ran no block
     int processes = 0;                         ///< that wrote it
+    LearntDistribution distribution{};         ///< of the last process
 };
 
 /// Its file, whether it exists or not. Throws FileError, see data_folder().

@@ -78,6 +78,7 @@ void apportion_load::begin_learning() {
     learning_.begin(apportion::learnt_key(apportion::this_machine(), setup_.profile, o.codelet->name,
                                           description_.processors, {o.bytes_per_unit, o.bytes_shared}));
     description_.learnt = learning_.known();
+    description_.learnt_distribution = learning_.distribution();
 }
 
 void apportion_load::look_up_profile() {

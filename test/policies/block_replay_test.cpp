@@ -247,3 +247,19 @@ TEST_CASE("who keeps the last units of a load, which are no whole granule, gets 
         CHECK((block.units % 64 == 0 || block.first + block.units == 1000));
     CHECK(replay.repeated().size() == 4);
 }
+
+TEST_CASE("a first run begins with blocks that are the whole load, the one with its last units behind all others") {
+    const FakePlatform platform = plain_platform({1000, 1000}, 1e-4);
+    BlockReplay replay;
+    const LoadDescription load = platform.load(22, 4);
+    REQUIRE(replay.begin_with(load, Blocks{{8, 2}, {4, 8}}));
+    CHECK(replay.units_before() == std::vector<double>{10, 12});
+    const std::vector<OwnedUnits> blocks = replay.repeated();
+    REQUIRE(blocks.size() == 4);
+    CHECK(blocks.back().processor == 0);
+    CHECK(blocks.back().first == 20);
+    CHECK(blocks.back().units == 2);
+    for (const Blocks& wrong : {Blocks{{8, 2}, {4}}, Blocks{{8, 2}, {4, 8, 4}}, Blocks{{8, 2}, {5, 7}},
+                                Blocks{{22}, {0}}, Blocks{{24}, {-2}}, Blocks{{}, {}}})
+        CHECK_FALSE(BlockReplay().begin_with(load, wrong));
+}

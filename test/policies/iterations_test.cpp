@@ -187,6 +187,87 @@ TEST_CASE("plb-hec waits for a late processor as long as moving the data takes, 
         }
 }
 
+namespace {
+
+FakePlatform behind_slow_link() {
+    FakePlatform platform = plain_platform({10'000, 1000, 1000, 1000}, 1e-4);
+    platform.workers[0].link = 0;
+    platform.links = {{1e6}};
+    platform.bytes_in_per_unit = 1e3;  // the link carries as much as a core computes
+    platform.links_known = true;
+    return platform;
+}
+
+/// A load for a process that knows what blocks took in a run, and how that was distributed.
+LoadDescription load_after(const FakePlatform& platform, const FakeRun& last, double run_s, int runs) {
+    LoadDescription load = platform.load(kUnits);
+    load.learnt = load.recorded.processors;
+    load.learnt_distribution = {std::vector<std::vector<Units>>(platform.workers.size()), runs, run_s};
+    for (const FakeBlock& block : last.blocks)
+        load.learnt_distribution.blocks[static_cast<std::size_t>(block.processor)].push_back(block.units);
+    return load;
+}
+
+}  // namespace
+
+TEST_CASE("plb-hec begins a process with the blocks that the one before ended with, if data stayed there") {
+    const FakePlatform platform = behind_slow_link();
+    FakePlatform there = platform;  // the data are
+    there.bytes_in_per_unit = 0;
+    const auto policy = find_policy("plb-hec")->make();
+    LoadDescription load = platform.load(kUnits);
+    load.runs_expected = 100;
+    FakeRun last = run(platform, *policy, load);
+    load.staying = 1;
+    for (load.run = 2; load.run <= 10; ++load.run) last = run(there, *policy, load, &last);
+    REQUIRE(last.units_of(0) > 0.7 * kUnits);
+
+    LoadDescription later = load_after(platform, last, last.makespan_s, 8);
+    const auto next = find_policy("plb-hec")->make();
+    FakeRun now = run(platform, *next, later);
+    CHECK(next->report().note == "blocks of the process before repeated");
+    later.staying = 1;
+    for (later.run = 2; later.run <= 10; ++later.run) {
+        const FakeRun before = now;
+        now = run(there, *next, later, &before);
+        CHECK(moved_units(before, now) == 0);
+        CHECK(now.makespan_s < 1.01 * last.makespan_s);
+    }
+
+    for (const bool other_size : {true, false}) {  // what does not fit the load is no beginning
+        LoadDescription other = load_after(platform, last, last.makespan_s, 8);
+        if (other_size)
+            other.learnt_distribution.blocks[1].push_back(1);
+        else
+            other.runs_expected = 1;
+        const auto anew = find_policy("plb-hec")->make();
+        CHECK(run(platform, *anew, other).units_of(0) < 0.3 * kUnits);
+        CHECK(anew->report().note.empty());
+    }
+}
+
+TEST_CASE("plb-hec leaves the blocks of the process before when a processor is not what it was there") {
+    FakePlatform platform = one_slow();
+    const auto policy = find_policy("plb-hec")->make();
+    LoadDescription load = platform.load(kUnits);
+    FakeRun last = run(platform, *policy, load);
+    load.staying = 1;
+    for (load.run = 2; load.run <= 10; ++load.run) last = run(platform, *policy, load, &last);
+    LoadDescription later = load_after(platform, last, last.makespan_s, 1000);
+    for (const double slower : {1.4, 3.0}) {
+        INFO(slower << " times slower");
+        FakePlatform changed = one_slow();
+        changed.workers[0].seconds = [slower](double units) { return 1e-4 + slower * units / 1000; };
+        const auto next = find_policy("plb-hec")->make();
+        later.run = 1;
+        later.staying = 0;
+        FakeRun now = run(changed, *next, later);
+        later.staying = 1;
+        for (later.run = 2; later.run <= 10; ++later.run) now = run(changed, *next, later, &now);
+        CHECK(now.makespan_s < 1.1 * kUnits / (1000 / slower + 250 + 1000 + 1000));
+    }
+}
+
 TEST_CASE("fpm-dynamic refines its models round by round in a single run") {
     const FakePlatform platform = plain_platform({4000, 1000, 500}, 1e-3);
     const auto policy = find_policy("fpm-dynamic")->make();

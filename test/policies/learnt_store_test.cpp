@@ -219,6 +219,32 @@ TEST_CASE("later loads of a process know at once what earlier ones ran; its file
     CHECK(last.processes == first.processes);
 }
 
+TEST_CASE("how the last runs were distributed, data in place, is known to the next process, unless that has one run") {
+    const Kept folder;
+    const LearntKey key = key_of("iterations");
+    const fs::path file = learnt_file(key);
+    const auto known = [&] { return read_learnt(file, key).distribution; };
+    const LearntBlocks some{{{30, 4.5}}, {}};
+    const LearntDistribution of_first{}, first{{{64, 32}, {}}, 0, 0.5}, other{{{32}, {64}}, 0, 0.25};
+    {
+        LearntInProcess process(kSeldom);
+        process.add(file, key, some, of_first);
+        process.add(file, key, some, first);
+        for (const double seconds : {0.25, 0.5})
+            process.add(file, key, some, LearntDistribution{other.blocks, 0, seconds});
+        process.add(file, key, some);  // data moved
+        process.scheduler_ends();
+    }
+    CHECK(known().blocks == other.blocks);
+    CHECK(known().runs == 2);
+    CHECK(known().run_s == Approx(0.375));
+    LearntInProcess process(kSeldom);
+    CHECK(process.known(file, key).profile.distribution.blocks == other.blocks);
+    process.add(file, key, some, of_first);
+    process.scheduler_ends();
+    CHECK(known().blocks.empty());
+}
+
 TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that are made after the next writing") {
     const Kept folder;
     const LearntKey key = key_of("others");

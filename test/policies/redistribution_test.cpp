@@ -263,3 +263,29 @@ TEST_CASE("after a run that could not keep its shares nothing before counts") {
     CHECK_FALSE(decision.worthwhile);
     CHECK(decision.shares == after);
 }
+
+TEST_CASE("what an earlier process found best is thought over after as many runs, or once two take longer") {
+    const Shares shares{50, 50}, ends{50, 50};
+    const SecondsOfShare model = speeds({1, 2});  // another one says so
+    for (const int runs : {1, 5, 8}) {
+        Rebalancer rebalancer;
+        rebalancer.resume(shares, 50, runs);
+        CHECK_FALSE(rebalancer.decide(load_of(100, 2, 2), {shares, Shares{90, 90}}, model).worthwhile);  // data move
+        int kept = 0;
+        for (int run = 3; run < 30; ++run, ++kept)
+            if (rebalancer.decide(load_of(100, 2, run), {shares, Shares{50, 25}}, model).worthwhile) break;
+        CHECK(kept + 1 == (runs == 1 ? 1 : 8));
+    }
+    for (const bool longer : {true, false}) {
+        INFO((longer ? "runs take longer" : "shares could not be kept"));
+        Rebalancer rebalancer;
+        rebalancer.resume(shares, 50, 1000);
+        if (longer)
+            CHECK_FALSE(rebalancer.decide(load_of(100, 2, 2), {shares, Shares{90, 45}}, model).worthwhile);
+        else
+            rebalancer.shares_not_kept();
+        const auto decision = rebalancer.decide(load_of(100, 2, 3), {shares, Shares{90, 45}, longer}, model);
+        CHECK(decision.worthwhile);
+        CHECK(decision.shares[0] == Approx(33.3).epsilon(0.03));
+    }
+}
