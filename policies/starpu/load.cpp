@@ -196,7 +196,8 @@ apportion::UnitRange apportion_load::checked_range(const char* function, std::ui
     if (first > most || units > most - first)
         throw ApiError(EINVAL, "{}: load '{}' has {} units, and not {} from unit {} on", function, setup_.name, most,
                        units, first);
-    if (first % granule != 0 || (units % granule != 0 && first + units != most))
+    const auto is_boundary = [&](std::uint64_t unit) { return unit % granule == 0 || unit == most; };
+    if (!is_boundary(first) || !is_boundary(first + units))
         throw ApiError(EINVAL, "{}: {} units from unit {} on are no multiples of the granularity of load '{}', {}",
                        function, units, first, setup_.name, granule);
     return {static_cast<Units>(first), static_cast<Units>(units)};

@@ -111,6 +111,23 @@ TEST_CASE("no units may be handed over as well, in front of others that are stil
     REQUIRE(each_once(axpy));
 }
 
+TEST_CASE("the end of a load that is no whole granule may be the beginning of no units") {
+    OpenAxpy axpy(1000);
+    auto options = axpy.options();
+    options.granularity = 300;
+    Load load = create(options);
+    std::uint64_t back = 77;
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    CHECK(apportion_load_add(load.get(), 1000, 0) == 0);
+    REQUIRE(apportion_load_add(load.get(), 0, 1000) == 0);
+    CHECK(apportion_load_withdraw(load.get(), 1000, 0, &back) == 0);
+    CHECK(back == 0);
+    CHECK(apportion_load_withdraw(load.get(), 990, 10, &back) == -EINVAL);
+    REQUIRE(apportion_load_close(load.get()) == 0);
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    CHECK(each_once(axpy));
+}
+
 TEST_CASE("units that no worker has been given can be taken back, and are computed where they are handed over again") {
     OpenAxpy axpy(20000);
     auto options = axpy.options();
