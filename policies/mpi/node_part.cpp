@@ -13,6 +13,7 @@
 #include "policies/mpi/session.hpp"
 #include "policies/mpi/world.hpp"
 #include "policies/policy.hpp"
+#include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
 
@@ -20,6 +21,7 @@ namespace apportion {
 
 NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_block, Post& post)
     : options_(options),
+      uses_(options.uses, options.uses + (options.uses ? options.uses_count : 0)),
       a_task_(fmt::format("rank {} ({}): a task of load '{}'", World::get().rank(), host_name(), load_name(options))),
       post_(post) {
     apportion_load_options own = options;
@@ -87,9 +89,19 @@ void NodePart::done(const apportion_done* done, void* part) {
     static_cast<NodePart*>(part)->post_.add(std::move(event));
 }
 
+/// Those that cannot be had are refused when the load is submitted.
+void NodePart::wait_for_uses() const {
+    for (const apportion_use& use : uses_) {
+        if (why_not_acquired(use)) continue;
+        starpu_data_acquire_on_node(use.handle, STARPU_MAIN_RAM, use.mode);
+        starpu_data_release_on_node(use.handle, STARPU_MAIN_RAM);
+    }
+}
+
 void NodePart::begin() {
     finish();
     report_ = "{}";
+    wait_for_uses();
     load_->submit();
     if (starpu_pthread_create(&waits_, nullptr, wait_for_end, this) != 0) {
         close();

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "policies/mpi/post.hpp"
 #include "policies/policy.hpp"
@@ -25,6 +26,8 @@ class NodePart {
     NodePart(const NodePart&) = delete;
     NodePart& operator=(const NodePart&) = delete;
 
+    /// When the program's tasks that come before have ended: what their handles have in main memory is sent and
+    /// received without a word to StarPU.
     void begin();
     /// The units' input is there. Throws apportion::Error.
     void add(UnitRange units);
@@ -43,12 +46,14 @@ class NodePart {
 
   private:
     void check_profile(apportion_load_options own) const;
+    void wait_for_uses() const;
     std::optional<Deadline> deadline_of_tasks() const;
     static int fill(starpu_task* task, apportion_block* block, void* part);
     static int warm_up(void* part);
     static void done(const apportion_done* done, void* part);
 
     const apportion_load_options options_;
+    const std::vector<apportion_use> uses_;
     const std::string a_task_;  ///< whose it is, in a sentence
     Post& post_;
     std::optional<Load> load_;

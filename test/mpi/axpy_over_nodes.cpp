@@ -51,7 +51,8 @@ void compute(void* buffers[], void*) {
     if (here && work.what == "hangs") raise(SIGSTOP);
     if (here && (work.what == "stalls" || work.what == "stays") && number > 1 && !stalled.exchange(true))
         usleep(6'000'000);
-    if (here && work.what == "task hangs" && number > 1 && !stalled.exchange(true)) pause();
+    const bool hangs = work.what == "task hangs" || work.what == "stays and hangs";
+    if (here && hangs && number > 1 && !stalled.exchange(true)) pause();
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
     const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
     const auto* x = reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0]));
@@ -124,10 +125,43 @@ class Letter {
     starpu_data_handle_t handle_ = nullptr, tagged_[100] = {};
 };
 
+/// A task of the program's own on rank 0, which writes x when the load is to run already.
+class Writer {
+  public:
+    Writer() {
+        starpu_codelet_init(&codelet_);
+        codelet_.cpu_funcs[0] = write;
+        codelet_.nbuffers = 1;
+        codelet_.modes[0] = STARPU_W;
+        starpu_vector_data_register(&use.handle, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(work.x.data()),
+                                    static_cast<std::uint32_t>(work.x.size()), sizeof(double));
+    }
+    ~Writer() { starpu_data_unregister(use.handle); }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    void begin() {
+        std::fill(work.x.begin(), work.x.end(), -1);
+        if (apportion_mpi_rank() == 0) starpu_task_insert(&codelet_, STARPU_W, use.handle, 0);
+    }
+
+    apportion_use use{nullptr, STARPU_R};
+
+  private:
+    static void write(void* buffers[], void*) {
+        usleep(500'000);
+        auto* x = reinterpret_cast<double*>(STARPU_VECTOR_GET_PTR(buffers[0]));
+        for (std::size_t i = 0; i < work.x.size(); ++i) x[i] = static_cast<double>(i);
+    }
+
+    starpu_codelet codelet_{};
+};
+
 /// 0: right.
-int run(apportion_mpi_load* load) {
+int run(apportion_mpi_load* load, std::optional<Writer>& writer) {
     for (int times = 0; times < 2; ++times) {
         std::fill(work.y.begin(), work.y.end(), -1);
+        if (writer) writer->begin();
         tasks = 0;
         if (apportion_mpi_load_run(load) != 0) return 2;
         if (apportion_mpi_rank() != 0) continue;
@@ -194,7 +228,12 @@ int main(int argc, char** argv) {
     codelet.modes[1] = STARPU_W;
     codelet.name = "axpy";
     apportion::LoadOptions options("axpy", work.units, codelet, fill);
-    options.results_stay = work.what == "stays";
+    options.results_stay = work.what.starts_with("stays");
+    std::optional<Writer> writer;
+    if (work.what == "uses") {
+        options.uses = &writer.emplace().use;
+        options.uses_count = 1;
+    }
     const std::size_t unit = work.rows ? sizeof(double) : kColumns * sizeof(double);
     const std::size_t pieces = work.rows ? kColumns : 1,
                       stride = work.rows ? (work.units - (work.what == "dense rows")) * sizeof(double) : 0;
@@ -205,13 +244,14 @@ int main(int argc, char** argv) {
     if (!load) return complain();
     std::optional<Letter> letter;
     if (work.what == "letter") letter.emplace();
-    int status = here && work.what == "ends early" ? 0 : run(load);
+    int status = here && work.what == "ends early" ? 0 : run(load, writer);
     if (letter && !letter->arrives()) {
         std::fprintf(stderr, "axpy_over_nodes: the letter is another\n");
         status = 1;
     }
     if (status == 2 && apportion_mpi_rank() == 0) std::fprintf(stderr, "axpy_over_nodes: %s\n", apportion_mpi_error());
     apportion_mpi_load_destroy(load);
+    writer.reset();
     apportion_mpi_shutdown();
     return apportion_mpi_rank() == rank ? status : 3;
 }
