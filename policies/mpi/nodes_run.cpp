@@ -52,6 +52,9 @@ std::string apportion_mpi_load::run() {
     part_->finish();
     while (post_.wait(0)) continue;  // what the node's own load told last
     if (begun) collect_reports(std::exchange(collects_, false));
+    // Cores that were late may still store what others have computed, and the memory may be changed from now on: by the
+    // program, and on other ranks by the input of another load.
+    if (begun && sentence_.empty() && !part_ended_ && part_->results_stay()) part_->wait_for_tasks();
     return sentence_;
 }
 
@@ -116,8 +119,6 @@ void apportion_mpi_load::run_as_home() {
     collects_ = sentence_.empty() && grants_->all_answer();
     end_run();
     if (!collects_) seconds_ = now_s();  // input that no result needs travelled on, out of the program's memory
-    // Cores that were late may still store what others have computed, and the program may change the data from now on.
-    if (sentence_.empty() && part_->results_stay()) part_->wait_for_tasks();
 }
 
 /// When nodes that have to answer, which takes no time, have done so for the last time so long ago that one hangs.
