@@ -75,7 +75,7 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
     make_own_load();
     if (const std::string sentence = apportion::agreed_sentence(world_, std::exchange(problem_, {}));
         !sentence.empty()) {
-        load_.reset();
+        end_own_load();
         throw ApiError(ENODEV, sentence);
     }
     bytes_before_ = post_.bytes_moved();
@@ -86,6 +86,7 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* o
 void apportion_mpi_iteration::take_options(const apportion_load_options& options) {
     options_ = options;
     name_ = apportion::load_name(options);
+    a_task_ = apportion::a_task_of(world_, name_);
     options_.name = name_.c_str();
     if (options.profile) options_.profile = (profile_ = options.profile).c_str();
     if (options.profile_command) options_.profile_command = (profile_command_ = options.profile_command).c_str();
@@ -178,12 +179,20 @@ void apportion_mpi_iteration::run_own_load() {
         inner_policy_ = load_->policy();
         own_report_ = load_->report();
 #ifndef STARPU_SIMGRID
-        if (options_.results_stay) load_->release();  // a late task stores no results into what is exchanged
+        if (options_.results_stay) {  // a late task stores no results into what is exchanged
+            const auto deadline = apportion::deadline_of(a_task_, own_seconds_);
+            load_->release();
+        }
 #endif
     } catch (const std::exception& error) {
         problem_ = error.what();
         if (range().first > 0) problem_ += fmt::format(" (this node's unit 0 is unit {} of all)", range().first);
     }
+}
+
+void apportion_mpi_iteration::end_own_load() {
+    const auto deadline = apportion::deadline_of(a_task_, own_seconds_);
+    load_.reset();
 }
 
 std::string apportion_mpi_iteration::run() {

@@ -26,6 +26,7 @@ struct apportion_mpi_iteration {
     /// Collective, as are run, exchange and collect. Throws apportion::ApiError, the same on all ranks.
     apportion_mpi_iteration(const apportion_load_options* options, const apportion_mpi_distributed* arrays,
                             unsigned count);
+    ~apportion_mpi_iteration() { end_own_load(); }
     apportion_mpi_iteration(const apportion_mpi_iteration&) = delete;
     apportion_mpi_iteration& operator=(const apportion_mpi_iteration&) = delete;
 
@@ -54,6 +55,7 @@ struct apportion_mpi_iteration {
     void share_first_shares(std::vector<apportion::Units> planned);
     void make_own_load();
     void run_own_load();
+    void end_own_load();
 
     // Rank 0, after its own units: returns the sentence that ends the run, or none.
     std::string hear_all();
@@ -76,6 +78,7 @@ struct apportion_mpi_iteration {
     apportion::Post& post_;
     apportion_load_options options_{};  ///< the user's, whose strings and handles are kept here:
     std::string name_, called_, profile_, profile_command_;
+    std::string a_task_;    ///< whose it is, in a sentence
     nlohmann::json facts_;  ///< of the arrays that were given when it was made
     Arrays given_;          ///< these
     std::vector<apportion_use> uses_;

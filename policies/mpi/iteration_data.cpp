@@ -99,7 +99,7 @@ std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* a
         return "apportion_mpi_iteration_exchange: the arrays must be all of those that were given to "
                "apportion_mpi_iteration_create, in the same order and in one call, and differ from these in data alone";
     const bool moves = next_ != owned_;
-    if (moves) load_.reset();  // what its blocks have kept on devices is in main memory then
+    if (moves) end_own_load();  // what its blocks have kept on devices is in main memory then
     distribute(Arrays(arrays, arrays + count), next_, false);
     for (unsigned k = 0; k < count; ++k) exchanged_.push_back(arrays[k].data);
     if (moves) {

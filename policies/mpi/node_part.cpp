@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/mpi/node_part.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
-#include <optional>
 #include <utility>
 
-#include "policies/config.hpp"
-#include "policies/engine/recovery.hpp"
 #include "policies/mpi/node_facts.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/mpi/world.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/error.hpp"
-#include "policies/starpu/machine.hpp"
 
 namespace apportion {
 
 NodePart::NodePart(const apportion_load_options& options, std::uint64_t initial_block, Post& post)
     : options_(options),
       uses_(options.uses, options.uses + (options.uses ? options.uses_count : 0)),
-      a_task_(fmt::format("rank {} ({}): a task of load '{}'", World::get().rank(), host_name(), load_name(options))),
+      a_task_(a_task_of(World::get(), load_name(options))),
       post_(post) {
     apportion_load_options own = options;
     own.arg = this;
@@ -53,21 +47,8 @@ void NodePart::check_profile(apportion_load_options own) const {
 NodePart::~NodePart() {
     close();
     finish();
-    const auto deadline = deadline_of_tasks();
+    const auto deadline = deadline_of(a_task_);
     load_.reset();
-}
-
-/// A task that was given up, and may never end, has to do so before its load can.
-std::optional<Deadline> NodePart::deadline_of_tasks() const {
-    const double factor = stall_factor_option();
-    if (factor <= 0) return std::nullopt;
-    const double limit_s = Recovery(factor, 1).silence_s();
-    return std::optional<Deadline>(
-        std::in_place,
-        fmt::format("{} that was given up has not ended after another {:g} s: it hangs, and the job ends; "
-                    "a larger APPORTION_STALL_FACTOR waits longer",
-                    a_task_, limit_s),
-        limit_s);
 }
 
 int NodePart::fill(starpu_task* task, apportion_block* block, void* part) {
@@ -134,7 +115,7 @@ void NodePart::close() { apportion_load_close(load_->get()); }
 
 void NodePart::wait_for_tasks() {
     finish();
-    const auto deadline = deadline_of_tasks();
+    const auto deadline = deadline_of(a_task_);
 #ifndef STARPU_SIMGRID  // where nothing is written
     load_->release();
 #endif

@@ -16,8 +16,6 @@
 
 namespace apportion {
 
-class Deadline;
-
 class NodePart {
   public:
     /// `options`: the user's. Throws apportion::Error, also where the node's policy has no profile to plan from.
@@ -47,7 +45,6 @@ class NodePart {
   private:
     void check_profile(apportion_load_options own) const;
     void wait_for_uses() const;
-    std::optional<Deadline> deadline_of_tasks() const;
     static int fill(starpu_task* task, apportion_block* block, void* part);
     static int warm_up(void* part);
     static void done(const apportion_done* done, void* part);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
@@ -16,6 +17,8 @@
 #include <utility>
 
 #include "models/io/shown.hpp"
+#include "policies/config.hpp"
+#include "policies/engine/recovery.hpp"
 #include "policies/mpi/iteration.hpp"
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/starpu/error.hpp"
@@ -138,6 +141,22 @@ class Deadline::Alarm final : public Watched {
 Deadline::Deadline(std::string sentence, double seconds)
     : alarm_(std::make_shared<Alarm>(std::move(sentence), seconds)) {
     Alarm::set(alarm_);
+}
+
+std::string a_task_of(const World& world, const std::string& load) {
+    return fmt::format("rank {} ({}): a task of load '{}'", world.rank(), host_name(), load);
+}
+
+std::optional<Deadline> deadline_of(const std::string& task, double run_s) {
+    const double factor = stall_factor_option();
+    if (factor <= 0) return std::nullopt;
+    const double limit_s = std::max(Recovery(factor, 1).silence_s(), factor * run_s);
+    return std::optional<Deadline>(
+        std::in_place,
+        fmt::format("{} that was given up has not ended after another {:g} s: it hangs, and the job ends; "
+                    "a larger APPORTION_STALL_FACTOR waits longer",
+                    task, limit_s),
+        limit_s);
 }
 
 void report_to_file(const std::string& file, const std::string& report) {

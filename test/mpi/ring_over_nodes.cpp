@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +48,8 @@ void compute(void* buffers[], void* arg) {
         return;
     }
     if (here("hangs") && ring.iteration == 2) raise(SIGSTOP);
+    static std::atomic<bool> hangs_already = false;
+    if (here("task hangs") && ring.iteration == 2 && !hangs_already.exchange(true)) pause();
     const std::size_t units = STARPU_VECTOR_GET_NX(buffers[1]);
     const auto* from = reinterpret_cast<const Number*>(STARPU_VECTOR_GET_PTR(buffers[0]));
     auto* to = reinterpret_cast<Number*>(STARPU_VECTOR_GET_PTR(buffers[1]));
@@ -226,6 +229,7 @@ int main(int argc, char** argv) {
     codelet.name = "ring";
     apportion::LoadOptions options("ring", ring.units, codelet, fill);
     options.runs = kIterations;
+    options.results_stay = ring.what == "task hangs";
     auto all = arrays();
     if (here("null")) all[1].data = nullptr;
     if (here("halo")) all[0].halo = 2;
