@@ -110,8 +110,9 @@ struct apportion_mpi_iteration {
 
 namespace apportion {
 
-/// Why such arrays of so many units cannot be distributed, or empty.
-std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units);
+/// Why such arrays of so many units cannot be distributed, or empty. `known`: where nothing is wrong with `starts`.
+std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,
+                                const std::vector<apportion_mpi_distributed>& known = {});
 /// What must be the same on all ranks: all but addresses, with what is where `starts` points to. `known`: arrays whose
 /// facts are `known_facts`, so that nothing is read again.
 nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,

@@ -68,7 +68,8 @@ nlohmann::json facts_of(const apportion_mpi_distributed* arrays, unsigned count,
     return facts;
 }
 
-std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units) {
+std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigned count, std::uint64_t units,
+                                const std::vector<apportion_mpi_distributed>& known) {
     if (count > 0 && !arrays) return "arrays is NULL but count is not 0";
     if (count > kMostArrays) return fmt::format("an iteration has at most {} arrays", kMostArrays);
     for (unsigned k = 0; k < count; ++k) {
@@ -81,6 +82,9 @@ std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigne
         if (a.bytes_per_unit > kLargestMessage)
             return problem("a unit of more than 1 GiB is no message; use smaller units");
         if (a.starts && a.periodic) return problem("units of different lengths cannot be periodic");
+        if (a.starts && std::ranges::count(known, a.starts, &apportion_mpi_distributed::starts) == 0 &&
+            !std::is_sorted(a.starts, a.starts + units + 1))
+            return problem("starts must not fall from one unit to the next");
         if (a.periodic && a.halo > units)
             return problem("a periodic halo of more units than there are would have some of them twice");
     }
@@ -91,7 +95,7 @@ std::string why_not_distributed(const apportion_mpi_distributed* arrays, unsigne
 
 std::string apportion_mpi_iteration::exchange(const apportion_mpi_distributed* arrays, unsigned count) {
     if (const std::string problem =
-            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units));
+            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units), given_);
         !problem.empty())
         return "apportion_mpi_iteration_exchange: " + problem;
     // Units may move, and then each of these arrays has to travel.
@@ -126,7 +130,7 @@ std::string apportion_mpi_iteration::sources_of(const apportion_mpi_distributed*
 
 std::string apportion_mpi_iteration::collect(const apportion_mpi_distributed* arrays, unsigned count) {
     if (const std::string problem =
-            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units));
+            apportion::why_not_distributed(arrays, count, static_cast<std::uint64_t>(description_.units), given_);
         !problem.empty())
         return "apportion_mpi_iteration_collect: " + problem;
     Arrays changed;

@@ -215,6 +215,7 @@ int main(int argc, char** argv) {
     ring.own.assign(static_cast<std::size_t>(ring.starts.back()) + 1, -1);
     if (here("starts"))
         for (std::int64_t& start : ring.starts) start = std::min<std::int64_t>(start, 3);
+    if (ring.what == "falls") ring.starts.back() = 0;
     if (apportion_mpi_rank() == 0) {
         for (std::size_t i = 0; i < ring.units; ++i) ring.from[i + 1] = static_cast<Number>(i * i);
         for (std::size_t k = 0; k + 1 < ring.own.size(); ++k) ring.own[k] = static_cast<Number>(7 * k);
