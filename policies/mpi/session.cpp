@@ -64,11 +64,22 @@ int together(const std::string& call, Body&& body) noexcept {
     });
 }
 
-/// A core for StarPU-MPI's thread, which is busy while messages are awaited, as starpu_mpi_init_conf does it.
-void leave_core(starpu_conf& conf) {
+/// A core for StarPU-MPI's thread, which is busy while messages are awaited, as starpu_mpi_init_conf does it. False:
+/// the user says how many cores work.
+bool leave_core(starpu_conf& conf) {
     conf.will_use_mpi = 1;
-    if (conf.ncpus != -1 || std::getenv("STARPU_NCPU") || std::getenv("STARPU_NCPUS")) return;
+    if (conf.ncpus != -1 || std::getenv("STARPU_NCPU") || std::getenv("STARPU_NCPUS")) return false;
     conf.reserve_ncpus = conf.reserve_ncpus == -1 ? 1 : conf.reserve_ncpus + 1;
+    return true;
+}
+
+/// What apportion_init says, where StarPU-MPI has taken the only core.
+std::string why_not_started(int status, bool core_left) {
+    const std::string problem = apportion_error();
+    if (status != -ENODEV || !core_left) return problem;
+    return problem +
+           "; a core is left to StarPU-MPI, and mpirun may have bound each process to one, which --bind-to none "
+           "prevents";
 }
 
 void start(starpu_conf* conf) {
@@ -79,14 +90,14 @@ void start(starpu_conf* conf) {
         starpu_conf_init(&own);
         conf = &own;
     }
-    if (world.size() > 1 && World::takes_core()) leave_core(*conf);
+    const bool core_left = world.size() > 1 && World::takes_core() && leave_core(*conf);
     // Rank 0 lists the schedulers for all.
     const char* const scheduler = std::getenv("STARPU_SCHED");
     const bool listed = world.rank() > 0 && scheduler && std::string_view(scheduler) == "help";
     const int status = listed ? -ECANCELED : apportion_init(conf);
     const std::string problem = status == 0 ? ""
                                 : listed    ? "STARPU_SCHED=help is not for this rank alone"
-                                            : apportion_error();
+                                            : why_not_started(status, core_left);
     int of_home = status;
     world.share(&of_home, sizeof of_home);
     if (const std::string sentence = agreed_sentence(world, problem); !sentence.empty()) {

@@ -16,6 +16,7 @@ refused 'rank 1 .*STARPU_SCHED=nonsense' -np 1 "$matmul" --size 100 : -np 1 env 
 refused 'APPORTION_NODES' -np 3 env APPORTION_NODES=nonsense "$matmul" --size 100
 refused 'rank 2 .*APPORTION_BLOCK is unknown' -np 2 "$matmul" --size 100 : -np 1 env APPORTION_BLOCK=3 "$matmul" --size 100
 refused 'rank 1 .*StarPU finds no worker' -np 1 "$matmul" --size 100 : -np 1 env STARPU_NCPU=0 "$matmul" --size 100
+refused 'StarPU finds no worker .*which --bind-to none prevents' -np 2 env -u STARPU_NCPU taskset -c 0 "$matmul" --size 100
 refused 'missing.npy' -np 3 "$matmul" --a "$folder/missing.npy" --b "$folder/missing.npy"
 refused 'no folder' -np 2 "$matmul" --size 100 --out "$folder/none/c.npy"
 refused 'rank 1 .*there is no recorded profile' -np 1 "$matmul" --size 100 : -np 1 env STARPU_SCHED=hpopta APPORTION_PROFILES="$folder" "$matmul" --size 100
