@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kColumns[] = {"processor", "units", "seconds", "ci", "repetitions", "in", "out"};
 constexpr std::size_t kRequired = 3;
-/// Beyond these a number is a mistake: times [s].
+/// Beyond these a number is a mistake: times [s], of which the later columns may also be 0.
 constexpr double kShortest = 1e-12, kLongest = 1e12;
 
 /// Also as tools that know no whole numbers write them: 1000.0, 1.000000e+03.
@@ -85,8 +85,8 @@ void Reader::read_note(std::string_view line) {
 double Reader::read_seconds(std::size_t column) const {
     if (columns_ <= column || fields_[column].empty()) return 0;
     const auto seconds = parse_number<double>(fields_[column]);
-    if (!seconds || !std::isfinite(*seconds) || *seconds < 0)
-        file_.fail("{} is {}; it must be a number of seconds, at least 0, or empty", kColumns[column],
+    if (!seconds || !(*seconds >= 0 && *seconds <= kLongest))
+        file_.fail("{} is {}; it must be a number of seconds from 0 to 1e12, or empty", kColumns[column],
                    in_quotes(fields_[column]));
     return *seconds;
 }

@@ -76,7 +76,13 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of(kHeader + ",1,1\n").starts_with("p.csv:2: the name of the processor is empty"));
     CHECK(error_of(kHeader + "\"A,1,1\n").starts_with("p.csv:2: a quoted name has no closing quote"));
     CHECK(error_of(kHeader + "\"A\"B,1,1\n").starts_with("p.csv:2: text follows a closing quote"));
-    CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,-1,3\n").starts_with("p.csv:2: ci is '-1'"));
+    for (const std::string number : {"-1", "nan", "inf", "1e200", "1.01e12", "1s"}) {
+        const std::string why = " is '" + number + "'; it must be a number of seconds from 0 to 1e12, or empty";
+        const std::string header = "processor,units,seconds,ci,repetitions,in,out\n";
+        CHECK(error_of(header + "A,1,1," + number + ",3,1,1\n") == "p.csv:2: ci" + why);
+        CHECK(error_of(header + "A,1,1,1,3," + number + ",1\n") == "p.csv:2: in" + why);
+        CHECK(error_of(header + "A,1,1,1,3,1," + number + "\n") == "p.csv:2: out" + why);
+    }
     CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,0,x\n").starts_with("p.csv:2: repetitions are 'x'"));
     CHECK(error_of("processor,units,seconds,ci,repetitions,in,out,color\n")
               .starts_with("p.csv:1: column 'color' is unknown"));

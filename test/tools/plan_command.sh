@@ -180,3 +180,7 @@ for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "-
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
     [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"
 done
+# Blocks of such times would never end.
+printf '%s\n' processor,units,seconds,ci,repetitions,in,out cpu,10,1,,,, gpu,10,0.1,0,1,1e200,1e200 >endless.csv
+expect 2 "^apportion: endless.csv:3: in is '1e200'; it must be a number of seconds from 0 to 1e12, or empty\n$" \
+    --profiles endless.csv --units 30 --policies hpopta
