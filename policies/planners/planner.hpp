@@ -37,6 +37,7 @@ struct Plan {
     std::string algorithm;      ///< its planner's name, by run_planner()
     std::vector<Units> shares;  ///< per processor, sum = units; empty when there is no solution
     std::vector<double> times_s;
+    std::vector<double> ends_s;  ///< where the makespan has transfers besides the times; else empty
     double makespan_s = 0;
     double lower_bound_s = 0;  ///< proven; equals makespan_s when optimal
     double solve_s = 0;

@@ -47,6 +47,15 @@ expect 0 '"makespan_seconds": 6.7,' --instance instance.json --units 7 --json
 expect 0 'ilp: 7 units in 9.3 s, optimal' --instance instance.json --units 7 --network parallel --max A0=4,B0=3
 expect 0 'ilp: 64 units in 5.30299 s, optimal' --instance "$examples/instance.json" --units 64
 expect 0 '(?s)ilp .*ilp-milp.*min-min-v1.*min-min-v2.*proportional' --instance instance.json --units 7 --algorithm all
+# With transfers, the 4 s of A are over before the 3.2 s of B, which begin 1.024 s later; one after the other, they are not.
+cat >far.json <<END
+{"nodes": ["A", "B"], "pus": [{"node": "A", "device": "0"}, {"node": "B", "device": "0"}],
+ "a_N_s": [0, 0.5], "b_N_bytes_per_s": [null, 1e6], "d_si_bytes": 1000, "d_sr_bytes": 500, "c_s": [1, 0.2]}
+END
+expect 0 '(?s)units in 4.224 s,.*\nB0 binds: its share takes longest, with transfers; A0 is done first, 5.3 % earlier\n$' \
+    --instance far.json --units 20 --network parallel
+expect 0 '"bound_by": "B0"' --instance far.json --units 20 --network parallel --json
+expect 0 '(?s)\nA0 binds: its share takes longest, with transfers; B0 is done first, 15.9 % earlier\n$' --instance far.json --shares 4,16
 
 # Distributions that are given.
 expect 0 'given: 30 units in 10 s\n' --profiles profile.csv --shares 10,20

@@ -32,8 +32,12 @@ bool is_measured(const PlanSubject& subject, const Plan& plan) {
 }
 
 /// Index of the processor whose share takes longest; of several, the first.
+/// When each processor's share is done.
+const std::vector<double>& ends_of(const Plan& plan) { return plan.ends_s.empty() ? plan.times_s : plan.ends_s; }
+
 std::size_t binding_processor(const Plan& plan) {
-    return static_cast<std::size_t>(std::ranges::max_element(plan.times_s) - plan.times_s.begin());
+    const std::vector<double>& ends_s = ends_of(plan);
+    return static_cast<std::size_t>(std::ranges::max_element(ends_s) - ends_s.begin());
 }
 
 /// A planner's proof is about measured times.
@@ -103,13 +107,15 @@ std::string above_best(double makespan_s, double best_s) {
 std::string binding_sentence(const PlanSubject& subject, const Plan& plan) {
     const std::size_t binding = binding_processor(plan);
     if (plan.shares[binding] == 0) return "";
-    std::string text = fmt::format("{} binds: its share takes longest", shown(subject.processors[binding]));
+    const std::vector<double>& ends_s = ends_of(plan);
+    std::string text = fmt::format("{} binds: its share takes longest{}", shown(subject.processors[binding]),
+                                   plan.ends_s.empty() ? "" : ", with transfers");
     std::size_t first = binding;
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
-        if (plan.shares[i] > 0 && plan.times_s[i] < plan.times_s[first]) first = i;
+        if (plan.shares[i] > 0 && ends_s[i] < ends_s[first]) first = i;
     if (first != binding)
         text += fmt::format("; {} is done first, {:.3g} % earlier", shown(subject.processors[first]),
-                            100 * (1 - plan.times_s[first] / plan.times_s[binding]));
+                            100 * (1 - ends_s[first] / ends_s[binding]));
     return output_line(text);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "policies/planners/assignment/relaxed_assignment.hpp"
 
@@ -24,6 +25,15 @@ Units total_capacity(const DataAssignment& problem) {
     return total;
 }
 
+/// Seconds in which the packets of each node and their results travel.
+std::vector<double> transfers_s(const DataAssignment& problem, std::span<const Units> packets) {
+    std::vector<double> seconds(problem.nodes.size(), 0);
+    for (std::size_t j = 0; j < packets.size(); ++j) seconds[problem.units[j].node] += static_cast<double>(packets[j]);
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+        seconds[i] = 2 * problem.nodes[i].startup_s + problem.nodes[i].seconds_per_packet * seconds[i];
+    return seconds;
+}
+
 }  // namespace
 
 std::string why_impossible(const DataAssignment& problem) {
@@ -36,19 +46,18 @@ std::string why_impossible(const DataAssignment& problem) {
 }
 
 double makespan(const DataAssignment& problem, std::span<const Units> packets) {
-    std::vector<double> of_node(problem.nodes.size(), 0), computing_s(problem.nodes.size(), 0);
+    std::vector<double> computing_s(problem.nodes.size(), 0);
     for (std::size_t j = 0; j < packets.size(); ++j) {
         const AssignmentUnit& unit = problem.units[j];
-        const auto count = static_cast<double>(packets[j]);
-        of_node[unit.node] += count;
-        computing_s[unit.node] = std::max(computing_s[unit.node], count * unit.seconds_per_packet);
+        computing_s[unit.node] =
+            std::max(computing_s[unit.node], static_cast<double>(packets[j]) * unit.seconds_per_packet);
     }
+    const std::vector<double> travelling_s = transfers_s(problem, packets);
     double network_s = 0, longest_s = 0, longest_computing_s = 0;
     for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
-        const double transfer_s = 2 * problem.nodes[i].startup_s + problem.nodes[i].seconds_per_packet * of_node[i];
-        network_s += transfer_s;
+        network_s += travelling_s[i];
         longest_computing_s = std::max(longest_computing_s, computing_s[i]);
-        longest_s = std::max(longest_s, transfer_s + computing_s[i]);
+        longest_s = std::max(longest_s, travelling_s[i] + computing_s[i]);
     }
     return problem.network == Network::serial ? network_s + longest_computing_s : longest_s;
 }
@@ -56,8 +65,14 @@ double makespan(const DataAssignment& problem, std::span<const Units> packets) {
 void finish_assignment(const DataAssignment& problem, std::vector<Units> packets, double lower_bound_s, Plan& plan) {
     plan.shares = std::move(packets);
     plan.times_s.clear();
-    for (std::size_t j = 0; j < plan.shares.size(); ++j)
+    plan.ends_s.clear();
+    const std::vector<double> travelling_s = transfers_s(problem, plan.shares);
+    const double network_s = std::accumulate(travelling_s.begin(), travelling_s.end(), 0.0);
+    for (std::size_t j = 0; j < plan.shares.size(); ++j) {
         plan.times_s.push_back(static_cast<double>(plan.shares[j]) * problem.units[j].seconds_per_packet);
+        const bool serial = problem.network == Network::serial;
+        plan.ends_s.push_back((serial ? network_s : travelling_s[problem.units[j].node]) + plan.times_s.back());
+    }
     plan.makespan_s = makespan(problem, plan.shares);
     plan.lower_bound_s = std::min(lower_bound_s, plan.makespan_s);
     plan.optimal = plan.makespan_s <= plan.lower_bound_s * (1 + 1e-12);

@@ -56,7 +56,8 @@ std::vector<Units> in_packets(std::vector<Units> granules, const DataAssignment&
 /// Optimal T if packets could be cut at will: never above the optimum.
 double relaxed_bound(const DataAssignment& problem);
 
-/// Fills in shares, times (c_j d_j), makespan, and whether that is proven to be optimal by `lower_bound_s`.
+/// Fills in shares, times (c_j d_j), ends (with the transfers of T), makespan, and whether that is proven to be optimal
+/// by `lower_bound_s`.
 void finish_assignment(const DataAssignment& problem, std::vector<Units> packets, double lower_bound_s, Plan& plan);
 
 }  // namespace apportion

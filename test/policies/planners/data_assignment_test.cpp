@@ -108,6 +108,12 @@ void check_assignment(const DataAssignment& problem, const Plan& plan) {
     }
     for (std::size_t i = 0; i < of_node.size(); ++i) CHECK(of_node[i] <= problem.nodes[i].maximum_packets);
     CHECK(plan.makespan_s == Approx(makespan(problem, plan.shares)));
+    // A node without packets pays its start-up, too, so that the last share need not end with the makespan.
+    REQUIRE(plan.ends_s.size() == plan.shares.size());
+    for (std::size_t j = 0; j < plan.shares.size(); ++j) {
+        CHECK(plan.ends_s[j] >= plan.times_s[j]);
+        CHECK(plan.ends_s[j] <= plan.makespan_s * (1 + 1e-9));
+    }
     CHECK(plan.lower_bound_s <= plan.makespan_s);
 }
 
