@@ -193,3 +193,4 @@ done
 printf '%s\n' processor,units,seconds,ci,repetitions,in,out cpu,10,1,,,, gpu,10,0.1,0,1,1e200,1e200 >endless.csv
 expect 2 "^apportion: endless.csv:3: in is '1e200'; it must be a number of seconds from 0 to 1e12, or empty\n$" \
     --profiles endless.csv --units 30 --policies hpopta
+expect 2 '^apportion: --max excludes --policies; see' --profiles profile.csv --units 20 --max slow=0 --policies equal

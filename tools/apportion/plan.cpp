@@ -157,7 +157,7 @@ int show_policies(const PlanOptions& options) {
             "--units {}: more than a million blocks of the largest size in {}, {}; record larger ones, or plan fewer "
             "units",
             problem.units, options.profiles, largest);
-    const LoadDescription load = load_of_profile(profile, options.units, options.granularity, problem.maximum_units);
+    const LoadDescription load = load_of_profile(profile, options.units, options.granularity);
     std::cout << policies_text(load, options.policies, options.form());
     return 0;
 }
@@ -215,7 +215,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->check(CLI::Range(Units{1}, kMostUnits))
         ->type_name("UNITS")
         ->capture_default_str();
-    plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
+    CLI::Option* maxima =
+        plan->add_option("--max", options->maxima, "Largest shares: PROCESSOR=UNITS,PROCESSOR=UNITS,...");
     plan->add_option("--network", options->network, "Transfers to the nodes: one after the other, or at once")
         ->check(CLI::IsMember({"serial", "parallel"}))
         ->type_name("serial|parallel")
@@ -256,6 +257,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         if (question != shares && question != matrix) question->excludes(plot);
         if (question == shares || question == matrix) question->excludes(units);
     }
+    policies->excludes(maxima);  // they size blocks, and know of no largest share
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(numbers_above_zero())

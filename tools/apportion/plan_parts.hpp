@@ -89,9 +89,8 @@ std::string variation_text(const PlanProblem& problem, Form form);
 // earnest, with what each costs and with the transfers that the profile has.
 
 /// The load of the profile's processors. Those with transfers have a memory of their own; those with the same times are
-/// of one kind. `maximum_units`: of the processors' memories, or empty.
-LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity,
-                                const std::vector<Units>& maximum_units);
+/// of one kind.
+LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity);
 
 /// Seconds by policies' names, of those that can run it with these recorded times.
 std::map<std::string, double> policy_makespans(const LoadDescription& load);

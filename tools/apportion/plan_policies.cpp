@@ -37,21 +37,18 @@ std::vector<std::pair<double, std::string>> chosen(const LoadDescription& load, 
 
 }  // namespace
 
-LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity,
-                                const std::vector<Units>& maximum_units) {
+LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity) {
     LoadDescription load;
     load.units = units;
     load.granularity = granularity;
     load.recorded.processors = profile.processors;
-    for (std::size_t p = 0; p < profile.processors.size(); ++p) {
-        const ProcessorProfile& recorded = profile.processors[p];
+    for (const ProcessorProfile& recorded : profile.processors) {
         const auto like = std::ranges::find(profile.processors, recorded.points, &ProcessorProfile::points);
         Processor& processor = load.processors.emplace_back();
         processor.name = recorded.name;
         processor.kind = static_cast<int>(like - profile.processors.begin());
         processor.own_memory = std::ranges::any_of(
             recorded.points, [](const ProfilePoint& point) { return point.in_s > 0 || point.out_s > 0; });
-        if (p < maximum_units.size()) processor.memory_units = maximum_units[p];
     }
     load.initial_block = default_initial_block(units, granularity, static_cast<int>(load.processors.size()));
     return load;
