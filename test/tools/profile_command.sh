@@ -42,13 +42,21 @@ grep -q '^CPU 0-1,64,' group.csv || fail "a group is no processor: $(cat group.c
 refused "requires" "$apportion" profile --square --app matmul --sizes 64:64:1 --out new.csv
 refused "requires" "$apportion" profile --square --app matmul --platform hclserver --out new.csv
 refused "excludes" "$apportion" profile --square --app matmul --platform hclserver --size 64 --sizes 64:64:1 --out new.csv
-# Devices of one name: alike ones are one processor.
+# Devices of one name are numbered, as a comparison does.
 square() { "$apportion" profile --square --app matmul --platform "$1" --sizes 64:128:64 --out "$2" && "$apportion" plan --profiles "$2" --units 128; }
 square mirage alike.csv >square.txt || fail "plan does not read $(cat alike.csv)"
-[ "$(grep -c '^Tesla M2070,' alike.csv)" = 2 ] || fail "alike devices are not one processor: $(cat alike.csv)"
+[ "$(points alike.csv)" = 24 ] && [ "$(grep -c '^"Tesla M2070 #[123]",' alike.csv)" = 6 ] && grep -q '^"X5650 core #9",128,' alike.csv ||
+    fail "not every device is a processor: $(cat alike.csv)"
 sed 's/"small"/"large"/' "$here/small_cluster.toml" >twice.toml
 square ./twice.toml unlike.csv >square.txt || fail "plan does not read $(cat unlike.csv)"
-[ "$(grep -c '^large (2),' unlike.csv)" = 2 ] || fail "unlike devices have one name: $(cat unlike.csv)"
+[ "$(grep -c '^"large #2",' unlike.csv)" = 2 ] || fail "unlike devices have one name: $(cat unlike.csv)"
+# A device that lacks the kernel takes no part.
+sed '/^name = "small"/,$ { /^\[device.kernel/,$d }' "$here/small_cluster.toml" >lacking.toml
+square ./lacking.toml lacking.csv >square.txt || fail "one device without the kernel: $(cat square.txt)"
+[ "$(points lacking.csv)" = 10 ] && ! grep -q small lacking.csv || fail "a device without the kernel: $(cat lacking.csv)"
+sed '/^\[\[device/,$ { /^\[device.kernel/,/^$/d }' "$here/small_cluster.toml" >none.toml
+refused 'device "core" has no time function for kernel "matmul"' "$apportion" profile --square --app matmul --platform ./none.toml \
+    --sizes 64:128:64 --out new.csv
 
 # The machine as an instance of the data assignment problem, which plan reads.
 "$apportion" profile --app matmul --size 64 --sizes 16:32:16 "${quick[@]}" --out assigned.csv --instance assigned.json >assigned.txt

@@ -65,8 +65,9 @@ PlatformProfile platform_profile(const std::string& app, const std::string& size
                                  const std::vector<Units>& sizes, const SampleOptions& samples);
 
 /// Times of x x x problems instead, as HPOPTA's paper profiles its processors: a share of x units is x of the units
-/// that a problem of size x has. One processor per device of the platform, `sizes` as above but given. What does not
-/// fit a memory is left to the platform's times. Throws UserError.
+/// that a problem of size x has. One processor per device of the platform that has times of the kernel; those of one
+/// name are numbered. `sizes` as above but given. What does not fit a memory is left to the platform's times. Throws
+/// UserError.
 Profile square_profile(const std::string& app, const std::string& platform, const std::vector<Units>& sizes);
 
 // Profiles of a program's loads from runs of the program itself: what its blocks took, under policies that give every

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
@@ -131,20 +132,24 @@ Profile square_profile(const std::string& app, const std::string& platform_name,
     require_kernel(platform, platform_name, app);
     Profile profile;
     profile.notes = {{"kernel", app}, {"mode", fmt::format("true times of x by x problems on {}", platform.name)}};
+    // A device without times of the kernel takes no part; where none has them, the first one's error says so.
+    const auto has_times = [&](const Device& device) { return device.kernels.contains(app); };
+    const bool some_have = std::ranges::any_of(platform.devices, has_times);
+    std::map<std::string, int> of_name, numbered;
+    for (const Device& device : platform.devices)
+        if (has_times(device)) of_name[device.name] += device.count;
     for (const Device& device : platform.devices) {
-        ProcessorProfile processor{device.name, {}};
+        if (some_have && !has_times(device)) continue;
+        std::vector<ProfilePoint> points;
         for (const Units units : sizes) {
             const auto x = static_cast<double>(units);
-            processor.points.push_back(
+            points.push_back(
                 {units, simulated::true_seconds(platform, device, app, {.m = x, .n = x, .k = x}, x), 0, 0});
         }
-        // Of the devices of one name, alike ones are one processor, and unlike ones are numbered.
-        const auto known = [&] {
-            return std::ranges::find(profile.processors, processor.name, &ProcessorProfile::name);
-        };
-        for (int number = 2; known() != profile.processors.end() && known()->points != processor.points; ++number)
-            processor.name = fmt::format("{} ({})", device.name, number);
-        if (known() == profile.processors.end()) profile.processors.push_back(std::move(processor));
+        for (int k = 0; k < device.count; ++k)
+            profile.processors.push_back(
+                {of_name[device.name] == 1 ? device.name : fmt::format("{} #{}", device.name, ++numbered[device.name]),
+                 points});
     }
     return profile;
 }
