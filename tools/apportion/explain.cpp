@@ -54,7 +54,8 @@ void keep(std::vector<RunReport>& reports, std::string RunReport::*text, const s
 
 /// The last run of each load under each policy, or the K-th one of each load.
 std::vector<const RunReport*> chosen_runs(const std::vector<RunReport>& reports, const std::vector<LoadRuns>& loads,
-                                          int run) {
+                                          const ExplainOptions& options) {
+    const int run = options.run;
     std::vector<const RunReport*> chosen;
     std::set<std::string> seen;
     for (const LoadRuns& load : loads) {
@@ -64,8 +65,8 @@ std::vector<const RunReport*> chosen_runs(const std::vector<RunReport>& reports,
         for (const RunReport& report : reports)
             if (report.load == load.name) all.push_back(&report);
         if (run > std::ssize(all))
-            throw UserError("--run {}: the file has {} of load {}", run, counted(all.size(), "run"),
-                            in_quotes(load.name));
+            throw UserError("--run {}: the file has {} of load {}{}", run, counted(all.size(), "run"),
+                            in_quotes(load.name), options.policy.empty() ? "" : " under " + options.policy);
         chosen.push_back(all[static_cast<std::size_t>(run - 1)]);
     }
     return chosen;
@@ -76,7 +77,7 @@ int explain_command(const ExplainOptions& options) {
     keep(reports, &RunReport::load, options.load, "load", options.file);
     keep(reports, &RunReport::policy, options.policy, "policy", options.file);
     const std::vector<LoadRuns> loads = loads_of(reports);
-    const std::vector<const RunReport*> runs = chosen_runs(reports, loads, options.run);
+    const std::vector<const RunReport*> runs = chosen_runs(reports, loads, options);
     if (options.json) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         for (const RunReport* run : runs) list.push_back(explanation_json(*run));
