@@ -131,10 +131,9 @@ void Reader::sort_points(std::size_t processor) {
     std::ranges::stable_sort(lines, by_units);
     for (std::size_t i = 1; i < lines.size(); ++i)
         if (lines[i].units == lines[i - 1].units)
-            file_.fail_in(
-                lines[i].line,
-                fmt::format("processor {} has {} units already in line {}; remove one of the two",
-                            in_quotes(profile_.processors[processor].name), lines[i].units, lines[i - 1].line));
+            file_.fail_in(lines[i].line, fmt::format("processor {} has {} already in line {}; remove one of the two",
+                                                     in_quotes(profile_.processors[processor].name),
+                                                     counted(lines[i].units, "unit"), lines[i - 1].line));
     if (!std::ranges::is_sorted(points, by_units)) std::ranges::sort(points, by_units);
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/io/text.hpp"
 #include "policies/planners/hpopta/subset_sum.hpp"
 
 namespace apportion {
@@ -113,7 +114,7 @@ Units DiscreteProblem::capacity() const {
 }
 
 std::string DiscreteProblem::why_unreachable(Units units) const {
-    return with_nearest(fmt::format("no measured sizes add up to {} units", units), units);
+    return with_nearest("no measured sizes add up to " + counted(units, "unit"), units);
 }
 
 // Sizes beyond the limit of this problem may be the nearest, so it starts from the whole one.

@@ -57,7 +57,7 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of("units,processor,seconds\nA,1,2\n")
               .starts_with("p.csv:1: column 1 is 'units' but must be 'processor'"));
     CHECK(error_of(kHeader + "A,1,1\nB,1,1\nA,2,1\nA,1,3\n") ==
-          "p.csv:5: processor 'A' has 1 units already in line 2; remove one of the two");
+          "p.csv:5: processor 'A' has 1 unit already in line 2; remove one of the two");
     CHECK(error_of(kHeader + "A,1,-1\n").starts_with("p.csv:2: seconds are '-1'"));
     CHECK(error_of(kHeader + "A,1,nan\n").starts_with("p.csv:2: seconds are 'nan'"));
     CHECK(error_of(kHeader + "A,1,inf\n").starts_with("p.csv:2: seconds are 'inf'"));

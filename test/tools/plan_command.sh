@@ -144,7 +144,7 @@ expect 0 "(?s)^\{\s*\"holds\": false,.*\"violations\": 1,\s*\"worst\": \{\s*\"sm
 expect 0 '(?s)a +holds +1 +0\n +b +holds +3 .*: a balanced distribution is optimal' --profiles spike.csv --condition --max a=1
 # Equal shares of 8 are 4 and 4, which were not measured: not compared.
 printf '%s\n' processor,units,seconds a,2,2 a,6,6 b,2,2 b,6,6 >holes.csv
-expect 0 '(?s)\n +equal +- +- +- +- +0 +1\n.*1 numbers of units from 8 to 8, shares in multiples of 2\nleft out' --profiles holes.csv --condition --units 8:8:1
+expect 0 '(?s)\n +equal +- +- +- +- +0 +1\n.*\n1 number of units from 8 to 8, shares in multiples of 2\nleft out' --profiles holes.csv --condition --units 8:8:1
 # By the speeds at 2, in 3 : 1, cpm gives 6 and 2 of 8 units, and 9 of 12: more than was measured, and not cut.
 printf '%s\n' processor,units,seconds a,2,2 a,4,4 a,6,6 b,2,6 b,4,12 b,6,18 >ends.csv
 expect 0 '(?s)\n +cpm at 2 +0.00 +0.00 +0.00 +8 +1 +1\n' --profiles ends.csv --condition --units 8:12:4 --references 2
@@ -154,6 +154,14 @@ expect 2 'leave no measured size' --profiles holes.csv --condition --granularity
 expect 2 '--units' --profiles holes.csv --units 2:8:2
 expect 2 '--algorithm' --profiles holes.csv --condition --algorithm fpm
 expect 2 '--profiles' --instance instance.json --condition
+
+# One is no plural.
+printf '%s\n' processor,units,seconds a,1,3 a,2,2 b,3,1 >one.csv
+expect 0 '(?s)\nhpopta: 1 unit in 3 s' --profiles one.csv --units 1
+expect 0 '(?s)\n1 unit; lower bound' --profiles one.csv --units 1 --algorithm all
+expect 0 '(?s)\n1 unit, in the blocks' --profiles one.csv --units 1 --policies equal
+expect 0 'a: 1 unit takes 3 s, but 2 take 2 s' --profiles one.csv --condition
+expect 1 'no measured sizes add up to 1 unit; the' --profiles holes.csv --units 1
 
 # What binds, and policies.
 rm -f profile.csv
@@ -181,7 +189,12 @@ for wrong in "--units 20 --granularity 0" "--units 20 --granularity -1" "--units
     timeout 60 "$apportion" plan --profiles profile.csv --policies all $wrong >out 2>err && fail "plan --policies $wrong"
     [ $? -lt 100 ] && [ "$(wc -l <err)" -le 2 ] || fail "plan --policies $wrong: $(cat err)"
 done
+# Blocks of such times would never end.
+printf '%s\n' processor,units,seconds,ci,repetitions,in,out cpu,10,1,,,, gpu,10,0.1,0,1,1e200,1e200 >endless.csv
+expect 2 "^apportion: endless.csv:3: in is '1e200'; it must be a number of seconds from 0 to 1e12, or empty\n$" \
+    --profiles endless.csv --units 30 --policies hpopta
 expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --profiles profile.csv --units 20 --policies plbhec
+expect 2 '^apportion: --max excludes --policies; see' --profiles profile.csv --units 20 --max slow=0 --policies equal
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
 for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" \
@@ -189,8 +202,3 @@ for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "-
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
     [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"
 done
-# Blocks of such times would never end.
-printf '%s\n' processor,units,seconds,ci,repetitions,in,out cpu,10,1,,,, gpu,10,0.1,0,1,1e200,1e200 >endless.csv
-expect 2 "^apportion: endless.csv:3: in is '1e200'; it must be a number of seconds from 0 to 1e12, or empty\n$" \
-    --profiles endless.csv --units 30 --policies hpopta
-expect 2 '^apportion: --max excludes --policies; see' --profiles profile.csv --units 20 --max slow=0 --policies equal

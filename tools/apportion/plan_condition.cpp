@@ -13,6 +13,7 @@
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/planners/balance_condition.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/proportional.hpp"
@@ -183,8 +184,9 @@ std::string condition_table(const ConditionReport& report) {
         conditions.add(
             {c.processor, c.holds() ? "holds" : "violated", fmt::to_string(c.sizes), fmt::to_string(c.violated)});
         if (!c.holds())
-            worst += output_line(fmt::format("{}: {} units take {:.6g} s, but {} take {:.6g} s", shown(c.processor),
-                                             c.smaller, c.smaller_s, c.larger, c.larger_s));
+            worst += output_line(fmt::format("{}: {} {} {:.6g} s, but {} take {:.6g} s", shown(c.processor),
+                                             counted(c.smaller, "unit"), c.smaller == 1 ? "takes" : "take", c.smaller_s,
+                                             c.larger, c.larger_s));
     }
     TextTable gains(
         {"gain of hpopta over", ">minimum %", ">average %", ">maximum %", ">at units", ">numbers", ">left out"});
@@ -200,8 +202,8 @@ std::string condition_table(const ConditionReport& report) {
                            ? "No larger share takes less time: a balanced distribution is optimal."
                            : "Some larger shares take less time: a balanced distribution need not be optimal.") +
            "\n" + gains.text() +
-           output_line(fmt::format("{} numbers of units from {} to {}, shares in multiples of {}", report.numbers,
-                                   report.first, report.last, report.granularity)) +
+           output_line(fmt::format("{} of units from {} to {}, shares in multiples of {}",
+                                   counted(report.numbers, "number"), report.first, report.last, report.granularity)) +
            output_line("left out: numbers of which a planner's share is no measured size, or exceeds the largest");
 }
 

@@ -11,6 +11,7 @@
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/planners/matrix_shapes.hpp"
 
 namespace apportion {
@@ -31,10 +32,10 @@ bool is_measured(const PlanSubject& subject, const Plan& plan) {
     return true;
 }
 
-/// Index of the processor whose share takes longest; of several, the first.
 /// When each processor's share is done.
 const std::vector<double>& ends_of(const Plan& plan) { return plan.ends_s.empty() ? plan.times_s : plan.ends_s; }
 
+/// Index of the processor whose share takes longest; of several, the first.
 std::size_t binding_processor(const Plan& plan) {
     const std::vector<double>& ends_s = ends_of(plan);
     return static_cast<std::size_t>(std::ranges::max_element(ends_s) - ends_s.begin());
@@ -91,10 +92,11 @@ std::string rectangle_table(const PlanSubject& subject, const Plan& plan) {
             table.add({subject.processors[i], fmt::to_string(r.first_row), fmt::to_string(r.first_column),
                        fmt::to_string(r.rows), fmt::to_string(r.columns)});
     return "\n" + table.text() +
-           output_line(fmt::format("{}; half perimeters: {} blocks; of columns: {}; of {} rows each as high as its "
+           output_line(fmt::format("{}; half perimeters: {}; of columns: {}; of {} each as high as its "
                                    "share: {}",
-                                   found.name, found.half_perimeters, found.half_perimeters_of_columns,
-                                   plan.shares.size(), (std::ssize(plan.shares) + 1) * subject.matrix_side));
+                                   found.name, counted(found.half_perimeters, "block"),
+                                   found.half_perimeters_of_columns, counted(plan.shares.size(), "row"),
+                                   (std::ssize(plan.shares) + 1) * subject.matrix_side));
 }
 
 /// In percent. An interpolated time may be below the best that was measured: that says nothing.
@@ -131,7 +133,7 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
     const std::string solved = subject.given ? ""
                                              : fmt::format(" (lower bound {:.6g} s); solved in {}", plan.lower_bound_s,
                                                            seconds_text(plan.solve_s));
-    out += output_line(fmt::format("{}: {} units in {}{:.6g} s{}{}{}", plan.algorithm, subject.units,
+    out += output_line(fmt::format("{}: {} in {}{:.6g} s{}{}{}", plan.algorithm, counted(subject.units, "unit"),
                                    is_measured(subject, plan) ? "" : "~", plan.makespan_s, verdict.empty() ? "" : ", ",
                                    verdict, solved));
     if (!is_measured(subject, plan)) out += output_line(kInterpolated);
@@ -173,7 +175,7 @@ std::string comparison_table(const PlanSubject& subject, std::span<const Plan> p
     if (with_shares) out += output_line(fmt::format("shares in the order: {}", fmt::join(names, ", ")));
     if (some_interpolated) out += output_line(kInterpolated);
     return out +
-           output_line(fmt::format("{} units; lower bound{} {:.6g} s", subject.units,
+           output_line(fmt::format("{}; lower bound{} {:.6g} s", counted(subject.units, "unit"),
                                    some_measured && some_interpolated ? " of measured sizes" : "", bound_s)) +
            failures;
 }

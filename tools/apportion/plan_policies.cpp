@@ -12,6 +12,7 @@
 #include "codelets/io/terminal.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/shared/virtual_run.hpp"
 #include "tools/apportion/command.hpp"
 
@@ -75,9 +76,10 @@ std::string policies_text(const LoadDescription& load, const std::vector<std::st
     }
     if (form == Form::json) return json_text(list, 2);
     const bool travels = std::ranges::any_of(load.processors, &Processor::own_memory);
-    return table.text() + output_line(fmt::format("{} units, in the blocks that the policies give, {}", load.units,
-                                                  travels ? "with the transfers of the profile"
-                                                          : "without transfers, of which the profile has none"));
+    return table.text() +
+           output_line(fmt::format(
+               "{}, in the blocks that the policies give, {}", counted(load.units, "unit"),
+               travels ? "with the transfers of the profile" : "without transfers, of which the profile has none"));
 }
 
 }  // namespace apportion
