@@ -62,6 +62,14 @@ shows "with many policies they are in lines" "share of units in % CPU 0 GTX 680"
 shows "a platform without noise is run once" '"min":1.012,"max":1.012' compare --policies plb-hec --json --platform tiny.toml
 shows "a policy that never ends" " 1 dmda default, best 8 never - " \
     env FAKE=stuck "$apportion" compare --app fake --size 1024 --policies dmda --blocks 8 --platform tiny.toml
+stuck() { FAKE=stuck compare --platform tiny.toml --policies plb-hec,dmda "$@"; }
+shows "policies that never end share a rank, however long their clocks ran" " 1 plb-hec 4 never - 12.5 % 1 dmda default, best 8 never - " \
+    bash -c 'tr -s " \n" " " <<<"$1"' bash "$(stuck --blocks 8,16)"
+shows "... and nothing is said in their favour" "No policy finishes: there are blocks that no device ever ends." stuck --blocks 8,16
+[[ $(stuck --blocks 8) != *" as fast as "* ]] || fail "a policy that never ends is called fast"
+shows "... nor in JSON" '"order":[{"policy":"plb-hec","rank":1,"faster_than":[]},{"policy":"dmda","rank":1,"faster_than":[]}]' \
+    stuck --blocks 8,16 --json
+shows "a policy that ends is the best" "dmda finishes, and plb-hec never does." stuck --blocks 1
 shows "of two that are almost as fast it is said by how much" "dmda is 1.004 times as fast as plb-hec." \
     compare --policies plb-hec,dmda --blocks 8 --platform tiny.toml
 shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05,' \

@@ -36,6 +36,7 @@ struct Configuration {
     double median_s() const { return median(seconds()); }
     double min_s() const;
     double max_s() const;
+    bool ends() const { return median_s() < simulated::kNever_s; }  ///< or a lost device has kept a block
     const RunResult& median_run() const;  ///< the one whose makespan is the median, or the one just below
     std::int64_t blocks() const;          ///< of the median run
     double idle_percent() const;

@@ -29,7 +29,10 @@ class Conclusions {
           ranked_(ranked_policies(comparison, order_)) {}
 
     std::vector<std::string> all() {
-        if (policies_.size() > 1) who_is_best();
+        if (std::ranges::none_of(policies_, [&](const std::string& policy) { return ends(policy); }))
+            say("No policy finishes: there are blocks that no device ever ends.");
+        else if (policies_.size() > 1)
+            who_is_best();
         tell_ending();
         tell_outliers();
         tell_load();
@@ -49,6 +52,8 @@ class Conclusions {
     std::size_t index(const std::string& policy) const {
         return static_cast<std::size_t>(std::ranges::find(policies_, policy) - policies_.begin());
     }
+
+    bool ends(const std::string& policy) const { return comparison_.best_of(policy).ends(); }
 
     void who_is_best() {
         std::vector<std::string> first, others;
@@ -71,6 +76,7 @@ class Conclusions {
     }
 
     void say_by_how_much(const std::string& fast, const std::string& slow) {
+        if (!ends(slow)) return say("{} finishes, and {} never does.", fast, slow);
         const double ratio = order_.median_ratio(index(slow), index(fast));
         const Interval interval = order_.ratio(index(slow), index(fast));
         if (comparison_.plan.exact || comparison_.rounds < 2)

@@ -23,9 +23,9 @@ std::string size_text(const nlohmann::json& size) {
     return text;
 }
 
-/// Empty where it has not the confidence that the column promises.
+/// Empty where it has not the confidence that the column promises, and where most runs never end.
 std::string interval_text(const Configuration& c, double confidence) {
-    if (c.runs.size() < 2) return "";
+    if (c.runs.size() < 2 || !c.ends()) return "";
     const Interval interval = median_interval(c.seconds());
     if (interval.confidence < confidence) return "";
     return fmt::format("{:.4g} to {:.4g} s", interval.low, interval.high);
@@ -34,15 +34,14 @@ std::string interval_text(const Configuration& c, double confidence) {
 std::vector<std::string> row(const Comparison& comparison, const Configuration& c, const std::string& rank,
                              const char* choice, double confidence) {
     const double ratio = c.median_s() / comparison.lower_bound_s;
-    const bool ends = c.median_s() < simulated::kNever_s;  // or a lost device has kept a block
     return {rank,
             c.policy,
             choice,
             fmt::format("{}", c.blocks()),
-            ends ? fmt::format("{:.4g} s", c.median_s()) : "never",
+            c.ends() ? fmt::format("{:.4g} s", c.median_s()) : "never",
             interval_text(c, confidence),
             fmt::format("{}", c.runs.size()),
-            ends && std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-",
+            c.ends() && std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-",
             fmt::format("{:.1f} %", c.idle_percent())};
 }
 
@@ -97,7 +96,9 @@ std::string load_times(const Comparison& comparison) {
         for (const LoadTimes& load : loads) {
             const auto& own = comparison.best_of(policy).median_run().loads;
             const auto found = std::ranges::find(own, load.name, &LoadTimes::name);
-            cells.push_back(found == own.end() ? "-" : fmt::format("{:.4g}", found->seconds));
+            cells.push_back(found == own.end()                      ? "-"
+                            : found->seconds >= simulated::kNever_s ? "never"
+                                                                    : fmt::format("{:.4g}", found->seconds));
         }
         table.add(cells);
     }

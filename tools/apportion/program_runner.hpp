@@ -64,7 +64,7 @@ struct LoadTimes {
 struct RunResult {
     int round = 0;
     int pass = 0;           ///< those of one pass ran in an order drawn by chance, so that they can be compared
-    double makespan_s = 0;  ///< of all runs of all loads together
+    double makespan_s = 0;  ///< of all runs of all loads together; simulated::kNever_s: one of them never ends
     nlohmann::json size{};  ///< as a bundled application understands it; else null
     RunReport report{};     ///< of the loads' last runs, merged
     RunReport whole{};      ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
