@@ -22,6 +22,10 @@ lopsided() { FAKE=lopsided compare --repeat 1 "$@" -- ./fake; }
 shows "shares of several loads are of the work: each load counts by its time" " CPU 0 25.0" lopsided
 shows "... and said to be" "share of work in % plb-hec" lopsided
 shows "... also in JSON" '"share_percent":{"CPU 0":25.0,"CPU 1":75.0}' lopsided --json
+remainder() { FAKE=remainder "$apportion" compare --policies plb-hec,dmda --blocks 16 --repeat 1 "$@" -- ./fake; }
+shows "blocks of a load whose runs differ are those of the largest run" " plb-hec 4 2.024 s" remainder
+shows "... and its shares" " GTX 680 75.0 75.0" remainder
+shows "... and the numbers of blocks to try" " dmda best 16 2 s" remainder
 shows "units of unlike loads are not compared" "lower bound: " lopsided
 shows "their sum is the makespan" " plb-hec 8 4.048 s" env FAKE=iterated "$apportion" compare --policies plb-hec --repeat 1 -- ./fake
 shows "the bound of loads that run again is that of the best speeds in any run" "lower bound: 1.25 s, measured" \

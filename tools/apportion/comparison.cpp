@@ -67,8 +67,8 @@ bool find_unlike(Comparison& comparison) {
             (cores.empty() ? fmt::format("under {} some units took longer than others", report.policy) : cores);
     };
     for (const Configuration& c : comparison.configurations)
-        for (const RunReport& report : c.median_run().last_reports)
-            look_at(report, c.median_run().last_reports.size() == 1);
+        for (const RunReport& report : c.median_run().largest_reports)
+            look_at(report, c.median_run().largest_reports.size() == 1);
     if (comparison.unlike.empty()) return false;
     const bool only_cores = !unlike_units || (mixed && !mixed_alike);
     comparison.unlike +=

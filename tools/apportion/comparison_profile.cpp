@@ -75,7 +75,7 @@ void check_nodes(const ProgramRunner& runner, const std::vector<std::string>& po
     const auto policy = std::ranges::find_if(policies, needs_profile);
     if (policy == policies.end()) return;
     const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
-    for (const RunReport& report : run.last_reports)
+    for (const RunReport& report : run.largest_reports)
         for (std::size_t rank = 0; rank < std::min(report.nodes.size(), report.processors.size()); ++rank) {
             const std::string node = fmt::format("node {} ({})", rank, host_name());
             if (report.nodes[rank].processors.empty() || report.processors[rank].name != node) continue;
@@ -97,7 +97,7 @@ std::string record_nodes(ProgramRunner& runner) {
         return "nodes of a cluster have true times of bundled applications that are given a --size";
     const RunResult run = runner.run({.policy = "equal", .inner = "equal", .without_recovery = true});
     const Kernel kernel{runner.name(), runner.command().size, simulated_size(run.size)};
-    for (const RunReport& report : run.last_reports)
+    for (const RunReport& report : run.largest_reports)
         if (std::string problem = save_cluster_profiles(kernel, *runner.platform(), report, runner.folder());
             !problem.empty())
             return problem;

@@ -45,7 +45,7 @@ void run_parallel(int count, int jobs, const std::function<void(int)>& work) {
 /// Of each load in a run.
 std::vector<std::int64_t> blocks_of_loads(const RunResult& run) {
     std::vector<std::int64_t> blocks;
-    for (const RunReport& report : run.last_reports) blocks.push_back(report.blocks);
+    for (const RunReport& report : run.largest_reports) blocks.push_back(report.blocks);
     return blocks;
 }
 
@@ -140,7 +140,7 @@ class ComparisonRounds {
             std::vector<Configuration> sweep;
             for (const std::int64_t blocks : tried) {
                 std::vector<std::int64_t> of_loads;
-                for (const RunReport& load : first.runs.front().last_reports)
+                for (const RunReport& load : first.runs.front().largest_reports)
                     of_loads.push_back(equal_blocks ? std::min(blocks, quotient_up(load.units, load.granularity))
                                                     : quotient_up(load.units, initial_block(blocks)));
                 // What would run the same blocks is no other configuration.

@@ -78,14 +78,14 @@ std::vector<LoadProfile> learn_profiles(const ProgramRunner& runner, int repetit
             progress.begin(fmt::format("learning, round {}: {}", k + 1, policy));
             last = runner.run({.policy = policy, .round = k, .learn_into = folder.path().string()});
             progress.done();
-            if (const std::size_t loads = last.last_reports.size(); !out.empty() && loads > 1)
+            if (const std::size_t loads = last.largest_reports.size(); !out.empty() && loads > 1)
                 throw UserError(
                     fmt::format("{}: the program has {} loads, whose profiles are that many files; leave --out away, "
                                 "and let APPORTION_PROFILES name a folder or nothing",
                                 out, loads));
         }
     std::vector<LoadProfile> profiles;
-    for (const RunReport& report : last.last_reports) profiles.push_back(profile_from(report, runner));
+    for (const RunReport& report : last.largest_reports) profiles.push_back(profile_from(report, runner));
     return profiles;
 }
 

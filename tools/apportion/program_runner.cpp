@@ -342,7 +342,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     double end_s = 0;
     for (const LoadRuns& part : drawn) {
         if (&part != &drawn.front()) run.begins_s.push_back(end_s);
-        end_s += part.last().makespan_s;
+        end_s += part.largest().makespan_s;
     }
     for (const LoadRuns& load : loads) {
         run.loads.push_back(times_of(load));
@@ -350,7 +350,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     }
     // How long "never" is depends on how many such blocks the clock added up.
     run.makespan_s = std::min(run.makespan_s, simulated::kNever_s);
-    for (const LoadRuns& load : loads) run.last_reports.push_back(load.last());
+    for (const LoadRuns& load : loads) run.largest_reports.push_back(load.largest());
     if (command_.bundled) run.size = printed_size(result.output);
     return run;
 }

@@ -114,6 +114,10 @@ std::vector<RunReport> read_reports(const std::string& file) {
     return reports;
 }
 
+const RunReport& LoadRuns::largest() const {
+    return **std::ranges::max_element(reports.rbegin(), reports.rend(), {}, &RunReport::units);
+}
+
 double LoadRuns::seconds() const {
     double sum = 0;
     for (const RunReport* report : reports) sum += report->makespan_s;
@@ -133,7 +137,7 @@ std::vector<LoadRuns> loads_of(const std::vector<RunReport>& reports) {
 }
 
 RunReport merged_report(const std::vector<LoadRuns>& loads) {
-    RunReport merged = loads.front().last();
+    RunReport merged = loads.front().largest();
     if (loads.size() == 1) return merged;
     double all_s = 0;
     for (const LoadRuns& load : loads) all_s += load.seconds();
@@ -141,7 +145,7 @@ RunReport merged_report(const std::vector<LoadRuns>& loads) {
         return all_s > 0 ? load.seconds() / all_s : 1 / static_cast<double>(loads.size());
     };
     for (ReportedProcessor& processor : merged.processors) processor.share *= weight(loads.front());
-    for (std::size_t k = 1; k < loads.size(); ++k) append(merged, loads[k].last(), weight(loads[k]));
+    for (std::size_t k = 1; k < loads.size(); ++k) append(merged, loads[k].largest(), weight(loads[k]));
     double idle = 0;
     for (ReportedProcessor& processor : merged.processors) {
         processor.idle_percent =

@@ -103,13 +103,15 @@ struct LoadRuns {
     std::vector<const RunReport*> reports;  ///< at least one, in order
 
     const RunReport& last() const { return *reports.back(); }
+    /// Stands for the load where one run has to: the one of most units, of several the last, which knows most.
+    const RunReport& largest() const;
     double seconds() const;  ///< of all runs
 };
 
 /// By name and policy, in the order in which they first end.
 std::vector<LoadRuns> loads_of(const std::vector<RunReport>& reports);
 
-/// One report for a program: the sums over the last run of every load, their blocks one load after the other, and
+/// One report for a program: the sums over the largest run of every load, their blocks one load after the other, and
 /// everything else from the first one.
 RunReport merged_report(const std::vector<LoadRuns>& loads);
 
