@@ -74,6 +74,9 @@ shows "of two that are almost as fast it is said by how much" "dmda is 1.004 tim
     compare --policies plb-hec,dmda --blocks 8 --platform tiny.toml
 shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.03,"max":1.05,' \
     compare --policies random --json --platform noisy.toml --repeat 3 --blocks 4
+iterated() { FAKE=iterated compare --policies random --platform noisy.toml --repeat 2 --blocks 8; }
+shows "of an even number of runs the median is the mean of two" " 16 4.14 s 4.12 to 4.16 s 2 " iterated
+shows "... and seconds of loads add up to it" " random 3.105 1.035" iterated
 shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"platform_events":[],"lower_bound_seconds":0.5,"lower_bound_kind":"exact",' \
     compare --policies plb-hec --json --platform tiny.toml
 shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012,"low":1.012,"high":1.012,"confidence":0.0},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},"planned_per_processor":null,"idle_percent_per_processor":{"CPU 0":50.0,"CUDA 0.0 (GTX 680 1.9 GiB)":50.0},' \

@@ -135,11 +135,13 @@ SecondsByRound Configuration::by_pass() const {
 }
 double Configuration::min_s() const { return std::ranges::min(seconds()); }
 double Configuration::max_s() const { return std::ranges::max(seconds()); }
-const RunResult& Configuration::median_run() const {
+std::vector<const RunResult*> Configuration::middle_runs() const {
     std::vector<const RunResult*> sorted;
     for (const RunResult& run : runs) sorted.push_back(&run);
     std::ranges::stable_sort(sorted, {}, [](const RunResult* run) { return run->makespan_s; });
-    return *sorted[(sorted.size() - 1) / 2];
+    const auto lower = static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+    const auto upper = static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    return {sorted.begin() + lower, sorted.begin() + upper + 1};
 }
 std::int64_t Configuration::blocks() const { return median_run().report.blocks; }
 double Configuration::idle_percent() const { return median_run().report.idle_percent; }

@@ -37,8 +37,9 @@ struct Configuration {
     double min_s() const;
     double max_s() const;
     bool ends() const { return median_s() < simulated::kNever_s; }  ///< or a lost device has kept a block
-    const RunResult& median_run() const;  ///< the one whose makespan is the median, or the one just below
-    std::int64_t blocks() const;          ///< of the median run
+    std::vector<const RunResult*> middle_runs() const;  ///< the one whose makespan is the median, or the two around it
+    const RunResult& median_run() const { return *middle_runs().front(); }
+    std::int64_t blocks() const;  ///< of the median run
     double idle_percent() const;
 };
 

@@ -83,6 +83,18 @@ std::string makespans(const Comparison& comparison) {
     return table.text();
 }
 
+/// As the median of the makespans, so that all loads add up to it: of an even number of runs the mean of two.
+std::string load_seconds(const Configuration& c, const std::string& name) {
+    std::vector<double> seconds;
+    for (const RunResult* run : c.middle_runs()) {
+        const auto found = std::ranges::find(run->loads, name, &LoadTimes::name);
+        if (found == run->loads.end()) return "-";
+        seconds.push_back(found->seconds);
+    }
+    const double middle_s = median(std::move(seconds));
+    return middle_s < simulated::kNever_s ? fmt::format("{:.4g}", middle_s) : "never";
+}
+
 /// Of the best configurations; empty where the program has one load that runs once.
 std::string load_times(const Comparison& comparison) {
     const std::vector<LoadTimes>& loads = comparison.configurations.front().median_run().loads;
@@ -93,13 +105,7 @@ std::string load_times(const Comparison& comparison) {
     TextTable table(columns);
     for (const std::string& policy : ranked_policies(comparison, comparison.order())) {
         std::vector<std::string> cells{policy};
-        for (const LoadTimes& load : loads) {
-            const auto& own = comparison.best_of(policy).median_run().loads;
-            const auto found = std::ranges::find(own, load.name, &LoadTimes::name);
-            cells.push_back(found == own.end()                      ? "-"
-                            : found->seconds >= simulated::kNever_s ? "never"
-                                                                    : fmt::format("{:.4g}", found->seconds));
-        }
+        for (const LoadTimes& load : loads) cells.push_back(load_seconds(comparison.best_of(policy), load.name));
         table.add(cells);
     }
     return "\n" + table.text();
