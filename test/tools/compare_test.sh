@@ -77,6 +77,12 @@ shows "repetitions of noisy runs have different seeds" '{"median":1.04,"min":1.0
 iterated() { FAKE=iterated compare --policies random --platform noisy.toml --repeat 2 --blocks 8; }
 shows "of an even number of runs the median is the mean of two" " 16 4.14 s 4.12 to 4.16 s 2 " iterated
 shows "... and seconds of loads add up to it" " random 3.105 1.035" iterated
+sed 's/^count = 2/&\nlost_at_s = 3/' noisy.toml >lost.toml
+shows "what happens to devices is told" "core: lost at 3 s" compare --policies plb-hec --repeat 1 --platform lost.toml
+own() { "$apportion" compare --policies plb-hec,dmda --blocks 8 --platform lost.toml "$@" -- build/simgrid/apps/fake; }
+shows "to own programs nothing happens" "fake runs without the platform's noise and events, which only bundled applications have" own
+[[ $(own) != *"lost at"* ]] || fail "a loss is told that does not happen"
+shows "... and their runs are exact" '"rank":1,"faster_than":["plb-hec"]}],"order_error":0.02,"rounds":1,' own --json
 shows "JSON has the agreed keys" '{"app":"fake","size":1024,"platform":"tiny","units":1024,"platform_events":[],"lower_bound_seconds":0.5,"lower_bound_kind":"exact",' \
     compare --policies plb-hec --json --platform tiny.toml
 shows "JSON has the agreed keys of a run" '"runs":[{"policy":"plb-hec","blocks":4,"makespan_seconds":{"median":1.012,"min":1.012,"max":1.012,"low":1.012,"high":1.012,"confidence":0.0},"idle_percent":12.5,"units_per_processor":{"CPU 0":256,"CUDA 0.0 (GTX 680 1.9 GiB)":768},"planned_per_processor":null,"idle_percent_per_processor":{"CPU 0":50.0,"CUDA 0.0 (GTX 680 1.9 GiB)":50.0},' \

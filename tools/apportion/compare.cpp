@@ -77,7 +77,8 @@ ProgramCommand command_of(const CompareOptions& options) {
 
 bool is_cluster(const std::optional<simulated::Platform>& platform) { return platform && !platform->nodes.empty(); }
 
-ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simulated::Platform>& platform) {
+ComparisonPlan make_plan(const CompareOptions& options, const ProgramCommand& command,
+                         const std::optional<simulated::Platform>& platform) {
     ComparisonPlan plan;
     plan.policies = options.policies;
     for (const std::string& policy : plan.policies) {
@@ -87,8 +88,8 @@ ComparisonPlan make_plan(const CompareOptions& options, const std::optional<simu
     }
     plan.sweep = options.launch.empty() && !is_cluster(platform);
     if (options.blocks != "auto") plan.blocks = parse_numbers(options.blocks, "--blocks");
-    // Without noise a simulated run always takes the same time.
-    plan.exact = platform && platform->noise == 0;
+    // Without noise, which only bundled applications have, a simulated run always takes the same time.
+    plan.exact = platform && (platform->noise == 0 || !command.bundled);
     plan.all_rounds = options.repetitions > 0;
     plan.rounds = plan.all_rounds ? options.repetitions : plan.exact ? 1 : kMostRounds;
     if (!plan.all_rounds && !plan.exact) plan.limit_s = kLimit_s;
@@ -116,7 +117,7 @@ int compare_command(CompareOptions options) {
     if (!options.launch.empty() || is_cluster(platform)) keep_policies_for_nodes(options);
     ProgramCommand command = command_of(options);
     if (!options.launch.empty()) command.launcher = launcher_words(options);
-    ComparisonPlan plan = make_plan(options, platform);
+    ComparisonPlan plan = make_plan(options, command, platform);
     if (platform && !options.app.empty()) require_kernel(*platform, options.platform, options.app);
     if (!options.plot.empty()) check_plot(options.plot);
     if (!options.timeline.empty() && options.timeline != "all" &&
@@ -173,7 +174,7 @@ void add_compare(CLI::App& app, std::function<int()>& run) {
         ->capture_default_str();
     sub->add_option("--repeat", options->repetitions,
                     fmt::format("exactly R rounds, each of one run of everything (default: until the order is "
-                                "settled, at most {}; 1 where a simulated platform has no noise)",
+                                "settled, at most {}; 1 where simulated runs have no noise)",
                                 kMostRounds))
         ->check(CLI::Range(1, 10'000))
         ->type_name("R");

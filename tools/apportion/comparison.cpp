@@ -92,6 +92,22 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
     }
 }
 
+/// What happens to devices is in the simulated codelets of bundled applications. Other programs' have a performance
+/// model, to which it does not happen.
+void tell_platform_events(Comparison& comparison, const ProgramRunner& runner) {
+    const simulated::Platform& platform = *runner.platform();
+    std::vector<std::string> events;
+    for (const simulated::Device& device : platform.devices)
+        if (const std::string text = describe_behaviour(device); !text.empty())
+            events.push_back(fmt::format("{}: {}", device.name, text));
+    if (runner.command().bundled)
+        comparison.platform_events = std::move(events);
+    else if (!events.empty() || platform.noise > 0)
+        comparison.notes.push_back(
+            fmt::format("{} runs without the platform's noise and events, which only bundled applications have",
+                        comparison.program));
+}
+
 /// Loads with the units and the number of their runs, for notes; in the same order whichever ended first.
 std::string describe(std::vector<LoadTimes> loads) {
     std::ranges::sort(loads, {}, [](const LoadTimes& load) { return std::tie(load.name, load.units, load.runs); });
@@ -208,9 +224,7 @@ Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan) {
     comparison.asked_size = runner.command().size;
     if (const auto& platform = runner.platform()) {
         comparison.platform = platform->name;
-        for (const simulated::Device& device : platform->devices)
-            if (const std::string text = describe_behaviour(device); !text.empty())
-                comparison.platform_events.push_back(fmt::format("{}: {}", device.name, text));
+        tell_platform_events(comparison, runner);
     }
     const MachineLoad load;
     run_rounds(runner, comparison);
