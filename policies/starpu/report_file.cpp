@@ -19,9 +19,9 @@ namespace apportion {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, int error, const char* problem) {
-    throw ApiError(
-        error, "APPORTION_REPORT={}: the report cannot be written ({}); name a regular file that can be appended to",
-        path, problem);
+    throw ApiError(error, "APPORTION_REPORT={}: the report cannot be written ({}); {}", path, problem,
+                   error == ENOSPC ? "make room there, or name a file on another disk"
+                                   : "name a regular file that can be appended to");
 }
 
 [[noreturn]] void refuse(const std::string& path, int error) { refuse(path, error, std::strerror(error)); }

@@ -302,7 +302,7 @@ TEST_CASE("a load that is destroyed without a wait says what the wait would have
     setenv("APPORTION_REPORT", "/dev/full", 1);
     CHECK(destroyed(false) ==
           "apportion_load_destroy without apportion_load_wait: APPORTION_REPORT=/dev/full: the report cannot be "
-          "written (No space left on device); name a regular file that can be appended to\n");
+          "written (No space left on device); make room there, or name a file on another disk\n");
     CHECK(destroyed(true).empty());
     unsetenv("APPORTION_REPORT");
     CHECK(destroyed(false).empty());
