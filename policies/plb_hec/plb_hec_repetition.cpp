@@ -61,7 +61,8 @@ bool PlbHecRepetition::redistribute(PolicyReport& report) {
 /// give devices what they are worth while data move, and for the runs to come all would move once more.
 bool PlbHecRepetition::begin_as_learnt(PolicyReport& report) {
     const LearntDistribution& learnt = load_.learnt_distribution;
-    if (load_.open || load_.runs_expected == 1 || learnt.blocks.size() != load_.processors.size()) return false;
+    if (load_.open || learnt.blocks.size() != load_.processors.size()) return false;
+    if (load_.runs_expected > 0 && load_.runs_expected <= learnt.runs) return false;  // moving may not pay for fewer
     for (std::size_t p = 0; p < learnt.blocks.size(); ++p)
         if (!learnt.blocks[p].empty() && !models_.curve(static_cast<int>(p))) return false;
     if (!replay_.begin_with(load_, learnt.blocks)) return false;
