@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdint>
 #include <set>
+#include <utility>
 
 #include "policies/config.hpp"
 #include "policies/starpu/error.hpp"
@@ -41,6 +42,19 @@ starpu_codelet skipping(const starpu_codelet& codelet) {
     return skip;
 }
 
+/// The fields of old programs, which StarPU moves when it gets the codelet's first task.
+void move_deprecated_fields(starpu_codelet& codelet) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    const auto move = [](auto& function, auto& functions, auto moved) {
+        if (function && function != moved && !functions[0]) functions[0] = std::exchange(function, moved);
+    };
+    move(codelet.cpu_func, codelet.cpu_funcs, STARPU_MULTIPLE_CPU_IMPLEMENTATIONS);
+    move(codelet.cuda_func, codelet.cuda_funcs, STARPU_MULTIPLE_CUDA_IMPLEMENTATIONS);
+    move(codelet.opencl_func, codelet.opencl_funcs, STARPU_MULTIPLE_OPENCL_IMPLEMENTATIONS);
+#pragma GCC diagnostic pop
+}
+
 /// Workers that cannot be set up get no blocks.
 void warm_up(LoadSetup& setup) {
     const auto problems = warm_up_workers(setup.options.warm_up, setup.options.arg, setup.sched_ctx, setup.workers);
@@ -67,6 +81,7 @@ LoadSetup set_up(const apportion_load_options* options) {
     LoadSetup setup;
     setup.options = checked_options(options);
     const apportion_load_options& o = setup.options;
+    move_deprecated_fields(*o.codelet);
     setup.name = lasting(o.name ? o.name : (o.codelet->name ? o.codelet->name : "load"));
     setup.profile = o.profile ? o.profile : setup.name;
     setup.profile_command = o.profile_command ? o.profile_command : "";

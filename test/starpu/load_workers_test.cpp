@@ -127,3 +127,17 @@ TEST_CASE("a worker that computes none of a load's blocks cannot wait for it eit
     starpu_task_wait_for_all();
     CHECK(axpy.wrong() == 0);
 }
+
+TEST_CASE("a codelet of an old program, whose function is in cpu_func, is as good as others", "[once]") {
+    Axpy axpy(1000);
+    starpu_codelet old = make_codelet(nullptr, {STARPU_R, STARPU_RW}, "old");
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    old.cpu_func = Axpy::cpu;
+#pragma GCC diagnostic pop
+    apportion_load_options options = axpy.options();
+    options.codelet = &old;
+    const Load load = create(options);
+    REQUIRE(run(load.get()) == 0);
+    CHECK(axpy.wrong() == 0);
+}
