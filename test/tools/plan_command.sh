@@ -195,6 +195,7 @@ expect 2 "^apportion: endless.csv:3: in is '1e200'; it must be a number of secon
     --profiles endless.csv --units 30 --policies hpopta
 expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --profiles profile.csv --units 20 --policies plbhec
 expect 2 '^apportion: --max excludes --policies; see' --profiles profile.csv --units 20 --max slow=0 --policies equal
+expect 2 '^apportion: --shares excludes --max; see' --profiles profile.csv --max slow=0 --shares 10,10
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
 for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" \

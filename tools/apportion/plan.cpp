@@ -258,6 +258,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         if (question == shares || question == matrix) question->excludes(units);
     }
     policies->excludes(maxima);  // they size blocks, and know of no largest share
+    shares->excludes(maxima);
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(numbers_above_zero())
