@@ -175,7 +175,7 @@ double apportion_mpi_iteration_seconds(struct apportion_mpi_iteration* iteration
 /** NULL is allowed. */
 void apportion_mpi_iteration_destroy(struct apportion_mpi_iteration* iteration);
 
-/** The last error: one sentence, the same on all ranks, never NULL. Not collective. */
+/** The last error: one sentence, the same on all ranks, never NULL, until the next call. Not collective. */
 const char* apportion_mpi_error(void);
 
 #ifdef __cplusplus
