@@ -47,7 +47,7 @@ void NodePart::check_profile(apportion_load_options own) const {
 NodePart::~NodePart() {
     close();
     finish();
-    const auto deadline = deadline_of(a_task_);
+    const auto deadline = deadline_of(a_task_, load_->seconds());
     load_.reset();
 }
 
@@ -115,7 +115,7 @@ void NodePart::close() { apportion_load_close(load_->get()); }
 
 void NodePart::wait_for_tasks() {
     finish();
-    const auto deadline = deadline_of(a_task_);
+    const auto deadline = deadline_of(a_task_, load_->seconds());
 #ifndef STARPU_SIMGRID  // where nothing is written
     load_->release();
 #endif

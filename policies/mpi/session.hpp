@@ -34,9 +34,9 @@ class Deadline {
 /// "rank 1 (its host): a task of load 'its name'".
 std::string a_task_of(const World& world, const std::string& load);
 
-/// For who waits for a task that was given up, and may never end: a_task_of() whom, and how long its run took, if that
-/// counts. None where all is waited for.
-std::optional<Deadline> deadline_of(const std::string& task, double run_s = 0);
+/// For who waits for a task that was given up, and may never end: a_task_of() whom, and how long its run took: its
+/// blocks may be long. None where all is waited for.
+std::optional<Deadline> deadline_of(const std::string& task, double run_s);
 
 /// Appends a run's report. The results are there: where it cannot, this costs a sentence on standard error alone.
 void report_to_file(const std::string& file, const std::string& report);
