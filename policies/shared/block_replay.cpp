@@ -96,7 +96,8 @@ bool BlockReplay::begin_with(const LoadDescription& load, const std::vector<std:
     for (std::size_t p = 0; p < blocks.size(); ++p)
         for (const Units units : blocks[p]) in_order.emplace_back(p, units);
     // The one with the last units of the load may be smaller.
-    std::ranges::stable_partition(in_order, [&](const auto& its) { return its.second % load.granularity == 0; });
+    std::stable_partition(in_order.begin(), in_order.end(),
+                          [&](const auto& its) { return its.second % load.granularity == 0; });
     std::vector<Lane> lanes(load.processors.size());
     Units first = 0;
     for (const auto& [p, units] : in_order) {
