@@ -26,7 +26,8 @@
 // nothing changes while the application fills a block, and nobody waits for that. Then it serves no more while it makes
 // the calls into StarPU, which may call back at once, and looks again. The application's `done` may take long, and is
 // called when nothing else is to be done. Threads of the program and of devices have other work: what is left after
-// some rounds a thread of the watch goes on with. Functions that need the lock take a Locked.
+// some rounds, or where the next block to be filled is not the device's own, a thread of the watch goes on with.
+// Functions that need the lock take a Locked.
 #pragma once
 
 #include <starpu.h>
@@ -170,6 +171,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void post(Change change);
     void serve(Caller caller) noexcept;
     bool begins_to_serve(std::vector<Change>& told, Locked& on);
+    bool next_is_of_this_worker(Locked& on);
     void serves_no_more(Locked& on);
     bool is_submitted(const RunningBlock& running);
     bool is_something_left(Locked& on);

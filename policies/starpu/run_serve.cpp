@@ -113,16 +113,19 @@ void Run::post(Change change) {
 void Run::serve(Caller caller) noexcept {
     const auto self = shared_from_this();
     const bool has_other_work = !kSimulated && (caller == Caller::program || is_device_thread());
+    bool fills_any = kSimulated || !is_device_thread();
     std::vector<Change> told;
     Locked on;
     for (;;) {
         if (!kSimulated && !has_other_work) wait_a_moment(served_);
-        for (std::size_t rounds = rounds_; rounds > 0 && begins_to_serve(told, on); --rounds) {
+        bool goes_on = true;
+        for (std::size_t rounds = rounds_; goes_on && rounds > 0 && begins_to_serve(told, on); --rounds) {
             if (!told.empty()) {
                 const Lock lock(mutex_);
                 apply(told, on);
             }
-            fill_next(on);
+            goes_on = fills_any || next_is_of_this_worker(on);
+            if (goes_on) fill_next(on);
             for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
             serves_no_more(on);
             make_calls(on);
@@ -142,7 +145,16 @@ void Run::serve(Caller caller) noexcept {
         if (!is_something_left(on)) return;
         if (hands_over && wake_at(weak_from_this(), starpu_timing_now())) return;  // another thread goes on
         if (hands_over) caller = Caller::runtime;
+        fills_any = true;
     }
+}
+
+/// A device's thread fills nobody else's block: its device would begin nothing meanwhile.
+bool Run::next_is_of_this_worker(Locked& on) {
+    const RunningBlock* const next = on.to_fill.empty() ? nullptr : find(on.to_fill.front(), on);
+    if (!next) return true;
+    const int processor = next->block.processor;
+    return processor >= 0 && std::ranges::count(setup_.worker_of(processor).ids, starpu_worker_get_id()) > 0;
 }
 
 /// False: nothing is to be done, or another thread does it.
