@@ -26,8 +26,8 @@
 // nothing changes while the application fills a block, and nobody waits for that. Then it serves no more while it makes
 // the calls into StarPU, which may call back at once, and looks again. The application's `done` may take long, and is
 // called when nothing else is to be done. Threads of the program and of devices have other work: what is left after
-// some rounds, or where the next block to be filled is not the device's own, a thread of the watch goes on with.
-// Functions that need the lock take a Locked.
+// some rounds a thread of the watch goes on with, and a device's thread calls no function of the application but to
+// have its own blocks filled. Functions that need the lock take a Locked.
 #pragma once
 
 #include <starpu.h>
@@ -171,7 +171,6 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void post(Change change);
     void serve(Caller caller) noexcept;
     bool begins_to_serve(std::vector<Change>& told, Locked& on);
-    bool next_is_of_this_worker(Locked& on);
     void serves_no_more(Locked& on);
     bool is_submitted(const RunningBlock& running);
     bool is_something_left(Locked& on);
@@ -202,7 +201,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     void start_blocks(const std::vector<Block>& blocks, Locked& on);
     void take_kept(RunningBlock& running, Locked& on);
     void fill_later(RunningBlock& running, Locked& on);
-    void fill_next(Locked& on);
+    bool fill_next(Locked& on, bool any);
     void fill(RunningBlock& running, std::vector<starpu_task*>& tasks);
     void fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what);
     std::string wrong_handle(const RunningBlock& running, const starpu_task& task);

@@ -39,13 +39,20 @@ bool Run::filling(const LoadSetup& setup) {
     return in != nullptr;
 }
 
-/// The next block whose turn it is: without the lock, as the application may wait for others who want it.
-void Run::fill_next(Locked& on) {
-    if (on.to_fill.empty()) return;
-    RunningBlock* const running = find(on.to_fill.front(), on);
-    on.to_fill.pop_front();
+/// The next block whose turn it is: without the lock, as the application may wait for others who want it. A device's
+/// thread fills those of its device alone (not `any`), which would begin nothing meanwhile. False: others are left.
+bool Run::fill_next(Locked& on, bool any) {
+    const auto is_filled_here = [&](std::int64_t block) {
+        const RunningBlock* const its = find(block, on);
+        if (any || !its || its->block.processor < 0) return any;
+        return std::ranges::count(setup_.worker_of(its->block.processor).ids, starpu_worker_get_id()) > 0;
+    };
+    const auto next = std::ranges::find_if(on.to_fill, is_filled_here);
+    if (next == on.to_fill.end()) return on.to_fill.empty();
+    RunningBlock* const running = find(*next, on);
+    on.to_fill.erase(next);
     on.last_tasks = !state_.policy && on.to_fill.empty();
-    if (!running) return;  // it has been given up meanwhile
+    if (!running) return true;  // it has been given up meanwhile
     std::vector<starpu_task*> tasks;
     std::optional<ApiError> refused;
     try {
@@ -81,9 +88,10 @@ void Run::fill_next(Locked& on) {
             apply({refuse}, on);
         }
     }
-    if (tasks.empty()) return;
+    if (tasks.empty()) return true;
     on.tasks = std::move(tasks);
     on.filled = running->block.id;
+    return true;
 }
 
 void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {

@@ -112,8 +112,8 @@ void Run::post(Change change) {
 /// its calls into StarPU, which take as long again.
 void Run::serve(Caller caller) noexcept {
     const auto self = shared_from_this();
-    const bool has_other_work = !kSimulated && (caller == Caller::program || is_device_thread());
-    bool fills_any = kSimulated || !is_device_thread();
+    bool is_device = !kSimulated && is_device_thread();
+    const bool has_other_work = is_device || (!kSimulated && caller == Caller::program);
     std::vector<Change> told;
     Locked on;
     for (;;) {
@@ -124,14 +124,13 @@ void Run::serve(Caller caller) noexcept {
                 const Lock lock(mutex_);
                 apply(told, on);
             }
-            goes_on = fills_any || next_is_of_this_worker(on);
-            if (goes_on) fill_next(on);
+            goes_on = fill_next(on, !is_device);
             for (const std::int64_t block : std::exchange(on.copies, {})) copy_home(block);
             serves_no_more(on);
             make_calls(on);
         }
         bool hands_over = has_other_work;
-        if (caller == Caller::program && !on.done.empty()) {
+        if ((is_device || caller == Caller::program) && !on.done.empty()) {
             post([done = std::exchange(on.done, {})](Locked& next) {
                 next.done.insert(next.done.end(), done.begin(), done.end());
             });
@@ -144,17 +143,8 @@ void Run::serve(Caller caller) noexcept {
         if (std::exchange(on.over, false)) release_uses(caller);
         if (!is_something_left(on)) return;
         if (hands_over && wake_at(weak_from_this(), starpu_timing_now())) return;  // another thread goes on
-        if (hands_over) caller = Caller::runtime;
-        fills_any = true;
+        if (hands_over) caller = Caller::runtime, is_device = false;
     }
-}
-
-/// A device's thread fills nobody else's block: its device would begin nothing meanwhile.
-bool Run::next_is_of_this_worker(Locked& on) {
-    const RunningBlock* const next = on.to_fill.empty() ? nullptr : find(on.to_fill.front(), on);
-    if (!next) return true;
-    const int processor = next->block.processor;
-    return processor >= 0 && std::ranges::count(setup_.worker_of(processor).ids, starpu_worker_get_id()) > 0;
 }
 
 /// False: nothing is to be done, or another thread does it.

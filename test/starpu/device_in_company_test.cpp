@@ -63,14 +63,17 @@ TEST_CASE("units of an open load are done when CPU workers do not compute them a
     Work work;
     static std::atomic<std::uint64_t> told;
     static std::atomic<int> computing;  // when the last units were told
+    static std::atomic<int> by_device;
     auto options = options_of(work);
     options.open = 1;
     options.done = [](const apportion_done* done, void* arg) {
+        by_device += starpu_worker_get_id() == opencl_worker();
         if ((told += done->units) % kUnits == 0) computing = static_cast<Work*>(arg)->computing.load();
     };
     const Load load(options);
     teach(work, load.get());
     CHECK(told == 4 * kUnits);
+    CHECK(by_device == 0);
     work.again_s = 0.6;
     work.stalls_until_again = true;
     submit_until_stalled(work, load.get(), worker);
