@@ -126,6 +126,9 @@ def main():
                            C_INCLUDE_PATH=headers, CPLUS_INCLUDE_PATH=headers, LIBRARY_PATH=libraries,
                            LD_LIBRARY_PATH=os.path.join(build, "policies", "starpu") + ":" + libraries)
         environment.pop("APPORTION_LEARN", None)  # as for users, in a folder of its own
+        with open(page) as text:
+            if "console needs-cuda" in text.read():
+                environment.pop("STARPU_NCUDA", None)
         begun = time.time()
         run = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace")
