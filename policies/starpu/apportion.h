@@ -92,7 +92,7 @@ typedef int (*apportion_fill_func_t)(struct starpu_task* task, struct apportion_
  *  before apportion_load_create returns, once on each worker that can run the codelet, on all of them at once, with
  *  that worker's device current (starpu_worker_get_id(), starpu_worker_get_type()). It is not timed: without it the
  *  set-up counts in a worker's first block, and policies that learn take the device for slow. A CUDA kernel is
- *  loaded at its first launch, however small; then wait for starpu_cuda_get_local_stream(). Returns 0. After
+ *  loaded at its first launch, however small; what is on starpu_cuda_get_local_stream() is waited for. Returns 0. After
  *  another number or a C++ exception, the worker gets no blocks of this load under a policy of Apportion, and
  *  `note` in its reports says why; when no worker is left, and under StarPU's schedulers, which cannot leave one
  *  out, the load is not created. Not called on simulated machines. */

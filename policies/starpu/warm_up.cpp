@@ -48,6 +48,9 @@ starpu_codelet& codelet() {
         c.cuda_funcs[0] = call;
         c.hip_funcs[0] = call;
         c.opencl_funcs[0] = call;
+        // StarPU waits for what the hook left on the worker's stream; otherwise it would end the program for that.
+        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
+        c.hip_flags[0] = STARPU_HIP_ASYNC;
         c.name = "warm_up";
         return c;
     }();
