@@ -4,7 +4,8 @@
 # build_with_cuda.sh TOOLS: tools/build configures with the CUDA toolkit that StarPU is built with, that of the nvcc in the
 # PATH, and passes on what the configuration warns of. Programs are stand-ins.
 . "$(dirname "$0")/../checks.sh"
-mkdir -p "$folder"/{tools,bin,toolkit/bin}
+mkdir -p "$folder"/{tools,bin,toolkit/bin,toolkit/lib64}
+for library in cudart cublas; do cc -shared -x c /dev/null -o "$folder/toolkit/lib64/lib$library.so"; done
 cp "$1"/{build,starpu-recipe,compiler-cache} "$folder/tools/"
 program() { # name, lines
     printf '%s\n' '#!/bin/sh' "$2" >"$folder/$1"

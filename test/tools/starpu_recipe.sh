@@ -19,6 +19,8 @@ printf 'all:\ninstall:\n\tmkdir -p %s/lib/pkgconfig && touch %s/lib/pkgconfig/st
 END
 printf '#!/bin/sh\necho release 13.0\n' >"$folder/cuda/bin/nvcc"
 chmod +x "$folder/starpu/configure" "$folder/cuda/bin/nvcc"
+mkdir "$folder/cuda/lib64"
+for library in cudart cublas; do cc -shared -x c /dev/null -o "$folder/cuda/lib64/lib$library.so"; done
 tar czf "$folder/cache/source/starpu_1.4.10+dfsg.orig.tar.gz" -C "$folder" starpu
 touch "$folder/cache/source/complete"
 export FOLDER=$folder APPORTION_CACHE=$folder/cache CUDA_HOME=$folder/cuda PKG_CONFIG_LIBDIR=$folder/none PKG_CONFIG_PATH=
@@ -51,3 +53,12 @@ second=$(flavour)
     fail "a changed recipe is not built: $second"
 grep -q -- "--enable-maxcudadev=17" "$folder/configured" || fail "the changed recipe is not the one that is built"
 [ -f "$first/starpu-1.4.pc" ] || fail "the former StarPU, which build folders still use, is gone"
+
+# A toolkit without all that StarPU needs, such as that of the HPC SDK, whose cuBLAS lies elsewhere.
+rm "$folder/cuda/lib64/libcublas.so"
+without=$(unset CUDA_HOME; PATH=$folder/cuda/bin:$PATH flavour)
+tail -n 1 "$folder/configured" | grep -q -- "--disable-cuda" && [ -f "$without/starpu-1.4.pc" ] ||
+    fail "a toolkit without cuBLAS is configured: $(cat "$folder/configured")"
+grep -q "$folder/cuda has no lib64/libcublas.so, which StarPU needs: going on without CUDA" "$folder/log" ||
+    fail "nobody says why there is no CUDA: $(cat "$folder/log")"
+refuses "a CUDA_HOME without cuBLAS" 1 "libcublas.so, which StarPU needs; set CUDA_HOME" "$folder/tools/starpu-flavour" real
