@@ -149,9 +149,8 @@ void PlbHecPlan::pose_processor(int processor, double now_s, const Progress& pro
 void PlbHecPlan::make(double now_s, const Progress& progress) {
     if (holds(now_s, progress)) return;
     pose(now_s, progress);
-    plan_ = equal_finish(problem_);
+    share_out();
     leave_out_untried(now_s);
-    round_shares();
     made_ = true;
     outdated_.clear();
     unshared_ = rests_ = 0;
@@ -286,17 +285,17 @@ void PlbHecPlan::leave_out_untried(double now_s) {
     for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
         if (problem_.processors[index(p)].maximum_units > 0 && is_untried(p) && models_.curve(p)) untried.push_back(p);
     if (untried.empty()) return;
-    const EqualFinishPlan with_all = plan_;
+    const double with_all_s = plan_.finish_s;
     const std::vector<EqualFinishProcessor> all = problem_.processors;
     for (const int p : untried) problem_.processors[index(p)].maximum_units = 0;
-    plan_ = equal_finish(problem_);
+    share_out();
     if (!plan_.feasible) {  // there are no others
         problem_.processors = all;
-        plan_ = with_all;
+        share_out();
         return;
     }
     bool some = false;
-    const double gain_s = plan_.finish_s - with_all.finish_s;
+    const double gain_s = plan_.finish_s - with_all_s;
     for (const int p : untried) {
         const auto first = static_cast<double>(first_units(p));
         const double block_s = std::max(models_.curve(p)->seconds(first), models_.suspected_s(p, first));
@@ -304,7 +303,14 @@ void PlbHecPlan::leave_out_untried(double now_s) {
         problem_.processors[index(p)].maximum_units = all[index(p)].maximum_units;
         some = true;
     }
-    if (some) plan_ = equal_finish(problem_);
+    if (some) share_out();
+}
+
+/// The common finish is that of whole granules: with few of them all end later than real shares would, and one more
+/// processor may be worth more.
+void PlbHecPlan::share_out() {
+    plan_ = equal_finish(problem_);
+    round_shares();
 }
 
 /// The shares in whole granules with which all are done first: by the common finish every processor ends the granules

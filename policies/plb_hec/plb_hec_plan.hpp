@@ -112,6 +112,7 @@ class PlbHecPlan {
     void pose(double now_s, const Progress& progress);
     void pose_processor(int processor, double now_s, const Progress& progress);
     void leave_out_untried(double now_s);
+    void share_out();
     void round_shares();
     bool holds(double now_s, const Progress& progress);
     bool compare(double now_s, const Progress& progress);

@@ -333,6 +333,21 @@ TEST_CASE("untried cores are left out where they might outlast the others by mor
     }
 }
 
+TEST_CASE("untried cores are asked where the others end whole units late, though they end parts of units early") {
+    // Without untried cores all end 30 / 200 s, in whole units after 0.2 s; with them, after 0.14 s.
+    const LoadDescription load = device_and_cores(30, 16);
+    PlbHecModels models;
+    models.begin(load);
+    for (const Units units : {Units{1}, Units{5}}) ran(models, 0, units, 0.01 * static_cast<double>(units));
+    for (int core = 1; core <= 10; ++core) ran(models, core, 1, 0.1);
+    PlbHecPlan plan(models);
+    plan.begin(load);
+    plan.make(0, NothingInFlight(30));
+    CHECK(plan.share(0) == 14);
+    for (int core = 1; core <= 16; ++core) CHECK(plan.share(core) == 1);
+    CHECK(plan.finish_s() == Approx(0.14));
+}
+
 TEST_CASE("cores that ran the smallest block alone run others, and alike ones get alike blocks") {
     constexpr int kCores = 60;
     test::FakePlatform platform = test::plain_platform(std::vector<double>(kCores, 1), 0);
