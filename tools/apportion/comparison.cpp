@@ -24,7 +24,8 @@ namespace apportion {
 namespace {
 
 /// n / sum of the speeds: of each processor the best that it had in the median run of any configuration. Where policies
-/// see groups of cores and StarPU's schedulers the cores, the larger of both sums.
+/// see groups of cores and StarPU's schedulers the cores, the larger of both sums. NaN: some computed nothing, so that
+/// nobody knows what they would add.
 double measured_bound_s(const Comparison& comparison) {
     double seconds = 0;
     for (const LoadTimes& load : comparison.configurations.front().median_run().loads) {
@@ -39,8 +40,12 @@ double measured_bound_s(const Comparison& comparison) {
         double most = 0;
         for (const auto& [names, speeds] : best) {
             double sum = 0;
-            for (const auto& [name, units_per_s] : speeds) sum += units_per_s;
-            most = std::max(most, sum);
+            bool known = true;
+            for (const auto& [name, units_per_s] : speeds) {
+                sum += units_per_s;
+                known = known && units_per_s > 0;
+            }
+            if (known) most = std::max(most, sum);
         }
         if (most <= 0) return std::nan("");
         seconds += static_cast<double>(load.units) / most;
@@ -87,8 +92,12 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
                 load.runs * simulated::lower_bound_seconds(*platform, comparison.program,
                                                            simulated_size(comparison.size), load.units / load.runs);
     } else {
-        if (!find_unlike(comparison)) comparison.lower_bound_s = measured_bound_s(comparison);
         comparison.bound_is_measured = true;
+        if (find_unlike(comparison)) return;
+        comparison.lower_bound_s = measured_bound_s(comparison);
+        if (std::isnan(comparison.lower_bound_s))
+            comparison.notes.emplace_back(
+                "some processors computed nothing in all runs of a load, so no lower bound is told");
     }
 }
 

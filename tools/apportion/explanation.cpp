@@ -91,18 +91,20 @@ std::string fastest_sentence(const RunAccount& account) {
         return p.compute_s > 0 ? static_cast<double>(p.units) / (p.compute_s + p.transfer_s + p.home_s) : 0;
     };
     double sum = 0, n = 0;
+    bool all = true;
     for (const ProcessorAccount& p : account.processors) {
         n += static_cast<double>(p.units);
         sum += speed(p);
+        all = all && p.units > 0;
     }
     if (sum <= 0) return "";
     const ProcessorAccount& fastest = *std::ranges::max_element(account.processors, {}, speed);
     const bool has_link = fastest.kind != kInMainMemory;
     std::string text = fmt::format(
-        "At the speeds of this run a perfect split would take {}, plus {} for each further unit; with one more "
+        "At the speeds of this run a perfect split{} would take {}, plus {} for each further unit; with one more "
         "processor like {}{} it would take {}",
-        seconds_text(n / sum), seconds_text(1 / sum), fastest.name, has_link ? ", on a link of its own," : "",
-        seconds_text(n / (sum + speed(fastest))));
+        all ? "" : " among those that computed", seconds_text(n / sum), seconds_text(1 / sum), fastest.name,
+        has_link ? ", on a link of its own," : "", seconds_text(n / (sum + speed(fastest))));
     if (sum > speed(fastest) * (1 + 1e-9))
         text += fmt::format(", and without {} {}", fastest.name, seconds_text(n / (sum - speed(fastest))));
     return text + ".";

@@ -54,7 +54,8 @@ std::string unlike_cores(const RunReport& report);
 /// By the halves of the load on each processor; where none has blocks of both, by the cores.
 bool units_seem_alike(const RunReport& report);
 
-/// Whether n over the sum of the best speeds is a bound: units seem alike, and the best speeds are near the mean ones.
+/// Whether n over the sum of the best speeds is a bound: units seem alike, the best speeds are near the mean ones, and
+/// those of all processors are known.
 bool has_bound(const RunReport& report);
 
 // What a report of a run shows that its user should know, the most expensive first.

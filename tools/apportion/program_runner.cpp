@@ -138,9 +138,9 @@ LoadTimes times_of(const LoadRuns& load) {
     for (const RunReport* report : load.reports) {
         times.units += report->units;
         for (const ReportedProcessor& processor : report->processors) {
-            if (processor.compute_s <= 0) continue;
             double& best = times.units_per_s[processor.name];
-            best = std::max(best, static_cast<double>(processor.units) / processor.compute_s);
+            if (processor.compute_s > 0)
+                best = std::max(best, static_cast<double>(processor.units) / processor.compute_s);
         }
     }
     return times;

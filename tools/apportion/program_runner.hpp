@@ -57,8 +57,9 @@ struct LoadTimes {
     std::string name;
     std::int64_t units = 0;  ///< of all runs
     int runs = 0;
-    double seconds = 0;                           ///< of all runs
-    std::map<std::string, double> units_per_s{};  ///< by processors, while they computed, in their best run
+    double seconds = 0;  ///< of all runs
+    /// Of each processor while it computed, in its best run; 0: it computed nothing.
+    std::map<std::string, double> units_per_s{};
 };
 
 struct RunResult {

@@ -126,7 +126,8 @@ bool units_seem_alike(const RunReport& report) {
 }
 
 bool has_bound(const RunReport& report) {
-    return report.lower_bound_s.value_or(0) > 0 && units_seem_alike(report) && unlike_units(report).empty();
+    return report.lower_bound_s.value_or(0) > 0 && units_seem_alike(report) && unlike_units(report).empty() &&
+           std::ranges::all_of(report.processors, [](const ReportedProcessor& p) { return p.units > 0; });
 }
 
 }  // namespace apportion
