@@ -51,7 +51,7 @@ class PlbHecImproved final : public Policy {
         unlike_.begin(load, knew_all_, knew_all_ && broke_promise());
         knew_all_ = known_before;
         promised_.assign(load.processors.size(), {});
-        repetition_.begin(load, report_);
+        repetition_.begin(load, unlike_.found(), report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
     }
 

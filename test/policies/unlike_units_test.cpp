@@ -79,6 +79,45 @@ TEST_CASE("plb-hec ends loads of unlike units nearly as early as can be, in ever
     }
 }
 
+TEST_CASE("data of unlike units stay where blocks took about as long, whatever the curves promise of others") {
+    // Adaptive factoring makes blocks of about one duration: to the curves all of it is a fixed cost.
+    constexpr Units kRows = 2294;
+    const bool rising = GENERATE(true, false);
+    test::FakePlatform platform;
+    platform.workers.resize(12);
+    for (std::size_t p = 0; p < 12; ++p) {
+        platform.workers[p].kind = p < 6 ? 1 : 2;
+        platform.workers[p].seconds = [](double x) { return 2e-6 + 294e-6 * x; };
+    }
+    test::FakeWorker& device = platform.workers.front();
+    device.kind = device.link = 0;
+    device.latency_s = 1e-5;
+    device.seconds = [](double x) { return 15e-6 + 15e-6 * x; };
+    platform.links = {{1e10}};
+    platform.bytes_in_per_unit = 120;
+    platform.bytes_out_per_unit = 2400;
+    platform.work = [rising](Units first, Units count) {
+        const auto until = [&](Units unit) {
+            const double place = static_cast<double>(unit) / static_cast<double>(kRows);
+            return static_cast<double>(kRows) * work_until(rising ? "rising" : "falling", place);
+        };
+        return until(first + count) - until(first);
+    };
+    const auto policy = find_policy("plb-hec")->make();
+    LoadDescription load = platform.load(kRows);
+    load.staying = 1;
+    double first_s = 0;
+    test::FakeRun before;
+    for (load.run = 1; load.run <= 10; ++load.run) {
+        const test::FakeRun result = test::run(platform, *policy, load, load.run > 1 ? &before : nullptr);
+        if (load.run == 1) first_s = result.makespan_s;
+        INFO("run " << load.run << ": " << result.makespan_s << " s, the first " << first_s << " s");
+        CHECK(result.done);
+        CHECK(result.makespan_s < 1.2 * first_s);
+        before = result;
+    }
+}
+
 TEST_CASE("blocks whose time or speed falls with their size tell that units are unlike") {
     UnlikeUnits units;
     units.begin(load_of_two());
