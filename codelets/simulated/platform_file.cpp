@@ -186,9 +186,12 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
 
 /// A device of an included part is there in another number.
 void PlatformReader::change_included(const std::string& name, TomlTable table) {
+    const auto known = std::ranges::count(platform_.devices, name, &Device::name);
+    if (known == 0) table.fail(nullptr, "no included file has a device {}; name one that has", name);
+    if (known > 1)
+        table.fail(nullptr, "the included files have {} devices {}; rename all but one, or include other files", known,
+                   name);
     const auto found = std::ranges::find(platform_.devices, name, &Device::name);
-    if (found == platform_.devices.end())
-        table.fail(nullptr, "no included file has a device {}; name one that has", name);
     found->count = static_cast<int>(table.whole("count", 1, kMostDevices, found->count));
     table.finish();
 }

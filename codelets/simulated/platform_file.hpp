@@ -5,7 +5,7 @@
 //     include = ["parts/node.toml"]  # read first, once: their links, devices, kernels are added, and their name,
 //                                    # description, seed and noise do not count; relative to this file or, where
 //                                    # there is none, to the bundled ones: "unlike/processors.toml"
-//     [included."Tesla K20c"]        # a device of these files, by its name
+//     [included."Tesla K20c"]        # a device of these files, by its name, which no other one of them has
 //     count = 2                      # instead of theirs
 //     name = "two-nodes"             # default: the file's name without .toml
 //     description = "one line"

@@ -270,3 +270,13 @@ TEST_CASE("a platform has another number of an included device, which must be th
         folder.write("wrong.toml", "include = [\"part.toml\"]\n[included.\"gpu\"]\nkind = \"cpu\"\n");
     CHECK_THROWS_WITH(load_platform(wrong), ContainsSubstring("wrong.toml:3: "));
 }
+
+TEST_CASE("which of two included devices of one name has another number is not guessed") {
+    const Folder folder;
+    folder.write("a.toml", kGood);
+    folder.write("b.toml", "[[device]]\nname = \"gpu\"\nkind = \"cpu\"\n");
+    const std::string file =
+        folder.write("both.toml", "include = [\"a.toml\", \"b.toml\"]\n\n[included.gpu]\ncount = 3\n");
+    CHECK_THROWS_WITH(load_platform(file),
+                      ContainsSubstring("both.toml:3: the included files have 2 devices gpu; rename"));
+}
