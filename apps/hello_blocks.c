@@ -51,8 +51,12 @@ int main(int argc, char** argv) {
         const char* format =
             json ? "{\"app\":\"hello_blocks\",\"policy\":\"%s\",\"seconds\":%g,\"verified\":%s,\"report\":%s}\n"
                  : "policy %s, %g s, verified: %s\n%s\n";
-        printf(format, apportion_load_policy(load), apportion_load_seconds(load), failed ? "false" : "true",
-               apportion_load_report(load));
+        if (printf(format, apportion_load_policy(load), apportion_load_seconds(load), failed ? "false" : "true",
+                   apportion_load_report(load)) < 0 ||
+            fflush(stdout) != 0) {
+            perror("hello_blocks: standard output cannot be written");
+            failed = 1;
+        }
     }
     apportion_load_destroy(load);
     apportion_shutdown();

@@ -78,9 +78,10 @@ TEST_CASE("an empty value of an option of an application is refused") {
 
 TEST_CASE("a result that standard output cannot take is a failure") {
     const AppFolder folder;
-    for (const char* options : {"", " --json", " --help", " --version"}) {
-        const Result result = folder.run(std::string("matmul --size 20") + options + " 1>/dev/full 2>complaint #");
-        INFO(options);
+    for (const char* command : {"matmul --size 20", "matmul --size 20 --json", "matmul --help", "matmul --version",
+                                "hello_blocks", "hello_blocks --json"}) {
+        const Result result = folder.run(std::string(command) + " 1>/dev/full 2>complaint #");
+        INFO(command);
         CHECK(result.status == 1);
         CHECK(folder.read("complaint").find("standard output cannot be written: ") != std::string::npos);
     }
