@@ -18,6 +18,7 @@
 #include "codelets/common/handicap.hpp"
 #include "codelets/io/command_line.hpp"
 #include "codelets/io/progress.hpp"
+#include "codelets/io/terminal.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
@@ -71,9 +72,10 @@ nlohmann::ordered_json outcome_json(const Outcome& outcome, const Work& work, nl
 }
 
 void print_processors(const nlohmann::ordered_json& report) {
+    constexpr std::size_t kNames = 32;  // columns
     double units = 0;
     for (const auto& processor : report.at("processors")) units += processor.at("units").get<double>();
-    fmt::print("  {:<32} {:>10} {:>8} {:>7} {:>8}\n", "processor", "units", "share", "blocks", "idle");
+    fmt::print("  {} {:>10} {:>8} {:>7} {:>8}\n", padded("processor", kNames), "units", "share", "blocks", "idle");
     const auto devices_of = [&](std::size_t node) {
         const auto nodes = report.find("nodes");
         const bool known = nodes != report.end() && node < nodes->size() && (*nodes)[node].contains("processors");
@@ -81,11 +83,13 @@ void print_processors(const nlohmann::ordered_json& report) {
     };
     std::size_t node = 0;
     for (const auto& processor : report.at("processors")) {
-        fmt::print("  {:<32} {:>10} {:>6.1f} % {:>7} {:>6.1f} %\n", shown(processor.at("name").get<std::string>()),
+        fmt::print("  {} {:>10} {:>6.1f} % {:>7} {:>6.1f} %\n",
+                   padded(shown(processor.at("name").get<std::string>()), kNames),
                    processor.at("units").get<std::int64_t>(), 100 * processor.at("units").get<double>() / units,
                    processor.at("blocks").get<std::int64_t>(), processor.at("idle_percent").get<double>());
         for (const auto& device : devices_of(node++))
-            fmt::print("    {:<30} {:>10} {:>17} {:>6.1f} %\n", shown(device.at("name").get<std::string>()),
+            fmt::print("    {} {:>10} {:>17} {:>6.1f} %\n",
+                       padded(shown(device.at("name").get<std::string>()), kNames - 2),
                        device.at("units").get<std::int64_t>(), device.at("blocks").get<std::int64_t>(),
                        device.at("idle_percent").get<double>());
     }

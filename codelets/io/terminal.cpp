@@ -1,22 +1,65 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/io/terminal.hpp"
 
+#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
-#include <algorithm>
 #include <sstream>
+
+#include "models/io/shown.hpp"
 
 namespace apportion {
 
 namespace {
 
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+/// While it lives, this thread's characters are those of Unicode, whatever locale the program has.
+class Unicode {
+  public:
+    Unicode() : before_(uselocale(locale())) {}
+    ~Unicode() { uselocale(before_); }
+    Unicode(const Unicode&) = delete;
+    Unicode& operator=(const Unicode&) = delete;
+
+  private:
+    /// None where the system lacks it, which changes nothing: characters other than ASCII are one column wide then.
+    static locale_t locale() {
+        static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+        return unicode;
+    }
+
+    locale_t before_;
+};
+
+/// Of the text's first character; what is no character is one byte and one column.
+struct Extent {
+    std::size_t bytes, columns;
+};
+
+Extent first_extent(std::string_view text) {
+    const auto [code, bytes] = first_character(text);
+    if (bytes == 0) return {1, 1};
+    const int columns = wcwidth(static_cast<wchar_t>(code));
+    return {bytes, columns < 0 ? 1 : static_cast<std::size_t>(columns)};
+}
 
 }  // namespace
 
-std::size_t width_of(const std::string& text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+std::size_t width_of(std::string_view text) {
+    const Unicode unicode;
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const auto [bytes, columns] = first_extent(text);
+        width += columns;
+        text.remove_prefix(bytes);
+    }
+    return width;
+}
+
+std::string padded(std::string text, std::size_t columns) {
+    const std::size_t width = width_of(text);
+    return text.append(columns > width ? columns - width : 0, ' ');
 }
 
 std::size_t terminal_columns(int file) {
@@ -26,13 +69,15 @@ std::size_t terminal_columns(int file) {
 
 std::string cut_to(const std::string& text, std::size_t columns) {
     if (columns == 0) return text;
-    std::string out;
-    std::size_t used = 0;
-    for (const char c : text) {
-        if (begins_character(c) && used++ == columns) break;
-        out += c;
+    const Unicode unicode;
+    std::size_t end = 0;
+    for (std::size_t used = 0; end < text.size();) {
+        const auto [bytes, its_columns] = first_extent(std::string_view(text).substr(end));
+        used += its_columns;
+        if (used > columns) break;
+        end += bytes;
     }
-    return out;
+    return text.substr(0, end);
 }
 
 std::string wrapped(const std::string& text, std::size_t columns) {

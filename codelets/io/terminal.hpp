@@ -5,11 +5,15 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace apportion {
 
-/// Characters; all of them are thought to be one column wide.
-std::size_t width_of(const std::string& text);
+/// Columns that the text takes: a Chinese character takes two, an accent that stands over the letter before it none.
+std::size_t width_of(std::string_view text);
+
+/// With blanks behind it up to that many columns.
+std::string padded(std::string text, std::size_t columns);
 
 /// Columns of the terminal behind that file descriptor; 0: it is none.
 std::size_t terminal_columns(int file);

@@ -9,27 +9,6 @@ namespace apportion {
 
 namespace {
 
-/// A character at the beginning of a text: its code point and length in bytes, or no length where it is no UTF-8.
-struct Character {
-    char32_t code = 0;
-    std::size_t bytes = 0;
-};
-
-Character first_character(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    if (byte(0) < 0x80) return {byte(0), 1};
-    const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-    if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < bytes) return {};
-    char32_t code = byte(0) & (0x7fU >> bytes);
-    for (std::size_t i = 1; i < bytes; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return {};
-        code = code << 6 | (byte(i) & 0x3fU);
-    }
-    constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code < kSmallest[bytes] || code > 0x10ffff || surrogate ? Character{} : Character{code, bytes};
-}
-
 bool steers(char32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0)          // control characters
            || code == 0x61c || code == 0x200e || code == 0x200f  // marks of direction
@@ -46,6 +25,21 @@ std::string escaped(char32_t code) {
 }
 
 }  // namespace
+
+Character first_character(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (byte(0) < 0x80) return {byte(0), 1};
+    const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+    if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < bytes) return {};
+    char32_t code = byte(0) & (0x7fU >> bytes);
+    for (std::size_t i = 1; i < bytes; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return {};
+        code = code << 6 | (byte(i) & 0x3fU);
+    }
+    constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < kSmallest[bytes] || code > 0x10ffff || surrogate ? Character{} : Character{code, bytes};
+}
 
 std::string shown(std::string_view text) {
     std::string out;

@@ -3,10 +3,20 @@
 // Text from files, from the environment and from other programs as a terminal may show it, for every layer.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace apportion {
+
+/// A character at the beginning of a text: its code point and length in bytes, or no length where it is no UTF-8.
+struct Character {
+    char32_t code = 0;
+    std::size_t bytes = 0;
+};
+
+/// Of a text that is not empty.
+Character first_character(std::string_view text);
 
 /// The text as valid UTF-8 on one line. What would steer a terminal or change the order of what is read (control
 /// characters, bidirectional marks, line separators), and bytes that are no UTF-8, become \n, \t, \x1b, \u202e, ...

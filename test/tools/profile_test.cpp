@@ -5,6 +5,7 @@
 #include <random>
 
 #include "codelets/io/progress.hpp"
+#include "codelets/io/terminal.hpp"
 #include "test/catch.hpp"
 #include "test/folder.hpp"
 #include "tools/apportion/command.hpp"
@@ -324,4 +325,17 @@ TEST_CASE("the progress line tells points, time and activity") {
     CHECK(progress_text(4, 4, 10, "") == "[##############################] 4/4");
     CHECK(progress_text(1, 4, 10, "64 rows", 39) == "[##.......] 1/4  30 s left  64 rows");
     CHECK(progress_text(1, 4, 10, "64 rows of a matrix", 38) == "[##.......] 1/4  30 s left  64 rows of");
+}
+
+TEST_CASE("text is as wide as a terminal shows it") {
+    CHECK(width_of("Größe") == 5);
+    CHECK(width_of("漢字 8") == 6);
+    CHECK(width_of("e\u0301a\u200d\U0001F600") == 4);  // an accent above e, a joiner, a face
+    CHECK(width_of("gr\xf6\xdf") == 4);                // Latin-1
+    CHECK(padded("漢字", 6) == "漢字  ");
+    CHECK(padded("e\u0301", 3) == "e\u0301  ");
+    CHECK(padded("漢字", 3) == "漢字");
+    CHECK(cut_to("漢字", 3) == "漢");
+    CHECK(cut_to("xe\u0301a", 2) == "xe\u0301");
+    CHECK(wrapped("漢字 漢字", 8) == "漢字\n漢字");
 }

@@ -51,8 +51,8 @@ const char* kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" 
 
 void list_platforms() {
     for (const std::string& name : simulated::bundled_platforms())
-        fmt::print("{}", output_line(
-                             fmt::format("{:<20} {}", shown(name), shown(simulated::load_platform(name).description))));
+        fmt::print("{}",
+                   output_line(padded(shown(name), 20) + " " + shown(simulated::load_platform(name).description)));
 }
 
 std::string kernel_names(const Device& device) {

@@ -26,9 +26,9 @@ std::string TextTable::text() const {
         for (const auto& line : lines) {
             std::string out = " ";
             for (const std::size_t c : part) {
-                const std::string blanks(widths[c] - width_of(line[c]), ' ');
-                out +=
-                    (c == part.front() ? " " : "  ") + (columns_[c].to_the_right ? blanks + line[c] : line[c] + blanks);
+                out += c == part.front() ? " " : "  ";
+                if (columns_[c].to_the_right) out.append(widths[c] - width_of(line[c]), ' ');
+                out += columns_[c].to_the_right ? line[c] : padded(line[c], widths[c]);
             }
             text += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
         }
