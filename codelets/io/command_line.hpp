@@ -27,7 +27,15 @@ inline void refuse_empty_values(CLI::App& app) {
 }
 
 /// Seeds that JSON can have.
-inline CLI::Range seeds() { return {std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()}}; }
+inline CLI::Validator seeds() {
+    return {[](std::string& value) {
+                constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
+                std::uint64_t seed = 0;
+                const bool usable = CLI::detail::lexical_cast(value, seed) && seed <= kLargest;
+                return usable ? "" : in_quotes(value) + " is not usable; give a whole number from 0 to 2^63 - 1";
+            },
+            "0 to 2^63 - 1"};
+}
 
 /// Finite numbers that `fits` takes; `which` says in a message which they are, `in_help` in the list of options.
 inline CLI::Validator finite_numbers(const std::function<bool(double)>& fits, const std::string& which,

@@ -87,7 +87,8 @@ TEST_CASE("input of grn that makes no sense is refused") {
     check_refused(folder.run("grn --size 2"), "--size 2: this has 2 genes");
     check_refused(folder.run("grn --size 50 --targets 0"), "--targets: Value 0 not in range");
     check_refused(folder.run("grn --size 50 --lag -1"), "--lag: Value -1 not in range");
-    check_refused(folder.run("grn --size 50 --seed -1"), "--seed: Value -1 not in range");
+    check_refused(folder.run("grn --size 50 --seed -1"),
+                  "--seed: '-1' is not usable; give a whole number from 0 to 2^63 - 1");
     check_refused(folder.run("grn --size 50 --levels 4"), "--levels");
     check_refused(folder.run("grn --size 50 --cardinality 3"), "--cardinality");
     for (const char* penalty : {"-1", "1e308", "inf", "nan"})

@@ -157,8 +157,8 @@ shows "a program is run on a platform" "plbhec-a [x]" "$apportion" platform plbh
 cmp seven.toml again.toml || fail "the same seed draws the same machine"
 shows "a drawn machine is a platform" "random-7: random " "$apportion" platform seven.toml
 shows "the distribution is documented" "300 to 1000 times the fastest core" "$apportion" platform --help
-refuses "a negative seed" 2 "--random: Value -1 not in range" "$apportion" platform --random -1
-refuses "a seed that is no number" 2 "--random: Value seven not in range" "$apportion" platform --random seven
+refuses "a negative seed" 2 "--random: '-1' is not usable; give a whole number from 0 to 2^63 - 1" "$apportion" platform --random -1
+refuses "a seed that is no number" 2 "--random: 'seven' is not usable; give a whole number" "$apportion" platform --random seven
 refuses "a bundled machine that is to be drawn" 2 "excludes --random" "$apportion" platform plbhec-a --random 7
 refuses "a list of what is to be drawn" 2 "excludes --random" "$apportion" platform --list --random 7
 refuses "a file for nothing that is drawn" 2 "--out requires --random" "$apportion" platform plbhec-a --out x.toml
