@@ -30,6 +30,14 @@ sed 's/rate = 1024/rate = -1/' tiny.toml >bad.toml
 
 once() { compare --repeat 1 "$@"; }
 
+# One run tells whose times the profile of a platform has, another one is that of the policy.
+printf '#!/bin/sh\necho >>"%s"\nFAKE=uneven exec "%s" "$@"\n' "$folder/runs" "$folder/build/simgrid/apps/fake" >build/simgrid/apps/counted
+chmod +x build/simgrid/apps/counted
+sed 's/kernel.fake/kernel.counted/' tiny.toml >counted.toml
+"$apportion" compare --app counted --size 1024 --platform counted.toml --policies hpopta --json >counted.json 2>counted.err ||
+    fail "a profile of a platform: $(cat counted.err)"
+[ "$(wc -l <runs)" = 2 ] || fail "a platform's profile takes $(($(wc -l <runs) - 1)) runs: $(cat counted.err)"
+
 shows "a policy that sizes its blocks has one row" " 1 plb-hec 4 1.012 s 2.024 12.5 %" once --policies plb-hec
 shows "StarPU's schedulers have a row for the default" " dmda default 8 1.008 s" once --policies dmda
 shows "... and one for the best number of blocks" " 1 dmda best 16 1 s" once --policies dmda

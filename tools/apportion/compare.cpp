@@ -126,7 +126,7 @@ int compare_command(CompareOptions options) {
                         did_you_mean(options.timeline, plan.policies));
     ProgramRunner runner(std::move(command), platform, !options.plot.empty());
 
-    const std::vector<std::string> left_out = prepare_profile(runner, options.platform, plan, options.policies_given);
+    const std::vector<std::string> left_out = prepare_profile(runner, plan, options.policies_given);
     Comparison comparison = compare(runner, plan);
     std::ranges::copy(left_out, std::back_inserter(comparison.notes));
     if (is_cluster(platform))

@@ -21,8 +21,7 @@ namespace apportion {
 /// not hold, get what some runs learn. Standard error tells so. Where a launcher starts nodes none is made, and those
 /// on this machine need theirs. Without a profile, policies that need one are a UserError if the user chose them;
 /// others are taken out of the plan, and what is returned says so. Throws UserError, and what a run throws.
-std::vector<std::string> prepare_profile(ProgramRunner& runner, const std::string& platform, ComparisonPlan& plan,
-                                         bool chosen_by_user);
+std::vector<std::string> prepare_profile(ProgramRunner& runner, ComparisonPlan& plan, bool chosen_by_user);
 
 // The runs of a comparison, round by round. The first round runs every policy as it comes, which tells how many blocks
 // the others are to be tried with, and then those. Later rounds run all configurations that the order still depends on,

@@ -49,20 +49,22 @@ std::string record_here(const std::string& app, const std::string& size, const s
     return result.status == 0 ? "" : result.errors.substr(0, result.errors.find('\n'));
 }
 
-/// Empty, or why the program does not take it.
-std::string record_application(const ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                               const std::string& file, ProgressLine& progress) {
+/// `run`: one of the program. Empty, or why the program does not take it.
+std::string record_application(const ProgramRunner& runner, const RunResult& run, const std::string& file,
+                               ProgressLine& progress) {
     progress.begin("recording a profile");
     const std::string& size = runner.command().size;
-    if (!platform.empty())
-        save_profile(file, platform_profile(runner.name(), size, platform, {}, {}).profile);
+    if (const auto& platform = runner.platform())
+        save_profile(file, true_times({runner.name(), size, simulated_size(run.size)}, *platform, runner.machine(),
+                                      run.report, {}, {})
+                               .profile);
     else if (const std::string problem = record_here(runner.name(), size, file); !problem.empty())
         return problem;
     // With other options the application may look for another profile.
     const char* before = std::getenv("APPORTION_PROFILES");
     const std::string kept = before ? before : "";
     setenv("APPORTION_PROFILES", file.c_str(), 1);
-    const std::string problem = problem_of(report, runner);
+    const std::string problem = problem_of(run.report, runner);
     if (before)
         setenv("APPORTION_PROFILES", kept.c_str(), 1);
     else
@@ -106,11 +108,10 @@ std::string record_nodes(ProgramRunner& runner) {
 }
 
 /// Empty, or why there is no profile.
-std::string record(ProgramRunner& runner, const std::string& platform, const RunReport& report,
-                   ProgressLine& progress) {
+std::string record(ProgramRunner& runner, const RunResult& run, ProgressLine& progress) {
     if (has_kernel(runner)) {
         const std::string file = (runner.folder() / "profile.csv").string();
-        if (record_application(runner, platform, report, file, progress).empty()) {
+        if (record_application(runner, run, file, progress).empty()) {
             runner.set_environment("APPORTION_PROFILES", file);
             return {};
         }
@@ -128,8 +129,7 @@ std::string record(ProgramRunner& runner, const std::string& platform, const Run
 
 }  // namespace
 
-std::vector<std::string> prepare_profile(ProgramRunner& runner, const std::string& platform, ComparisonPlan& plan,
-                                         bool chosen_by_user) {
+std::vector<std::string> prepare_profile(ProgramRunner& runner, ComparisonPlan& plan, bool chosen_by_user) {
     std::vector<std::string>& policies = plan.policies;
     if (std::ranges::none_of(policies, reads_profile)) return {};
     ProgressLine progress("apportion compare", true, plan.limit_s);
@@ -142,9 +142,9 @@ std::vector<std::string> prepare_profile(ProgramRunner& runner, const std::strin
     if (runner.platform() && !runner.platform()->nodes.empty()) {
         problem = record_nodes(runner);
     } else {
-        const RunReport report = runner.run({.policy = "equal"}).report;
-        if (problem_of(report, runner).empty()) return {};
-        problem = record(runner, platform, report, progress);
+        const RunResult run = runner.run({.policy = "equal"});
+        if (problem_of(run.report, runner).empty()) return {};
+        problem = record(runner, run, progress);
     }
     if (problem.empty()) {
         std::cerr << "apportion compare: no usable profile is recorded, so the static policies have one that was made "

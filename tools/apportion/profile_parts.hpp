@@ -52,15 +52,19 @@ struct Kernel {
     simulated::KernelSize measures;
 };
 
+/// Of the processors that `report` tells of: a run of one load on `platform`, which profiles call `machine`. `sizes`:
+/// units to record, ascending; empty: about 500 from one granule to the whole load, dense enough to interpolate. Sizes
+/// that exceed a device's memory are left out of its times. Throws UserError.
+PlatformProfile true_times(const Kernel& kernel, const simulated::Platform& platform, const Machine& machine,
+                           const RunReport& report, const std::vector<Units>& sizes, const SampleOptions& options);
+
 /// The true times of each node of a cluster, into files in `folder` where the nodes' ranks look for them. `report`: of
 /// one load, from a run on the cluster. Returns why there are none, a sentence's part, where the report does not tell
 /// of all nodes; or nothing. Throws UserError.
 std::string save_cluster_profiles(const Kernel& kernel, const simulated::Platform& cluster, const RunReport& report,
                                   const std::filesystem::path& folder);
 
-/// `size`: the application's --size. `sizes`: units to record, ascending; empty: about 500 from one granule to the
-/// whole load, dense enough to interpolate. Sizes that exceed a device's memory are left out of its times. Throws
-/// UserError.
+/// Those of a run that is made for them. `size`: the application's --size; `sizes` as above. Throws UserError.
 PlatformProfile platform_profile(const std::string& app, const std::string& size, const std::string& platform,
                                  const std::vector<Units>& sizes, const SampleOptions& samples);
 

@@ -56,7 +56,8 @@ ProfilePoint record(simulated::Execution& execution, Units units, double true_s,
     return {units, samples.mean_s(), samples.interval_s(), samples.repetitions()};
 }
 
-/// Of the processors that `report` tells of, on `platform`.
+}  // namespace
+
 PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const Machine& machine,
                            const RunReport& report, const std::vector<Units>& sizes, const SampleOptions& options) {
     const std::vector<Units> wanted = sizes.empty() ? dense_sizes(report.units, report.granularity) : sizes;
@@ -88,8 +89,6 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
     }
     return result;
 }
-
-}  // namespace
 
 void require_kernel(const Platform& platform, const std::string& name, const std::string& kernel) {
     if (!platform.kernels.contains(kernel))
