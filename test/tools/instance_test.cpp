@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "policies/planners/assignment/instance_file.hpp"
 #include "test/catch.hpp"

@@ -166,7 +166,7 @@ int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions
         std::vector<std::map<Units, double>> times;
         for (const std::string& processor : subject.processors()) times.push_back(record.times(processor));
         const Units share = whole_problem(subject, size) / std::ssize(subject.processors());
-        const std::string instance = machine_instance(subject, times, share, options.measure.samples, is_interrupted);
+        const auto instance = machine_instance(subject, times, share, options.measure.samples, is_interrupted);
         if (is_interrupted())
             std::cerr << fmt::format("apportion profile: interrupted; {} is not written\n", shown(options.instance));
         else

@@ -92,8 +92,8 @@ void check_instance(const std::string& path, ProfileSubject& subject) {
                         path, subject.load()));
 }
 
-std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
-                             const SampleOptions& options, const std::function<bool()>& stop) {
+Json machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
+                      const SampleOptions& options, const std::function<bool()>& stop) {
     const std::optional<Transfers> transfers = subject.transfers();
     Json instance = empty_instance(subject.load());
     instance["d_si_bytes"] = transfers->bytes_in;
@@ -113,19 +113,18 @@ std::string machine_instance(ProfileSubject& subject, const std::vector<std::map
         add_unit(instance, node->second, ": " + subject.processors()[p],
                  unit_seconds(times[p], share, subject.processors()[p]));
     }
-    return instance.dump(2);
+    return instance;
 }
 
-std::string save_instance(const std::string& path, const std::string& instance) {
-    replace_file(path, [&](std::ostream& out) { out << instance << '\n'; });
-    const Json json = Json::parse(instance);
+std::string save_instance(const std::string& path, const Json& instance) {
+    replace_file(path, [&](std::ostream& out) { out << instance.dump(2) << '\n'; });
     std::string told;
-    for (std::size_t i = 0; i < json["nodes"].size(); ++i)
-        if (const Json& bytes_per_s = json["b_N_bytes_per_s"][i]; !bytes_per_s.is_null())
+    for (std::size_t i = 0; i < instance["nodes"].size(); ++i)
+        if (const Json& bytes_per_s = instance["b_N_bytes_per_s"][i]; !bytes_per_s.is_null())
             told += fmt::format("{}: a message takes {:.3g} s and {:.4g} bytes/s\n",
-                                shown(json["nodes"][i].get<std::string>()), json["a_N_s"][i].get<double>(),
+                                shown(instance["nodes"][i].get<std::string>()), instance["a_N_s"][i].get<double>(),
                                 bytes_per_s.get<double>());
-    const auto count = [&](const char* list, const char* name) { return counted(json[list].size(), name); };
+    const auto count = [&](const char* list, const char* name) { return counted(instance[list].size(), name); };
     return told + fmt::format("{}: an instance of {} with {}\n", shown(path), count("nodes", "node"),
                               count("pus", "processing unit"));
 }

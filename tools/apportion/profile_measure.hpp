@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -192,12 +193,12 @@ LinkTimes measure_link(const std::function<double(std::size_t bytes)>& one_way_s
 /// written, or is another one than an instance of the subject's load.
 void check_instance(const std::string& path, ProfileSubject& subject);
 
-/// This machine's instance, JSON, of a subject that check_instance() took; measures the links to devices. `times`: per
+/// This machine's instance of a subject that check_instance() took; measures the links to devices. `times`: per
 /// processor seconds of the sizes that were measured; `share`: units that a processor may have. Throws UserError.
-std::string machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times, Units share,
-                             const SampleOptions& options, const std::function<bool()>& stop);
+nlohmann::ordered_json machine_instance(ProfileSubject& subject, const std::vector<std::map<Units, double>>& times,
+                                        Units share, const SampleOptions& options, const std::function<bool()>& stop);
 
 /// Returns what to tell the user, lines. Throws FileError.
-std::string save_instance(const std::string& path, const std::string& instance);
+std::string save_instance(const std::string& path, const nlohmann::ordered_json& instance);
 
 }  // namespace apportion
