@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/io/handicaps.hpp"
 #include "models/io/nearest_name.hpp"
 #include "models/io/text.hpp"
 
@@ -71,6 +72,9 @@ std::string check_stall_factor(const std::string& value) {
 std::string check_policy(const std::string& value) {
     return find_policy(value) ? "" : "it must be a policy of Apportion; STARPU_SCHED=help lists them";
 }
+std::string check_handicap(const std::string& value) {
+    return parse_handicaps(value) ? "" : fmt::format("it must be {}", kHandicapForm);
+}
 /// Validated by its consumer.
 std::string check_nothing(const std::string&) { return ""; }
 
@@ -103,7 +107,7 @@ const EnvironmentVariable kVariables[] = {
      "block is waited for and none is taken over)",
      "0 | number >= 1", "50", check_stall_factor},
     {"APPORTION_HANDICAP", "CPU workers of bundled applications that repeat their arithmetic, for tests",
-     "worker=factor[,worker=factor]", "none", check_nothing},
+     "worker=factor[,worker=factor]", "none", check_handicap},
     {"APPORTION_FFT_PLANNING", "FFTW's effort for plans of fft2d, in all and for single workers",
      "estimate | measure | patient | unaligned[,worker=...]", "measure", check_nothing},
     {"APPORTION_PLATFORM", "platform file of the simulated machine", "file name", "none", check_nothing},

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "models/io/text.hpp"
+#include "models/io/handicaps.hpp"
 #include "models/io/user_error.hpp"
 
 namespace apportion {
@@ -16,34 +16,15 @@ namespace {
 /// 0 means 1: written before the load's tasks are submitted, read by the workers that run them.
 std::array<int, STARPU_NMAXWORKERS> factors{};
 
-int whole_number(std::string_view text, std::string_view entry) {
-    const auto value = parse_number<int>(text);
-    if (!value || *value < 0)
-        throw UserError("APPORTION_HANDICAP: '{}' is not worker=factor with whole numbers, such as 1=4", entry);
-    return *value;
-}
-
 }  // namespace
-
-std::map<int, int> parse_handicaps(std::string_view text) {
-    std::map<int, int> handicaps;
-    for (const std::string_view entry : split(text, ',')) {
-        const std::size_t equals = std::min(entry.find('='), entry.size());
-        const int worker = whole_number(entry.substr(0, equals), entry);
-        const int factor = whole_number(entry.substr(std::min(equals + 1, entry.size())), entry);
-        if (factor < 1 || factor > kMaxHandicap)
-            throw UserError("APPORTION_HANDICAP: the factor in '{}' is not within 1 ... {}", entry, kMaxHandicap);
-        if (!handicaps.emplace(worker, factor).second)
-            throw UserError("APPORTION_HANDICAP: worker {} appears twice", worker);
-    }
-    return handicaps;
-}
 
 void apply_handicaps() {
     factors.fill(0);
     const char* text = std::getenv("APPORTION_HANDICAP");
     if (!text || !*text) return;
-    for (const auto& [worker, factor] : parse_handicaps(text)) {
+    const auto handicaps = parse_handicaps(text);
+    if (!handicaps) throw UserError("APPORTION_HANDICAP: it must be {}", kHandicapForm);
+    for (const auto& [worker, factor] : *handicaps) {
         if (worker >= static_cast<int>(starpu_worker_get_count()))
             throw UserError("APPORTION_HANDICAP: there is no worker {}; this machine has workers 0 ... {}", worker,
                             static_cast<int>(starpu_worker_get_count()) - 1);

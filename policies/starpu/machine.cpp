@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "models/io/handicaps.hpp"
 #include "models/io/text.hpp"
 #include "policies/config.hpp"
 
@@ -34,7 +35,7 @@ const std::string& cpu_model() {
 
 Machine handicapped(Machine machine) {
     const std::string handicap = environment("APPORTION_HANDICAP");
-    if (handicap.empty()) return machine;
+    if (!parse_handicaps(handicap)) return machine;  // none, or nobody obeys it
     for (std::string* text : {&machine.name, &machine.description, &machine.content})
         *text += (text == &machine.name ? " handicap " : ", handicap ") + handicap;
     return machine;

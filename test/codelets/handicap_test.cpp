@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/io/handicaps.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;
@@ -26,9 +27,9 @@ TEST_CASE("handicaps are a list of different workers and whole factors") {
     CHECK(parse_handicaps("1=4") == std::map<int, int>{{1, 4}});
     CHECK(parse_handicaps("0=1,12=1000") == std::map<int, int>{{0, 1}, {12, 1000}});
     for (const char* bad : {"", "1", "=4", "1=", "1=0", "1=-2", "-1=2", "1=2.5", "a=2", "1=2;0=3", "1=2,", "1=2,1=3",
-                            " 1=2", "1=1000001", "1=99999999999"}) {
+                            "1=2=3", " 1=2", "1=1000001", "1=99999999999"}) {
         INFO(bad);
-        CHECK_THROWS_AS(parse_handicaps(bad), std::runtime_error);
+        CHECK_FALSE(parse_handicaps(bad));
     }
 }
 

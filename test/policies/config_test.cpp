@@ -63,7 +63,7 @@ TEST_CASE("a malformed value is named with what is allowed") {
         {"APPORTION_TRACE", "yes"},       {"APPORTION_STALL_FACTOR", "0.5"},
         {"APPORTION_STALL_FACTOR", "-1"}, {"APPORTION_STALL_FACTOR", "inf"},
         {"APPORTION_STALL_FACTOR", "5x"}, {"APPORTION_BLOCKS", "99999999999999999999"},
-        {"APPORTION_BLOCKS", "4194305"},
+        {"APPORTION_BLOCKS", "4194305"},  {"APPORTION_HANDICAP", "1:4"},
     };
     for (auto [name, value] : wrong) {
         Setting setting(name, value);

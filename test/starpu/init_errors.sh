@@ -17,6 +17,7 @@ expect "STARPU_SCHED_LIB=/nowhere/lib.so does not load" STARPU_SCHED=plb-hec STA
 expect "is not a known scheduler" STARPU_SCHED=dmad STARPU_SCHED_LIB="$plugin"
 expect "APPORTION_BLOCKS" APPORTION_BLOCKS=-3
 expect "APPORTION_INITIAL_BLOCK" APPORTION_INITIAL_BLOCK=many
+expect "APPORTION_HANDICAP: \"1:4\" is not usable, it must be worker=factor" APPORTION_HANDICAP=1:4
 expect "did you mean APPORTION_REPORT" APPORTION_REPROT=x
 expect "is a simulated machine, but this program would run for real" APPORTION_PLATFORM=plbhec-a.toml
 expect "no worker" STARPU_NCPU=0
