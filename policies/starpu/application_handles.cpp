@@ -65,11 +65,15 @@ Extent extent_of(starpu_data_handle_t handle) {
 
 const char* why_not_in_task(starpu_data_handle_t handle, Needs needs) {
     if (starpu_data_get_nb_children(handle) != 0) return kPartitioned;
-    if (needs == Needs::value && !has_value(handle))
-        return "has no value, because it was registered without memory or invalidated, because the task that writes it "
-               "is still to run, or because it is a planned piece (starpu_data_partition_plan) that StarPU is still "
-               "to cut; write it before, or list it in options.uses as well, in mode STARPU_R";
-    return nullptr;
+    if (needs == Needs::nothing || has_value(handle)) return nullptr;
+    if (needs == Needs::value_to_reduce)
+        return "has no value, because it was registered without memory or invalidated, or because the task that writes "
+               "it is still to run, and in mode STARPU_REDUX blocks add to the value from before the load; write it "
+               "and "
+               "wait for that before, such as zero for a sum";
+    return "has no value, because it was registered without memory or invalidated, because the task that writes it "
+           "is still to run, or because it is a planned piece (starpu_data_partition_plan) that StarPU is still "
+           "to cut; write it before, or list it in options.uses as well, in mode STARPU_R";
 }
 
 namespace {

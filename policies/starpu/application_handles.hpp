@@ -11,7 +11,7 @@
 namespace apportion {
 
 /// What a task or an acquisition needs of a handle's value.
-enum class Needs { nothing, value };
+enum class Needs { nothing, value, value_to_reduce };
 
 /// Why StarPU would reject the handle now; null: it would not. Blocks do not wait for tasks that are still to give it a
 /// value.

@@ -180,8 +180,9 @@ std::string Run::wrong_handle(const RunningBlock& running, const starpu_task& ta
                        "forever; a handle may be in both only if both only read it";
         if (running.data.find(handle)) continue;
         // StarPU would take one that is written without a value for never written, and initialise it.
-        const bool needs = task.where != STARPU_NOWHERE && (mode & STARPU_SCRATCH) == 0 && !is_noted(handle);
-        if (const char* why = why_not_in_task(handle, needs ? Needs::value : Needs::nothing))
+        Needs needs = (mode & STARPU_REDUX) != 0 ? Needs::value_to_reduce : Needs::value;
+        if (task.where == STARPU_NOWHERE || (mode & STARPU_SCRATCH) != 0 || is_noted(handle)) needs = Needs::nothing;
+        if (const char* why = why_not_in_task(handle, needs))
             return fmt::format("it names a handle of the application that {}", why);
     }
     for (const starpu_data_handle_t handle : running.data.foreign)

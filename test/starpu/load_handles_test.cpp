@@ -73,6 +73,21 @@ TEST_CASE("a handle that the load holds itself, and one that nobody has given a 
         }
 }
 
+TEST_CASE("a sum that had no value before the load is refused, whether StarPU knows how to begin it or not") {
+    static starpu_codelet zero = make_codelet([](void**, void*) {}, {STARPU_W}, nullptr);
+    static starpu_codelet add = zero;
+    add.nbuffers = 2;
+    add.modes[0] = static_cast<starpu_data_access_mode>(STARPU_RW | STARPU_COMMUTE);
+    add.modes[1] = STARPU_R;
+    for (const bool begins : {false, true}) {
+        Work work(STARPU_REDUX);
+        starpu_variable_data_register(&work.other, -1, 0, sizeof(double));
+        if (begins) starpu_data_set_reduction_methods(work.other, &add, &zero);
+        work.check_ends_with("in mode STARPU_REDUX blocks add to the value from before the load; write it");
+        starpu_data_unregister(work.other);
+    }
+}
+
 TEST_CASE("a partitioned handle ends the load with a sentence, and serves when its pieces are together again") {
     Work work(STARPU_R);
     Vector data(10);
