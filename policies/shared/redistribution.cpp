@@ -16,10 +16,6 @@ constexpr double kNearBest = 0.01;  // makespans that much above the best count 
 constexpr int kSlowRuns = 2;        // in a row: a change
 constexpr int kMostRuns = 1 << 20;  // to wait
 
-/// Runs in an average. Of that many latest ones it varies by a quarter, 1 / sqrt(2 x 8 - 1), of what a run does: by
-/// less than kLeastGain where runs vary by a tenth, which is no change. More would only follow later.
-constexpr int kMostAveraged = 8;
-
 /// The argument between two at which a function of one minimum is least, by golden sections: of all that were tried.
 double least_between(double low, double high, const std::function<double(double)>& cost) {
     constexpr double kPart = 0.6180339887;

@@ -24,6 +24,10 @@ using SecondsOfShare = std::function<double(std::size_t processor, double units)
 /// What another distribution must promise, of a run's duration: less is noise.
 inline constexpr double kLeastGain = 0.04;
 
+/// Runs in an average. Of that many latest ones it varies by a quarter, 1 / sqrt(2 x 8 - 1), of what a run does: by
+/// less than kLeastGain where runs vary by a tenth, which is no change. More would only follow later.
+inline constexpr int kMostAveraged = 8;
+
 /// A run that takes so many times as long as others do: a spike, or a change.
 inline constexpr double kClearlyLonger = 1.1;
 

@@ -15,8 +15,8 @@ namespace apportion {
 namespace {
 
 /// As LearntInProcess::add takes it.
-std::optional<LearntDistribution> distribution_of(const RunRecord& run, std::size_t processors) {
-    constexpr std::size_t kMostBlocks = 4096;
+std::optional<LearntDistribution> distribution_to_learn(const RunRecord& run, std::size_t processors) {
+    constexpr std::size_t kMostBlocks = 4096;  // the file names each, and is not read beyond a mebibyte
     LearntDistribution distribution;
     if (run.run == 1) return distribution;
     if (run.blocks.empty() || run.blocks.size() > kMostBlocks) return std::nullopt;
@@ -69,7 +69,7 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
             before = block;
         }
     }
-    learnt_in_process().add(file_, key_, std::move(blocks), distribution_of(run, processors.size()));
+    learnt_in_process().add(file_, key_, std::move(blocks), distribution_to_learn(run, processors.size()));
 }
 
 void Learning::load_ends() {

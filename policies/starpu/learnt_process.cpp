@@ -12,6 +12,7 @@
 
 #include "models/io/shown.hpp"
 #include "models/io/user_error.hpp"
+#include "policies/shared/redistribution.hpp"
 
 namespace apportion {
 
@@ -20,7 +21,6 @@ namespace {
 constexpr std::chrono::seconds kBetweenWriting{1};
 constexpr int kPauses = 100;              // times as long as writing took
 constexpr std::size_t kMostBlocks = 256;  // of a processor, of a run and unwritten: many of few sizes
-constexpr int kMostAveraged = 8;          // runs: what they take may change
 constexpr std::size_t kMostKeys = 256;    // a program may give each load another name
 
 /// Every second one goes: early, late and those between stay.

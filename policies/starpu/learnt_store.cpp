@@ -110,7 +110,7 @@ std::string text_of(const LearntDistribution& distribution) {
     return text;
 }
 
-LearntDistribution distribution_of(const std::string& text) {
+LearntDistribution parse_distribution(const std::string& text) {
     LearntDistribution distribution;
     std::istringstream words(text);
     words.imbue(std::locale::classic());
@@ -163,7 +163,7 @@ LearntProfile read_learnt(const fs::path& file, const LearntKey& key) {
         if (name == kProcessesNote)
             std::from_chars(value.data(), value.data() + value.size(), learnt.processes);
         else if (name == kDistributionNote)
-            learnt.distribution = distribution_of(value);
+            learnt.distribution = parse_distribution(value);
     return learnt;
 }
 
