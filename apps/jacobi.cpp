@@ -78,8 +78,8 @@ LinearSystem read_system(const JacobiOptions& options) {
     }
     Matrix b = read_vector(options.b_file, system.type());
     if (b.rows() != system.n())
-        throw UserError("{}: has {} elements, but {} has {} rows", options.b_file, b.rows(), options.a_file,
-                        system.n());
+        throw UserError("{}: has {}, but {} has {}", options.b_file, counted(b.rows(), "element"), options.a_file,
+                        counted(system.n(), "row"));
     return {system.name, std::move(system.dense), std::move(system.sparse), std::move(b)};
 }
 

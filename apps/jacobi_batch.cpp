@@ -29,8 +29,8 @@ JacobiBatch read_batch(const BatchOptions& options) {
     const NpyHeader a = read_npy_rows_header(options.a_file, NpyElements::real);
     const NpyHeader b = read_npy_rows_header(options.b_file, NpyElements::real);
     if (a.shape.size() != 3 || a.shape[1] != a.shape[2])
-        throw UserError("{}: must have 3 dimensions, systems x unknowns x unknowns, and has {} rows of {} elements",
-                        options.a_file, a.rows, a.columns);
+        throw UserError("{}: must have 3 dimensions, systems x unknowns x unknowns, and has {} of {}", options.a_file,
+                        counted(a.rows, "row"), counted(a.columns, "element"));
     if (b.shape.size() != 2 || b.shape[0] != a.shape[0] || b.shape[1] != a.shape[1])
         throw UserError("{}: must be a matrix of {} x {}, systems x unknowns, and is {} x {}", options.b_file,
                         a.shape[0], a.shape[1], b.rows, b.columns);

@@ -151,9 +151,8 @@ Profile Reader::read() {
             continue;
         }
         if (fields_.size() != columns_)
-            file_.fail(
-                "{} fields where the first line names {} columns; give as many (a name with a comma stands in quotes)",
-                fields_.size(), columns_);
+            file_.fail("{} where the first line names {}; give as many (a name with a comma stands in quotes)",
+                       counted(fields_.size(), "field"), counted(columns_, "column"));
         const ProfilePoint point = read_point();
         const std::size_t processor = processor_index();
         profile_.processors[processor].points.push_back(point);

@@ -27,6 +27,7 @@
 #include <memory>
 #include <numeric>
 
+#include "models/io/text.hpp"
 #include "models/partial_model.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/shared/redistribution.hpp"
@@ -209,9 +210,9 @@ PolicyReport FpmDynamic::report() const {
         PolicyReport::Model model;
         if (const auto& function = lane.model.function()) {
             const MeasuredRange range = function->range();
-            model.formula = fmt::format("speed through {} points from {:.6g} units ({:.4g}/s) to {:.6g} ({:.4g}/s)",
-                                        function->points().size(), range.smallest, function->speed(range.smallest),
-                                        range.largest, function->speed(range.largest));
+            model.formula = fmt::format("speed through {} from {:.6g} units ({:.4g}/s) to {:.6g} ({:.4g}/s)",
+                                        counted(function->points().size(), "point"), range.smallest,
+                                        function->speed(range.smallest), range.largest, function->speed(range.largest));
             model.samples = lane.model.samples();
             model.r2 = std::numeric_limits<double>::quiet_NaN();
         }

@@ -24,7 +24,8 @@ Expression read_expression(const std::string& path) {
         if (e.genes.empty()) {
             e.samples = fields.size() - 1;
             if (titles != e.samples && titles != fields.size())
-                file.fail("this gene has {}, but line 1 names {} samples", counted(e.samples, "value"), titles);
+                file.fail("this gene has {}, but line 1 names {}", counted(e.samples, "value"),
+                          counted(titles, "sample"));
             if (e.samples == 0) file.fail("this gene has no values");
         }
         if (fields.size() != e.samples + 1)

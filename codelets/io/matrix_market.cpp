@@ -217,8 +217,9 @@ std::variant<SparseMatrix, Matrix> read_matrix_market(const std::string& path) {
     const std::vector<Entry> entries = read_entries(lines, header);
     // Otherwise a header of three numbers could ask for all memory.
     if (entries.size() < header.rows)
-        lines.fail("{} cannot fill the {} rows that the file announces; every row needs one",
-                   entries.size() == 1 ? "1 entry" : fmt::format("{} entries", entries.size()), header.rows);
+        lines.fail("{} cannot fill the {} that the file announces; every row needs one",
+                   entries.size() == 1 ? "1 entry" : fmt::format("{} entries", entries.size()),
+                   counted(header.rows, "row"));
     const double n = static_cast<double>(header.rows);
     if (static_cast<double>(entries.size()) < kDense * n * n) return compressed(entries, header.rows);
     Matrix matrix(ElementType::float64, header.rows, header.rows);

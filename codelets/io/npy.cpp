@@ -134,11 +134,11 @@ NpyHeader read_header(const std::string& path, std::FILE* file) {
     bool overflow = false;
     for (const std::size_t n : header.shape) overflow = overflow || __builtin_mul_overflow(needs, n, &needs);
     if (overflow || has < needs)
-        fail(path, "is truncated: its shape {} needs more than the {} bytes of data it has",
-             fmt::join(header.shape, " x "), has);
+        fail(path, "is truncated: its shape {} needs more than the {} of data it has", fmt::join(header.shape, " x "),
+             counted(has, "byte"));
     header.columns = header.shape.back();
     header.rows = std::reduce(header.shape.begin(), header.shape.end() - 1, std::size_t{1}, std::multiplies<>());
-    if (has > needs) fail(path, "has {} bytes behind the {} that its shape needs", has - needs, needs);
+    if (has > needs) fail(path, "has {} behind the {} that its shape needs", counted(has - needs, "byte"), needs);
     return header;
 }
 

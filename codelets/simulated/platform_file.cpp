@@ -357,9 +357,9 @@ Platform load_machine(const std::string& name_or_path) {
     Platform platform = load_platform(name_or_path);
     if (!platform.nodes.empty())
         throw UserError(
-            "{}:1: the platform is a cluster of {} nodes, and this is for a single machine; name one without [[node]], "
+            "{}:1: the platform is a cluster of {}, and this is for a single machine; name one without [[node]], "
             "or use `apportion compare --platform`",
-            platform.file.string(), platform.node_count());
+            platform.file.string(), counted(platform.node_count(), "node"));
     return platform;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codelets/simulated/platform_file.hpp"
+#include "models/io/text.hpp"
 
 // StarPU-MPI's, where it is there.
 extern "C" __attribute__((weak)) int starpu_mpi_world_rank(void);
@@ -118,9 +119,10 @@ void set_up_machine() {
         const int index = starpu_worker_get_devid(static_cast<int>(worker));
         if (index < 0 || index >= m.platform.count(kind))
             throw UserError(
-                "{}:1: the platform has {} {} devices, but StarPU simulates more; set all variables that `apportion "
+                "{}:1: the platform has {}, but StarPU simulates more; set all variables that `apportion "
                 "platform {} --env` prints",
-                m.platform.file.string(), m.platform.count(kind), kind == DeviceKind::cpu ? "cpu" : "cuda", name);
+                m.platform.file.string(),
+                counted(m.platform.count(kind), kind == DeviceKind::cpu ? "cpu device" : "cuda device"), name);
         const Device& device = m.platform.device(kind, index);
         m.workers.push_back({device, Execution(m.platform, device, first_stream + static_cast<int>(worker))});
     }

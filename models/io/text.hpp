@@ -37,6 +37,12 @@ std::string counted(Number count, std::string_view what) {
     return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");
 }
 
+/// Of what is counted: "is" or "are".
+template <class Number>
+constexpr const char* is_or_are(Number count) {
+    return count == 1 ? "is" : "are";
+}
+
 /// Empty where the variable is not set.
 inline std::string environment(const char* name) {
     const char* value = std::getenv(name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/engine/grants.hpp"
 
+#include "models/io/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ Grants::Orders Grants::go_on(const std::vector<Block>& blocks, double now_s) {
         orders.push_back({GrantOrder::Kind::compute, block.processor, block.id, {block.first, block.units}});
     }
     if (flow_.remaining() > 0 && !flow_.anybody_left() && error_.empty()) {
-        error_ = fmt::format("no node is left to compute the remaining {} units", flow_.remaining());
+        error_ = fmt::format("no node is left to compute the remaining {}", counted(flow_.remaining(), "unit"));
         for (int node = 0; node < static_cast<int>(load_.processors.size()); ++node) {
             const auto lost = std::ranges::find(lost_, node, &LostNode::node);
             error_ += fmt::format("; {}: {}", load_.processors[static_cast<std::size_t>(node)].name,

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/config.hpp"
 #include "policies/engine/recovery.hpp"
 #include "policies/mpi/iteration.hpp"
@@ -254,10 +255,11 @@ int apportion_mpi_agree(const char* problem) {
 
 int apportion_mpi_share(void* data, size_t bytes) {
     const bool missing = !data && bytes > 0;
-    return together(fmt::format("apportion_mpi_share of {} bytes{}", bytes, missing ? " at NULL" : ""), [&] {
-        if (missing) throw apportion::ApiError(EINVAL, "apportion_mpi_share: data is NULL");
-        World::get().share(data, bytes);
-    });
+    return together(
+        fmt::format("apportion_mpi_share of {}{}", apportion::counted(bytes, "byte"), missing ? " at NULL" : ""), [&] {
+            if (missing) throw apportion::ApiError(EINVAL, "apportion_mpi_share: data is NULL");
+            World::get().share(data, bytes);
+        });
 }
 
 apportion_mpi_load* apportion_mpi_load_create(const apportion_load_options* options, const apportion_mpi_array* arrays,

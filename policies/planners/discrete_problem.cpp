@@ -20,16 +20,16 @@ Units maximum_of(const PlanProblem& problem, std::size_t processor) {
 
 std::string why_invalid(const DiscreteTimes& times) {
     if (times.points.size() != times.seconds.size())
-        return fmt::format("processor '{}' has {} sizes and {} times; give one time for each size", times.processor,
-                           times.points.size(), times.seconds.size());
+        return fmt::format("processor '{}' has {} and {}; give one time for each size", times.processor,
+                           counted(times.points.size(), "size"), counted(times.seconds.size(), "time"));
     Units previous = 0;
     for (std::size_t k = 0; k < times.points.size(); ++k) {
         if (times.points[k] <= previous || times.points[k] > kMostUnits)
             return fmt::format("size {} of processor '{}' follows {}; sizes must ascend from 1 on, up to 2^50",
                                times.points[k], times.processor, previous);
         if (!(times.seconds[k] > 0) || !std::isfinite(times.seconds[k]))
-            return fmt::format("processor '{}' takes {} s for {} units; times must be positive", times.processor,
-                               times.seconds[k], times.points[k]);
+            return fmt::format("processor '{}' takes {} s for {}; times must be positive", times.processor,
+                               times.seconds[k], counted(times.points[k], "unit"));
         previous = times.points[k];
     }
     return {};
@@ -97,14 +97,14 @@ std::string DiscreteProblem::why_impossible(Units units) const {
     if (units < 0 || units > kMostUnits)
         return fmt::format("{} units cannot be distributed; give a number from 0 to 2^50", units);
     if (units % problem_.granularity != 0)
-        return with_nearest(fmt::format("{} units are no multiple of the granularity {}", units, problem_.granularity),
+        return with_nearest(fmt::format("{} {} no multiple of the granularity {}", counted(units, "unit"),
+                                        is_or_are(units), problem_.granularity),
                             units);
     if (units <= capacity()) return {};
     const Units most = DiscreteProblem(problem_, kNoLimit).capacity();
     if (units <= most) return why_unreachable(units);
-    return fmt::format(
-        "{} units are more than all processors may take; the nearest number that can be distributed is {}", units,
-        most);
+    return fmt::format("{} {} more than all processors may take; the nearest number that can be distributed is {}",
+                       counted(units, "unit"), is_or_are(units), most);
 }
 
 Units DiscreteProblem::capacity() const {

@@ -45,9 +45,9 @@ struct Plan {
     std::string failure;   ///< empty, or one sentence: why there is no solution and the nearest reachable n
 };
 
-/// What a planner gives out, what limits it, and how it calls that: "units", "all processors may take", "distributed".
+/// What a planner gives out, what limits it, and how it calls that: "unit", "all processors may take", "distributed".
 struct PlannerWords {
-    const char *things, *limits, *given;
+    const char *thing, *limits, *given;
 };
 
 /// Empty, or why `number` is no whole number of granules up to `most`, with the nearest that is.

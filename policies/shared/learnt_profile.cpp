@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/io/text.hpp"
 #include "models/learnt_times.hpp"
 
 namespace apportion {
@@ -88,8 +89,9 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
         const auto largest = static_cast<double>(points.back().units);
         const double share = static_cast<double>(load.units) * speeds[p] / all;
         const double block = std::min(share, static_cast<double>(load.processors[p].memory_units));
-        if (!load.open && largest < std::floor(kPartOfShare * block))
-            return fmt::format("no block of {:.0f} units or more", std::floor(kPartOfShare * block));
+        const auto least = static_cast<Units>(kPartOfShare * block);
+        if (!load.open && largest < static_cast<double>(least))
+            return fmt::format("no block of {} or more", counted(least, "unit"));
         if (of_one_size(points) && largest < share) return "blocks of one size only";
         return {};
     };

@@ -10,6 +10,7 @@
 #include <list>
 #include <utility>
 
+#include "models/io/text.hpp"
 #include "policies/config.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/starpu/application_handles.hpp"
@@ -194,12 +195,12 @@ apportion::UnitRange apportion_load::checked_range(const char* function, std::ui
     if (!description_.open)
         throw ApiError(EINVAL, "{}: load '{}' is not open, see options.open", function, setup_.name);
     if (first > most || units > most - first)
-        throw ApiError(EINVAL, "{}: load '{}' has {} units, and not {} from unit {} on", function, setup_.name, most,
-                       units, first);
+        throw ApiError(EINVAL, "{}: load '{}' has {}, and not {} from unit {} on", function, setup_.name,
+                       apportion::counted(most, "unit"), units, first);
     const auto is_boundary = [&](std::uint64_t unit) { return unit % granule == 0 || unit == most; };
     if (!is_boundary(first) || !is_boundary(first + units))
-        throw ApiError(EINVAL, "{}: {} units from unit {} on are no multiples of the granularity of load '{}', {}",
-                       function, units, first, setup_.name, granule);
+        throw ApiError(EINVAL, "{}: {} from unit {} on {} no multiples of the granularity of load '{}', {}", function,
+                       apportion::counted(units, "unit"), first, apportion::is_or_are(units), setup_.name, granule);
     return {static_cast<Units>(first), static_cast<Units>(units)};
 }
 
@@ -211,7 +212,9 @@ void apportion_load::add(std::uint64_t first, std::uint64_t units) {
     const Answer answer = run ? run->add(range) : Answer::closed;
     if (answer == Answer::closed) refuse(EPIPE, run ? " is closed" : " was not submitted", kAdd);
     if (answer == Answer::there)
-        refuse(EINVAL, fmt::format(" still computes some of {} units from unit {} on", units, first), kAdd);
+        refuse(EINVAL,
+               fmt::format(" still computes some of {} from unit {} on", apportion::counted(units, "unit"), first),
+               kAdd);
 }
 
 std::uint64_t apportion_load::withdraw(std::uint64_t first, std::uint64_t units) {

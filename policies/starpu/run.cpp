@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "models/io/text.hpp"
 #include "policies/config.hpp"
 #include "policies/engine/core_groups.hpp"
 
@@ -186,7 +187,7 @@ void Run::check_complete(Locked& on) {
     note_what_is_done(on);
     if (error_ == 0 && flow_ && flow_->remaining() > 0 && !flow_->anybody_left()) {
         std::string sentence =
-            fmt::format("no processor is left to compute the remaining {} units", flow_->remaining());
+            fmt::format("no processor is left to compute the remaining {}", counted(flow_->remaining(), "unit"));
         for (const LostProcessor& lost : record_.lost)
             sentence += fmt::format("; {}: {}", name_of(lost.processor), lost.reason);
         fail(-ENODEV, sentence, on);
@@ -210,7 +211,7 @@ void Run::check_complete(Locked& on) {
         return;
     }
     if (error_ == 0 && flow_ && !flow_->done())
-        fail(-EIO, fmt::format("no processor takes the remaining {} units", flow_->remaining()), on);
+        fail(-EIO, fmt::format("no processor takes the remaining {}", counted(flow_->remaining(), "unit")), on);
     if (error_ == 0) bring_application_data_home(on);
     if (returns_left_ > 0) return;
     for (const auto& [id, running] : blocks_) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/io/text.hpp"
 #include "policies/engine/core_groups.hpp"
 #include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/block_argument.hpp"
@@ -143,8 +144,8 @@ void Run::fill_task(RunningBlock& running, starpu_task& task, const TaskOf& what
     task.callback_arg_free = task.prologue_callback_pop_arg_free = 0;
     task.workerorder = 0;
     if (!has_all_handles(task))
-        throw ApiError(EINVAL, "the application's fill function did not set all {} handles of the task of {}",
-                       STARPU_TASK_GET_NBUFFERS(&task), running.range());
+        throw ApiError(EINVAL, "the application's fill function did not set all of the {} of the task of {}",
+                       counted(STARPU_TASK_GET_NBUFFERS(&task), "handle"), running.range());
     require(wrong_handle(running, task));
     if (running.data.own_memory) check_memory(running, task);
     give_block_as_argument(task, filled);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "models/io/text.hpp"
 #include "policies/config.hpp"
 #include "policies/engine/core_groups.hpp"
 #include "policies/starpu/error.hpp"
@@ -138,9 +139,9 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
     if (workers.empty())
         throw ApiError(
             ENODEV,
-            "none of the context's {} workers can run codelet '{}'; let StarPU use a processor that it has a kernel "
+            "none of the context's {} can run codelet '{}'; let StarPU use a processor that it has a kernel "
             "for (STARPU_NCPU, STARPU_NCUDA, STARPU_NOPENCL){}",
-            count, codelet.name ? codelet.name : "?",
+            counted(count, "worker"), codelet.name ? codelet.name : "?",
             codelet.can_execute ? ", and let its can_execute accept the first implementation, which alone counts" : "");
 
     if (left_out && !refused.empty())
@@ -159,9 +160,9 @@ std::vector<Worker> workers_for(starpu_codelet& codelet, unsigned sched_ctx, Uni
         if (worker.processor.memory_units < granularity) {
             const auto mebibytes = [](double bytes) { return bytes / (1 << 20); };
             throw ApiError(ENOMEM,
-                           "{} is too small: its smallest block ({} units) takes {:.1f} MiB, but of its {:.1f} MiB of "
+                           "{} is too small: its smallest block ({}) takes {:.1f} MiB, but of its {:.1f} MiB of "
                            "memory blocks may take {:.0f} %; use smaller units, or leave the device out",
-                           name, granularity,
+                           name, counted(granularity, "unit"),
                            mebibytes(static_cast<double>(granularity) * static_cast<double>(need.bytes_per_unit)),
                            mebibytes(std::max(0.0, static_cast<double>(starpu_memory_get_total(worker.node)))),
                            100 * kUsableMemory);

@@ -134,7 +134,7 @@ TEST_CASE("files that are not exactly a matrix are refused with the reason") {
     refused(npy(4, good, kSix), "has .npy version 4");
     refused(npy(1, good, kSix).substr(0, 30), "ends within its .npy header");
     refused(npy(1, good, kSix.substr(1)), "is truncated");
-    refused(npy(1, good, kSix + "x"), "has 1 bytes behind the 24");
+    refused(npy(1, good, kSix + "x"), "has 1 byte behind the 24");
     refused(npy(1, dictionary("<f4", "False", "(6,)"), kSix), "has 1 dimension;");
     refused(npy(1, dictionary("<f4", "False", "()"), kSix), "has 0 dimensions;");
     refused(npy(1, dictionary("<f4", "False", "(1, 2, 3)"), kSix), "has 3 dimensions;");

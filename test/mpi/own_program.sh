@@ -43,7 +43,7 @@ right 0 -np 1 env STARPU_NCPU=2 STARPU_SCHED=greedy "$axpy" 2000 stays 0
 for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=$inner "$axpy" 2000 unfilled 1; done
 
 refused 'ranks 0 and 1 do not run the same load: arrays\|ranks 0 and 1 do not run the same load: units' -np 3 "$axpy" 500 differs 1
-refused 'rank 2 .*none of the context.s 1 workers can run codelet' -np 3 "$axpy" 500 unable 2
+refused 'rank 2 .*none of the context.s 1 worker can run codelet' -np 3 "$axpy" 500 unable 2
 refused 'rank 0 calls apportion_mpi_share of 8 bytes, and rank 1 calls apportion_mpi_share of 16 bytes' -np 3 "$axpy" 500 'shares more' 1
 refused 'rank 2 calls apportion_mpi_share of 8 bytes at NULL' -np 3 "$axpy" 500 'shares nothing' 2
 refused 'apportion_mpi_init has been called before' -np 2 "$axpy" 500 'starts twice'

@@ -175,7 +175,7 @@ TEST_CASE("a fill function that forgets a handle ends the load with a sentence")
         axpy.forgets = true;
         Load load = create(axpy.options());
         REQUIRE(run(load.get()) == -EINVAL);
-        REQUIRE(std::string(apportion_error()).find("did not set all 2 handles") != std::string::npos);
+        REQUIRE(std::string(apportion_error()).find("did not set all of the 2 handles") != std::string::npos);
         axpy.forgets = false;
         REQUIRE(run(load.get()) == 0);
         REQUIRE(axpy.wrong() == 0);

@@ -54,9 +54,9 @@ print(json.dumps(dict(report, nodes=eval(sys.argv[1]))))' "$1" >"$folder/report"
 export REPORT_OF_NODES=$folder/report
 with_reports() { PATH=$folder/bin:$PATH refused "$1" "$apportion" compare --platform plbhec-nodes --app matmul --size 64 --policies cpm,plb-hec; }
 report_of '[]'
-with_reports "cpm needs a profile, and none could be made: the report of load 'matmul' tells of 0 nodes' processors, and the platform has 4 nodes"
+with_reports "cpm needs a profile, and none could be made: the report of load 'matmul' tells of the processors of 0 nodes, and the platform has 4"
 report_of '[own, own, own]'
-with_reports "tells of 3 nodes' processors"
+with_reports "tells of the processors of 3 nodes"
 report_of '[own, None, own, own]'
 with_reports "does not tell which processors node 1 (B) has"
 report_of '[own, own, dict(own, processors=[]), own]'

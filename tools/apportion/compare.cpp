@@ -14,6 +14,7 @@
 #include "codelets/io/gnuplot.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/nearest_name.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
 #include "tools/apportion/comparison_parts.hpp"
@@ -130,8 +131,8 @@ int compare_command(CompareOptions options) {
     Comparison comparison = compare(runner, plan);
     std::ranges::copy(left_out, std::back_inserter(comparison.notes));
     if (is_cluster(platform))
-        comparison.notes.push_back(fmt::format("policies grant units to {} nodes; inside of them is {}",
-                                               platform->node_count(), inner_policy()));
+        comparison.notes.push_back(fmt::format("policies grant units to {}; inside of them is {}",
+                                               counted(platform->node_count(), "node"), inner_policy()));
     if (!options.launch.empty())
         comparison.notes.push_back(fmt::format("policies grant units to nodes, which '{}' starts", options.launch));
     const bool interrupted = comparison.ending == Ending::signal;

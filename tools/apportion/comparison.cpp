@@ -122,7 +122,7 @@ std::string describe(std::vector<LoadTimes> loads) {
     std::ranges::sort(loads, {}, [](const LoadTimes& load) { return std::tie(load.name, load.units, load.runs); });
     std::string text;
     for (const LoadTimes& load : loads)
-        text += fmt::format("{}{} of {} units in {}", text.empty() ? "" : "; ", load.name, load.units,
+        text += fmt::format("{}{} of {} in {}", text.empty() ? "" : "; ", load.name, counted(load.units, "unit"),
                             counted(load.runs, "run"));
     return text;
 }

@@ -133,8 +133,8 @@ class Conclusions {
             const std::vector<ReportedLoss>& all = comparison_.default_of(policy).median_run().report.losses;
             if (all.empty()) continue;
             const ReportedLoss& lost = all.front();
-            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} units given back", policy, lost.name,
-                                           lost.at_s, lost.reason, lost.units_given_back);
+            std::string text = fmt::format("{} lost {} at {:.4g} s: {}; {} given back", policy, lost.name, lost.at_s,
+                                           lost.reason, counted(lost.units_given_back, "unit"));
             if (all.size() > 1) text += fmt::format("; then {} more of its processors", all.size() - 1);
             say(text);
         }

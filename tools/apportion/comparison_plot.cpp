@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "codelets/io/gnuplot.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/processor_groups.hpp"
 
 namespace apportion {
@@ -144,7 +145,7 @@ class Picture {
                                 bounded() ? fmt::format("{:.2f}", best.median_s() / comparison_.lower_bound_s)
                                           : fmt::format("{:.3g} s", best.median_s()));
             tics += fmt::format("{}{} {}", i ? ", " : "",
-                                gnuplot_text(fmt::format("{}, {} blocks", ranked_[i], best.blocks())), i);
+                                gnuplot_text(fmt::format("{}, {}", ranked_[i], counted(best.blocks(), "block"))), i);
         }
         const double last = static_cast<double>(ranked_.size()) - 0.5;
         script_ += fmt::format("$bound << EOD\n{0} -0.5\n{0} {1}\nEOD\n", comparison_.lower_bound_s, last);
@@ -222,11 +223,11 @@ class Picture {
         int runs = 0;
         for (const LoadTimes& load : c.median_run().loads) runs += load.runs;
         const bool all = report.units > c.median_run().report.units || runs == std::ssize(c.median_run().loads);
-        begin_panel(
-            kLeft, kTimeRight, top, bottom, kHeading,
-            fmt::format("{} over time{}: {} blocks{}, {:.1f} % idle", policy, all ? "" : ", last run", report.blocks,
-                        all && runs > 1 ? fmt::format(" in {} runs of loads, with lines between", runs) : "",
-                        report.idle_percent));
+        begin_panel(kLeft, kTimeRight, top, bottom, kHeading,
+                    fmt::format("{} over time{}: {}{}, {:.1f} % idle", policy, all ? "" : ", last run",
+                                counted(report.blocks, "block"),
+                                all && runs > 1 ? fmt::format(" in {} runs of loads, with lines between", runs) : "",
+                                report.idle_percent));
         for (const double begin_s : c.median_run().begins_s)
             script_ +=
                 fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead front lc rgb '#202020'\n", begin_s);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "codelets/io/progress.hpp"
+#include "models/io/text.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
@@ -181,7 +182,7 @@ class ComparisonRounds {
                 if (!request.equal_blocks) request.initial_block = initial_block(*c.asked_blocks);
             }
             progress_.begin(fmt::format("round {}: {}{}", request.round + 1, c.policy,
-                                        request.blocks ? fmt::format(" with {} blocks", *request.blocks) : ""));
+                                        request.blocks ? " with " + counted(*request.blocks, "block") : ""));
         }
         RunResult result = runner_.run(request);
         // What is tried with several numbers of blocks has its first round later than the others, on a machine that may

@@ -31,8 +31,8 @@ constexpr Entry kEntries[] = {
     {"end", ">at the end", &ProcessorAccount::end_s}};
 
 std::string title(const RunReport& report, const RunAccount& account) {
-    std::string text = fmt::format("{}: {} units under {} took {} in {}", report.load, report.units, report.policy,
-                                   seconds_text(account.makespan_s), counted(report.blocks, "block"));
+    std::string text = fmt::format("{}: {} under {} took {} in {}", report.load, counted(report.units, "unit"),
+                                   report.policy, seconds_text(account.makespan_s), counted(report.blocks, "block"));
     if (report.run > 1) text += fmt::format(", as run {} of the load", report.run);
     if (const double bound = report.lower_bound_s.value_or(0); has_bound(report))
         text += fmt::format(": {:.3g} times the measured bound of {}", account.makespan_s / bound, seconds_text(bound));

@@ -43,7 +43,8 @@ std::vector<Units> parse_shares(const std::string& text, const std::vector<std::
         shares.push_back(*units);
     }
     if (shares.size() != processors.size())
-        throw UserError("--shares: has {} numbers, but there are {} processors: {}", shares.size(), processors.size(),
+        throw UserError("--shares: has {}, but there {} {}: {}", counted(shares.size(), "number"),
+                        is_or_are(processors.size()), counted(processors.size(), "processor"),
                         fmt::join(processors, ", "));
     return shares;
 }

@@ -11,6 +11,7 @@
 #include "codelets/io/gnuplot.hpp"
 #include "models/akima.hpp"
 #include "models/fitted_curve.hpp"
+#include "models/io/text.hpp"
 #include "models/piecewise_linear.hpp"
 #include "models/speed_trend.hpp"
 #include "tools/apportion/command.hpp"
@@ -101,7 +102,8 @@ void add_panel(std::string& script, std::size_t index, const ProcessorProfile& p
     const std::set<Units> shares = shares_of(plans, index);
     std::string title = processor.name;
     if (plans.size() == 1)
-        title += fmt::format(": {} units by {}", shares.empty() ? Units{0} : *shares.begin(), plans.front().algorithm);
+        title += fmt::format(": {} by {}", counted(shares.empty() ? Units{0} : *shares.begin(), "unit"),
+                             plans.front().algorithm);
     script += fmt::format("set title {} noenhanced\nset xrange [0:{}]\n", gnuplot_text(title), 1.02 * range.largest);
     if (!shares.empty()) {
         script += fmt::format("$shares{} << EOD\n", index);

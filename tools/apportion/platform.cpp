@@ -26,6 +26,7 @@
 #include "codelets/simulated/random_platform.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/program_runner.hpp"
 #include "tools/apportion/text_table.hpp"
@@ -211,9 +212,9 @@ int platform_command(const PlatformOptions& options) {
     const Platform platform = simulated::load_platform(options.platform);
     if (!platform.nodes.empty() && options.command.empty() && options.env)
         throw UserError(
-            "{} is a cluster of {} nodes, which no variables alone make; name the program of the flavour smpi to run "
+            "{} is a cluster of {}, which no variables alone make; name the program of the flavour smpi to run "
             "on it: apportion platform {} build/smpi/apps/matmul --size 4096",
-            options.platform, platform.node_count(), options.platform);
+            options.platform, counted(platform.node_count(), "node"), options.platform);
     if (options.env || !options.command.empty()) {
         const std::filesystem::path folder = simulated::machine_files_cache(platform);
         if (!options.command.empty()) check_flavour(options.command.front(), platform);

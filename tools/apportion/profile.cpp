@@ -15,6 +15,7 @@
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/interruption.hpp"
@@ -35,7 +36,8 @@ void save(const std::string& out, const Profile& profile, const std::string& sou
     std::erase_if(identity, [](const auto& note) { return std::ranges::count(kRemarks, note.first) > 0; });
     require_own(out, identity);
     save_profile(out, profile);
-    fmt::print("{}: {} points of {} processors{}\n", shown(out), points_in(profile), profile.processors.size(), source);
+    fmt::print("{}: {} of {}{}\n", shown(out), counted(points_in(profile), "point"),
+               counted(profile.processors.size(), "processor"), source);
 }
 
 int record_square(const ProfileOptions& options) {

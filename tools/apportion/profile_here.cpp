@@ -16,6 +16,7 @@
 #include "codelets/common/child_process.hpp"
 #include "codelets/io/progress.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
@@ -110,7 +111,7 @@ class MeasurementCourse {
         if (complete && measured_ == 0 && record_.found() == 0)
             throw UserError("{}: no size fits a processor, so there is nothing to write; profile smaller sizes",
                             shown(out));
-        fmt::print("{}: {} points measured{}\n", shown(out), measured_,
+        fmt::print("{}: {} measured{}\n", shown(out), counted(measured_, "point"),
                    record_.found() > 0 ? fmt::format(", {} were there before", record_.found()) : "");
         std::vector<std::string> intervals;
         if (imprecise_ > without_interval_)

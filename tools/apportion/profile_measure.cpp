@@ -97,8 +97,8 @@ bool Measurement::measure(Group group) {
         std::erase_if(group.measured, [&](std::size_t p) {
             if (group.units[p] == 0) return true;
             if (!(seconds[p] > 0))
-                throw UserError("{} took no measurable time for {} units on {}; profile larger sizes",
-                                subject_.kernel(), group.units[p], subject_.processors()[p]);
+                throw UserError("{} took no measurable time for {} on {}; profile larger sizes", subject_.kernel(),
+                                counted(group.units[p], "unit"), subject_.processors()[p]);
             samples[p].add(seconds[p]);
             return samples[p].enough();
         });

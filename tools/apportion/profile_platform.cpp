@@ -9,6 +9,7 @@
 
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
+#include "models/io/text.hpp"
 #include "policies/starpu/profile_store.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
@@ -84,7 +85,7 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
                                                         : ProfilePoint{units, true_s, 0, 0});
         }
         if (profile.points.empty())
-            throw UserError("--sizes: the smallest, {} units, does not fit the memory of {}", wanted.front(),
+            throw UserError("--sizes: the smallest, {}, does not fit the memory of {}", counted(wanted.front(), "unit"),
                             processor.name);
     }
     return result;
@@ -109,8 +110,8 @@ std::string save_cluster_profiles(const Kernel& kernel, const Platform& cluster,
                                   const fs::path& folder) {
     const auto nodes = static_cast<std::size_t>(cluster.node_count());
     if (report.nodes.size() != nodes)
-        return fmt::format("the report of load '{}' tells of {} nodes' processors, and the platform has {} nodes",
-                           report.load, report.nodes.size(), nodes);
+        return fmt::format("the report of load '{}' tells of the processors of {}, and the platform has {}",
+                           report.load, counted(report.nodes.size(), "node"), nodes);
     for (std::size_t rank = 0; rank < nodes; ++rank)
         if (report.nodes[rank].processors.empty())
             return fmt::format("the report of load '{}' does not tell which processors node {} ({}) has", report.load,

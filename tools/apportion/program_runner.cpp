@@ -17,6 +17,7 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "models/io/files.hpp"
 #include "models/io/shown.hpp"
+#include "models/io/text.hpp"
 #include "policies/policy.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/run_report.hpp"
@@ -313,7 +314,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     static std::atomic<int> runs{0};
     const std::string file = (folder_.path() / fmt::format("reports-{}", ++runs)).string();
     const std::string what = fmt::format("{} under {}{}", name_, request.policy,
-                                         request.blocks ? fmt::format(" with {} blocks", *request.blocks) : "");
+                                         request.blocks ? " with " + counted(*request.blocks, "block") : "");
     ChildResult result;
     try {
         const std::vector<EnvironmentChange> environment = environment_of(request, file);

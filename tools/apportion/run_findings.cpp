@@ -67,8 +67,8 @@ class Findings {
 
     void losses() {
         for (const ReportedLoss& lost : report_.losses)
-            say(fmt::format("{} got no more blocks from {} on: {}; others had to compute {} units of it", lost.name,
-                            seconds_text(lost.at_s), lost.reason, lost.units_given_back),
+            say(fmt::format("{} got no more blocks from {} on: {}; others had to compute {} of it", lost.name,
+                            seconds_text(lost.at_s), lost.reason, counted(lost.units_given_back, "unit")),
                 spread(std::max(0.0, account_.makespan_s - lost.at_s)));
     }
 
@@ -77,18 +77,18 @@ class Findings {
         if (late.empty()) return;
         double waited_s = 0;
         for (const ReportedLateBlock& block : late) waited_s += block.waited_s;
-        say(fmt::format("{} took so long that others computed the same units; the first was one of {} units on "
+        say(fmt::format("{} took so long that others computed the same units; the first was one of {} on "
                         "{}, given up after {}",
-                        counted(late.size(), "block"), late.front().units, late.front().name,
+                        counted(late.size(), "block"), counted(late.front().units, "unit"), late.front().name,
                         seconds_text(late.front().waited_s)),
             account_.has_blocks ? mean(&ProcessorAccount::copies_s) : spread(waited_s));
     }
 
     void stalls() {
         if (report_.policy_stalls > 0)
-            say(fmt::format("the policy gave no processor a block {} times although units remained: a defect of the "
+            say(fmt::format("the policy gave no processor a block {} although units remained: a defect of the "
                             "policy, please report it",
-                            report_.policy_stalls),
+                            counted(report_.policy_stalls, "time")),
                 mean(&ProcessorAccount::policy_s));
     }
 
@@ -191,9 +191,10 @@ class Findings {
         for (std::size_t p = 0; p < report_.processors.size(); ++p) {
             const ReportedProcessor& own = report_.processors[p];
             if (!own.memory_units || own.units <= *own.memory_units || *own.memory_units == 0) continue;
-            say(fmt::format("the memory of {} has room for {} units, less than the {} that it computed: they had to "
+            say(fmt::format("the memory of {} has room for {}, less than the {} that it computed: they had to "
                             "come in {} parts at least",
-                            own.name, *own.memory_units, own.units, quotient_up(own.units, *own.memory_units)),
+                            own.name, counted(*own.memory_units, "unit"), own.units,
+                            quotient_up(own.units, *own.memory_units)),
                 spread(account_.processors[p].transfer_s));
         }
     }
@@ -261,11 +262,12 @@ std::string why_nothing(const RunReport& report, std::size_t p) {
     if (std::ranges::any_of(report.trace, [p](const auto& block) { return block.processor == p && block.given_back; }))
         return "others were done first with what it computed";
     if (report.processors[p].memory_units.value_or(report.granularity) < report.granularity)
-        return fmt::format("a block of {} units, the granularity, does not fit its memory", report.granularity);
+        return fmt::format("a block of {}, the granularity, does not fit its memory",
+                           counted(report.granularity, "unit"));
     const auto processors = static_cast<std::int64_t>(report.processors.size());
     if (report.units / report.granularity < processors)
-        return fmt::format("{} units in blocks of at least {} are fewer blocks than processors", report.units,
-                           report.granularity);
+        return fmt::format("{} in blocks of at least {} {} fewer blocks than processors", counted(report.units, "unit"),
+                           report.granularity, is_or_are(report.units));
     for (const ReportedDistribution& plan : report.distributions)
         if (p < plan.shares.size() && plan.shares[p].value_or(1) < 1)
             return fmt::format("the plan ({}) gave it no share: the others finish sooner without it",

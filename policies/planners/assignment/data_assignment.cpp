@@ -42,7 +42,7 @@ std::string why_impossible(const DataAssignment& problem) {
     if (problem.granularity < 1)
         return fmt::format("the granularity is {}; it must be at least 1", problem.granularity);
     return why_not_whole(problem.packets, problem.granularity, total_capacity(problem),
-                         {"packets", "the limits allow", "assigned"});
+                         {"packet", "the limits allow", "assigned"});
 }
 
 double makespan(const DataAssignment& problem, std::span<const Units> packets) {

@@ -40,7 +40,7 @@ std::string why_impossible(const PlanProblem& problem) {
     if (!problem.maximum_units.empty() && problem.maximum_units.size() != problem.processors.size())
         return "the maxima must be as many as the processors";
     return why_not_whole(problem.units, problem.granularity, total_capacity(problem),
-                         {"units", "all processors may take", "distributed"});
+                         {"unit", "all processors may take", "distributed"});
 }
 
 ContinuousProblem::ContinuousProblem(const PlanProblem& problem) : problem_(problem) {

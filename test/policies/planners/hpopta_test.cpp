@@ -153,6 +153,7 @@ TEST_CASE("a number that cannot be distributed is refused with the nearest one t
     problem.granularity = 5;
     CHECK(failure(33) ==
           "33 units are no multiple of the granularity 5; the nearest number that can be distributed is 35");
+    CHECK(failure(1) == "1 unit is no multiple of the granularity 5; the nearest number that can be distributed is 10");
     problem.maximum_units = {10, 10};
     CHECK(failure(30) ==
           "30 units are more than all processors may take; the nearest number that can be distributed is 20");
@@ -176,7 +177,7 @@ TEST_CASE("a profile that is none is described") {
     problem.processors[1].seconds[1] = NAN;
     CHECK(why_invalid(problem) == "processor 'P1' takes nan s for 2 units; times must be positive");
     problem.processors[1].seconds.pop_back();
-    CHECK(why_invalid(problem) == "processor 'P1' has 2 sizes and 1 times; give one time for each size");
+    CHECK(why_invalid(problem) == "processor 'P1' has 2 sizes and 1 time; give one time for each size");
 }
 
 TEST_CASE("sizes of billions of units without regularity are added up") {

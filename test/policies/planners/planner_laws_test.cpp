@@ -131,6 +131,9 @@ TEST_CASE("a problem without solution names the nearest number of units that has
     problem.units = 51;
     CHECK(run_planner(*find_planner("fpm"), problem).failure ==
           "51 units are no multiple of the granularity 4; the nearest number that can be distributed is 52");
+    problem.units = 1;
+    CHECK(run_planner(*find_planner("fpm"), problem).failure ==
+          "1 unit is no multiple of the granularity 4; the nearest number that can be distributed is 0");
     problem.units = 57;
     CHECK(run_planner(*find_planner("fpm"), problem).failure ==
           "57 units are no multiple of the granularity 4; the nearest number that can be distributed is 56");
