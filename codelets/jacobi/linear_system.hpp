@@ -67,10 +67,8 @@ std::string describe_dominance(const LinearSystem& system);
 /// The diagonal as an n x 1 matrix.
 Matrix diagonal_of(const LinearSystem& system);
 
-/// One iteration in plain loops: x_new from x, both n x 1.
-void plain_jacobi_iteration(const LinearSystem& system, const Matrix& x, Matrix& x_new);
-
-/// Compares x_new with plain_jacobi_iteration(): the largest error relative to the magnitudes that each row adds up.
+/// Compares x_new, both n x 1, with one iteration in double precision: the largest error relative to the magnitudes
+/// that each row adds up.
 Verification verify_iteration(const LinearSystem& system, const Matrix& x, const Matrix& x_new);
 
 /// The residual of a solution: max |b - A x| / (norm of A * max |x| + max |b|), norms of maximal row sums, in double

@@ -10,6 +10,7 @@
 #include "codelets/jacobi/linear_system.hpp"
 #include "test/apps/run_app.hpp"
 #include "test/catch.hpp"
+#include "test/codelets/plain_jacobi.hpp"
 
 using namespace apportion;
 using nlohmann::json;

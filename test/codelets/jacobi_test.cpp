@@ -13,6 +13,7 @@
 #include "codelets/jacobi/jacobi_kernels.hpp"
 #include "codelets/jacobi_batch/jacobi_batch.hpp"
 #include "test/catch.hpp"
+#include "test/codelets/plain_jacobi.hpp"
 
 using namespace apportion;
 
