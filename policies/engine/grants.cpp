@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/engine/grants.hpp"
 
-#include "models/io/text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "models/io/text.hpp"
 
 namespace apportion {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/planner.hpp"
 
-#include "models/io/text.hpp"
-
 #include <fmt/format.h>
+
+#include "models/io/text.hpp"
 
 namespace apportion {
 
