@@ -83,6 +83,7 @@ void NodePart::begin() {
     finish();
     report_ = "{}";
     wait_for_uses();
+    begun_us_ = starpu_timing_now();
     load_->submit();
     if (starpu_pthread_create(&waits_, nullptr, wait_for_end, this) != 0) {
         close();
@@ -123,7 +124,10 @@ void NodePart::wait_for_tasks() {
 
 void NodePart::finish() {
     if (!std::exchange(waiting_, false)) return;
-    starpu_pthread_join(waits_, nullptr);
+    {  // for a task that nobody else on the node can compute, though another node has
+        const auto deadline = deadline_of(a_task_, (starpu_timing_now() - begun_us_) * 1e-6);
+        starpu_pthread_join(waits_, nullptr);
+    }
     report_ = load_->report();
 }
 

@@ -57,6 +57,7 @@ class NodePart {
     static void* wait_for_end(void* part);
 
     starpu_pthread_t waits_{};  ///< for the load's end, in virtual time where that is simulated
+    double begun_us_ = 0;
     bool waiting_ = false;
     std::string report_ = "{}";
 };
