@@ -69,8 +69,7 @@ const char* why_not_in_task(starpu_data_handle_t handle, Needs needs) {
     if (needs == Needs::value_to_reduce)
         return "has no value, because it was registered without memory or invalidated, or because the task that writes "
                "it is still to run, and in mode STARPU_REDUX blocks add to the value from before the load; write it "
-               "and "
-               "wait for that before, such as zero for a sum";
+               "and wait for that before, such as zero for a sum";
     return "has no value, because it was registered without memory or invalidated, because the task that writes it "
            "is still to run, or because it is a planned piece (starpu_data_partition_plan) that StarPU is still "
            "to cut; write it before, or list it in options.uses as well, in mode STARPU_R";
