@@ -36,6 +36,7 @@ namespace {
 
 constexpr double kAlignment = 0.0625;  // of a block: blocks are multiples of the largest power of two up to that part
 constexpr double kGrowth = 12;         // a block is at most this multiple of the largest measured one
+constexpr double kSecond = 0.25;       // of a share: the block after those of one size
 constexpr double kMostParts = 20;      // a share becomes at most so many blocks: each asks for a plan
 constexpr double kFullRest = 0.5;      // of the memory that the blocks after it would fill, at most: it may grow
 constexpr double kWorthwhile_s = 0.2;  // a hundred times what IPOPT takes: distributions that predict less need none
@@ -47,10 +48,11 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         plan_.begin(load);
         tried_.resize(load.processors.size());
+        unlike_.begin(load, [&](int processor, Units units) {
+            const FittedCurve* curve = models_.curve(processor);
+            return curve ? curve->seconds(static_cast<double>(units)) : 0;
+        });
         const bool known_before = all_known_ = models_.begin(load);
-        unlike_.begin(load, knew_all_, knew_all_ && broke_promise());
-        knew_all_ = known_before;
-        promised_.assign(load.processors.size(), {});
         repetition_.begin(load, unlike_.found(), report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
     }
@@ -70,7 +72,6 @@ class PlbHecImproved final : public Policy {
         const bool known = models_.curve(block.processor) != nullptr;
         const bool differed = models_.sizes_differ(block.processor);
         plan_.block_ended(block);
-        promised_[index(block.processor)].took(block);
         repetition_.finished(block);
         unlike_.finished(block);
         if (models_.add(block) == SampleVerdict::changed && !repetition_.as_before(block) &&
@@ -100,7 +101,6 @@ class PlbHecImproved final : public Policy {
         plan_.lose(processor);
         unlike_.set_lost(processor, true);
         repetition_.lost(processor);
-        promised_.assign(load_.processors.size(), {});
         decision_ = "processor lost";
     }
 
@@ -137,8 +137,9 @@ class PlbHecImproved final : public Policy {
         if (unlike_.found()) {
             if (unlike_.measured(processor)) return unlike_.next_block(processor, now_s, progress);
             const Units first = plan_.first_units(processor);
-            const double seconds = kTwice * models_.curve(processor)->seconds(static_cast<double>(first));
-            return idle && !unlike_.outlasts_others(processor, seconds, now_s, progress) ? first : 0;
+            const auto granule_units = granule();
+            const double unit_s = kTwice * models_.curve(processor)->seconds(granule_units) / granule_units;
+            return idle && !unlike_.outlasts_others(processor, unit_s, now_s, progress) ? first : 0;
         }
         if (!idle && !models_.sizes_differ(processor)) return 0;
 
@@ -155,38 +156,13 @@ class PlbHecImproved final : public Policy {
         const Units units = untried ? plan_.first_units(processor) : aligned(processor, block, now_s, progress);
         plan_.gave(processor, units, now_s);
         if (!untried && share - block < granule()) plan_.leave_rest(processor);
-        promised_[index(processor)].blocks[units] = plan_.time(processor).kernel_seconds(static_cast<double>(units));
         return units;
     }
-
-    /// What a processor's planned blocks were to take, and took.
-    struct Promised {
-        std::map<Units, double> blocks;  ///< in flight, by size
-        double promised_s = 0, took_s = 0;
-
-        void took(const FinishedBlock& block) {
-            const auto its = blocks.find(block.units);
-            if (its == blocks.end()) return;
-            promised_s += its->second;
-            took_s += block.busy_s;
-            blocks.erase(its);
-        }
-    };
 
     static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }
     const Processor& at(int processor) const { return load_.processors[index(processor)]; }
 
     double granule() const { return static_cast<double>(load_.granularity); }
-
-    /// Of the last run: whether those that computed longest did so for twice as long as planned.
-    bool broke_promise() const {
-        double promised_s = 0, took_s = 0;
-        for (const Promised& its : promised_) {
-            promised_s = std::max(promised_s, its.promised_s);
-            took_s = std::max(took_s, its.took_s);
-        }
-        return took_s > kTwice * promised_s;
-    }
 
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a
     /// core's smallest block outlasts the run. One such block is enough to know, which others take over then. Or it
@@ -239,8 +215,6 @@ class PlbHecImproved final : public Policy {
     PolicyReport report_;
     std::vector<bool> tried_;         ///< was given a first block, in any run
     bool all_known_ = false;          ///< who computes, at least
-    bool knew_all_ = false;           ///< this run began with curves of all processors
-    std::vector<Promised> promised_;  ///< per processor, in this run
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
 
@@ -319,7 +293,8 @@ double PlbHecImproved::second_block(int processor, double share, double now_s) c
     if (plan_.alone(processor)) return share / plan_.time(processor).blocks(share).count;
     const FittedCurve& curve = *models_.curve(processor);
     const double measured = curve.largest_measured();
-    double block = std::min(share, std::max(share / kTwice, kTwice * measured));  // another size tells fixed costs
+    // Another size tells fixed costs; whether units elsewhere in the load cost as much it does not.
+    double block = std::min(share, std::max(kSecond * share, kTwice * measured));
     if (at(processor).own_memory) {
         const double measured_s = models_.in(processor).seconds(measured) + curve.seconds(measured) +
                                   models_.out(processor).seconds(measured);

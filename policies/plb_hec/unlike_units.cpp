@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "policies/shared/adaptive_factoring.hpp"
 
@@ -11,43 +10,32 @@ namespace apportion {
 
 namespace {
 
-constexpr double kContradicted = 1.5;     // that much longer or shorter than bounds admit
-constexpr std::size_t kLatest = 4;        // blocks of a processor, by which it is judged
-constexpr std::ptrdiff_t kToOneSide = 3;  // of these
-constexpr int kAboutAsLarge = 2;          // doublings
-constexpr int kContradictions = 4;        // one in so many pairs
-constexpr std::size_t kBlocks = 10;       // of a chunk, and by which a processor is known, as in LB4OMP
-constexpr double kOverdue = 2;            // times what blocks took on average
-constexpr double kMostFixed = 0.05;       // of a block
-constexpr int kLatestRuns = 4;            // that a mean is about
+constexpr double kContradicted = 1.5;  // that much longer or shorter than bounds admit
+constexpr std::size_t kLatest = 4;     // blocks of a processor, by which it is judged
+constexpr std::size_t kToOneSide = 3;  // of these
+constexpr std::size_t kFewest = 8;     // of all processors
+constexpr int kAboutAsLarge = 2;       // doublings
+constexpr int kContradictions = 4;     // one in so many pairs
+constexpr std::size_t kBlocks = 10;    // of a chunk, and by which a processor is known, as in LB4OMP
+constexpr double kOverdue = 2;         // times what blocks took on average
+constexpr double kMostFixed = 0.05;    // of a block
+constexpr double kBarely = 1 - 1e-9;   // who ends at the same time does not end before
+constexpr Units kAnywhere = -1;
 
 }  // namespace
 
-void UnlikeUnits::Way::add(double seconds) {
-    runs = std::min(runs + 1, kLatestRuns);
-    mean_s += (seconds - mean_s) / runs;
-}
-
-void UnlikeUnits::begin(const LoadDescription& load, bool knew_all, bool broke_promise) {
+void UnlikeUnits::begin(const LoadDescription& load, const std::function<double(int, Units)>& by_size_s) {
     if (load.units != units_ || !same_processors(load.processors, processors_)) {
         *this = {};
         units_ = load.units;
         processors_ = load.processors;
         lanes_.resize(processors_.size());
-    } else if (end_s_ > 0) {
-        promise_broken_ = promise_broken_ || broke_promise;
-        if (began_without_plan_)
-            without_plan_.add(end_s_);
-        else if (knew_all)
-            with_plan_.add(end_s_);
+        costs_.reset(load);
+    } else {
+        found_ = costs_.conclude(found_, by_size_s);
     }
     granularity_ = load.granularity;
-    end_s_ = 0;
-    const bool both_tried = with_plan_.runs > 0 && without_plan_.runs > 0;
-    const bool plan_is_better = both_tried && with_plan_.mean_s <= without_plan_.mean_s;
-    const bool goes_on = promise_broken_ && (both_tried || without_plan_.runs == 0);
-    found_ = began_without_plan_ = !plan_is_better && (seen_ || goes_on);
-    seen_ = false;
+    ended_until_ = 0;
     for (Lane& lane : lanes_) lane.begin();
 }
 
@@ -59,7 +47,7 @@ int UnlikeUnits::Lane::deviation(const Sample& sample) const {
     for (auto other = of_size.lower_bound(size - kAboutAsLarge); other != end; ++other) {
         const double same_s = other->second.kernel_s, in_proportion_s = same_s * sample.units / other->second.units;
         ++pairs;
-        shorter += sample.kernel_s * kContradicted < std::min(same_s, in_proportion_s);
+        shorter += !other->second.warms_up && sample.kernel_s * kContradicted < std::min(same_s, in_proportion_s);
         longer += sample.kernel_s > kContradicted * std::max(same_s, in_proportion_s);
     }
     const bool enough = std::max(longer, shorter) * kContradictions > pairs;
@@ -67,54 +55,66 @@ int UnlikeUnits::Lane::deviation(const Sample& sample) const {
 }
 
 void UnlikeUnits::finished(const FinishedBlock& block) {
-    const Sample sample{static_cast<double>(block.units), std::max(block.occupied_s(), block.busy_s), block.busy_s};
-    if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
-    end_s_ = std::max(end_s_, block.end_s);
     Lane& lane = at(block.processor);
+    const Sample sample{.work = costs_.work(block.first, block.units),
+                        .seconds = std::max(block.occupied_s(), block.busy_s),
+                        .units = static_cast<double>(block.units),
+                        .kernel_s = block.busy_s,
+                        .warms_up = lane.of_size.empty()};
+    if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
+    ended_until_ = std::max(ended_until_, block.first + block.units);
     // A node's times contradict each other while it learns about its own processors.
-    if (!(block.half_busy_s > 0)) judge(lane, lane.deviation(sample));
+    if (!(block.half_busy_s > 0)) {
+        costs_.finished(block.processor, block.first, block.units, block.busy_s);
+        if (!lane.of_size.empty()) lane.deviations.push_back(lane.deviation(sample));
+        if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
+        judge();
+    }
     lane.add(sample);
+    of_kind_[kind(block.processor)].add(1, {1, sample.work, sample.seconds});
+    lane.variance_of_run = lane.variance(unit_s(block.processor));
 }
 
 void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
     if (units <= 0 || busy_s <= 0) return;
     Lane& lane = at(processor);
-    Run& known = lane.of_run.units > 0 ? lane.of_run : lane.before;
-    known = {known.blocks + 1, known.units + static_cast<double>(units), known.seconds + busy_s, known.variance};
+    (lane.of_run.work > 0 ? lane.of_run : lane.before).add(1, {1, static_cast<double>(units), busy_s});
 }
 
-void UnlikeUnits::judge(Lane& lane, int deviation) {
-    if (lane.of_size.empty()) return;
-    lane.deviations.push_back(deviation);
-    if (lane.deviations.size() < kLatest) return;
-    if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
-    const auto to = [&](int side) { return std::ranges::count(lane.deviations, side); };
-    const std::ptrdiff_t needed = found_ ? 1 : kToOneSide;
-    lane.judged = true;
-    lane.contradicted = to(1) >= needed ? 1 : to(-1) >= needed ? -1 : 0;
-    const auto judged = std::ranges::count_if(lanes_, &Lane::judged);
-    for (const int side : {1, -1})
-        seen_ = seen_ || (judged > 1 && 2 * std::ranges::count(lanes_, side, &Lane::contradicted) > judged);
-    found_ = found_ || seen_;
+bool UnlikeUnits::Lane::deviates(int side) const {
+    const auto to_side = static_cast<std::size_t>(std::ranges::count(deviations, side));
+    return kLatest * to_side >= kToOneSide * deviations.size();
+}
+
+void UnlikeUnits::judge() {
+    std::size_t blocks = 0, judged = 0, longer = 0, shorter = 0;
+    for (const Lane& lane : lanes_) {
+        if (lane.deviations.empty()) continue;
+        blocks += lane.deviations.size();
+        ++judged;
+        longer += lane.deviates(1);
+        shorter += lane.deviates(-1);
+    }
+    if (judged > 1 && blocks >= kFewest && 2 * std::max(longer, shorter) > judged) found_ = true;
 }
 
 void UnlikeUnits::Lane::add(const Sample& sample) {
     last.push_back(sample);
     if (last.size() > kBlocks) last.pop_front();
-    of_run = {of_run.blocks + 1, of_run.units + sample.units, of_run.seconds + sample.seconds, variance()};
+    of_last = {};
+    for (const Sample& its : last) of_last.add(1, {1, its.work, its.seconds});
+    of_run.add(1, {1, sample.work, sample.seconds});
     of_size[std::ilogb(sample.units)] = sample;
-    if (!(shortest.units > 0) || sample.seconds < shortest.seconds) shortest = sample;
-    if (!(fastest.units > 0) || sample.seconds * fastest.units < fastest.seconds * sample.units) fastest = sample;
+    if (!(shortest.work > 0) || sample.seconds < shortest.seconds) shortest = sample;
+    if (!(fastest.work > 0) || sample.seconds * fastest.work < fastest.seconds * sample.work) fastest = sample;
 }
 
 void UnlikeUnits::Lane::begin() {
-    if (of_run.units > 0) before = of_run;
-    of_run = {};
+    if (of_run.work > 0) before = of_run, variance_before = variance_of_run;
+    of_run = of_last = {};
     last.clear();
     deviations.clear();
     of_size.clear();
-    judged = false;
-    contradicted = 0;
     lost = false;
 }
 
@@ -122,23 +122,27 @@ double UnlikeUnits::Lane::missing() const {
     return std::min(before.blocks, static_cast<double>(kBlocks - last.size()));
 }
 
-double UnlikeUnits::Lane::mean_s() const {
-    const double part = missing() > 0 ? missing() / before.blocks : 0;
-    double units = part * before.units, seconds = part * before.seconds;
-    for (const Sample& sample : last) units += sample.units, seconds += sample.seconds;
-    return seconds / units;
+/// By its last blocks, where these are few by those of the run before, and then by those of its kind; 0: nothing is
+/// known.
+double UnlikeUnits::unit_s(int processor) const {
+    const Lane& lane = at(processor);
+    BlockSums sums = lane.of_last;
+    sums.add_blocks(lane.missing(), lane.before);
+    if (const auto its = of_kind_.find(kind(processor)); its != of_kind_.end())
+        sums.add_blocks(static_cast<double>(kBlocks) - sums.blocks, its->second);
+    return sums.unit_s();
 }
 
-double UnlikeUnits::Lane::variance() const {
-    const double unit_s = mean_s(), blocks = missing() + static_cast<double>(last.size());
-    double sum = missing() * before.variance;
-    for (const Sample& sample : last) sum += std::pow(sample.seconds - unit_s * sample.units, 2) / sample.units;
+double UnlikeUnits::Lane::variance(double unit_s) const {
+    const double blocks = missing() + static_cast<double>(last.size());
+    double sum = missing() * variance_before;
+    for (const Sample& sample : last) sum += std::pow(sample.seconds - unit_s * sample.work, 2) / sample.work;
     return blocks > 1 ? sum / (blocks - 1) : 0;
 }
 
 /// What the shortest block took that its units do not, at the highest speed seen.
 double UnlikeUnits::Lane::fixed_s() const {
-    return std::max(0.0, shortest.seconds - shortest.units * fastest.seconds / fastest.units);
+    return std::max(0.0, shortest.seconds - shortest.work * fastest.seconds / fastest.work);
 }
 
 /// Whether its block takes so much longer than on average that it may never end.
@@ -146,41 +150,62 @@ bool UnlikeUnits::overdue(int processor, double now_s, const Progress& progress)
     const auto blocks = progress.in_flight(processor);
     return !blocks.empty() && blocks.front().begun_s >= 0 &&
            now_s - blocks.front().begun_s >
-               kOverdue * at(processor).mean_s() * static_cast<double>(blocks.front().units);
+               kOverdue * unit_s(processor) * costs_.work(blocks.front().first, blocks.front().units);
 }
 
-/// All that are measured but one, and but those that are overdue where `progress` is given.
-UnlikeUnits::Together UnlikeUnits::together(int without, double now_s, const Progress* progress) const {
-    Together all;
-    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
-        const Lane& lane = at(p);
-        if (p == without || lane.lost || !lane.measured() || (progress && overdue(p, now_s, *progress))) continue;
-        const double unit_s = lane.mean_s();
-        all.units_per_s += 1 / unit_s;
-        all.variance_s += lane.variance() / unit_s;
-        all.fastest_s = std::min(all.fastest_s, unit_s);
+/// When it has nothing left to compute.
+double UnlikeUnits::free_s(int processor, double now_s, const Progress& progress) const {
+    const double unit_s = this->unit_s(processor);
+    double free_s = now_s;
+    for (const BlockInFlight& block : progress.in_flight(processor)) {
+        const double begun_s = block.begun_s >= 0 ? block.begun_s : free_s;
+        free_s = std::max(now_s, begun_s + unit_s * costs_.work(block.first, block.units));
     }
-    return all;
+    return free_s;
 }
 
-bool UnlikeUnits::outlasts_others(int processor, double seconds, double now_s, const Progress& progress) const {
-    const Together others = together(processor, now_s, &progress);
-    const auto left = static_cast<double>(progress.remaining());
-    return seconds > std::max(left / others.units_per_s, static_cast<double>(granularity_) * others.fastest_s);
+/// Where units were not handed out in their order, those that are left are taken for average ones.
+UnlikeUnits::Rest UnlikeUnits::rest(const Progress& progress) const {
+    const Units left = progress.remaining(), granule = std::min(granularity_, left);
+    Units next = ended_until_;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p)
+        for (const BlockInFlight& block : progress.in_flight(p)) next = std::max(next, block.first + block.units);
+    if (next + left != units_) return {kAnywhere, static_cast<double>(left), static_cast<double>(granule)};
+    return {next, costs_.work(next, left), costs_.work(next, granule)};
+}
+
+/// Where several end it at the same time, none outlasts the others, and the fastest never does: somebody takes it.
+bool UnlikeUnits::outlasts_others(int processor, double unit_s, double now_s, const Progress& progress) const {
+    Rest rest = this->rest(progress);
+    const double end_s = now_s + rest.granule * unit_s;
+    for (int p = 0; p < static_cast<int>(lanes_.size()) && rest.work > 0; ++p) {
+        if (p == processor || at(p).lost || !measured(p) || overdue(p, now_s, progress)) continue;
+        const double before_s = end_s - free_s(p, now_s, progress);
+        const double granules = std::floor(kBarely * before_s / (rest.granule * this->unit_s(p)));
+        rest.work -= rest.granule * std::max(0.0, granules);
+    }
+    return rest.work <= 0;
 }
 
 Units UnlikeUnits::next_block(int processor, double now_s, const Progress& progress) const {
+    const double unit_s = this->unit_s(processor);
+    if (outlasts_others(processor, unit_s, now_s, progress)) return 0;
+    double work_per_s = 0, variance_s = 0;
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p) {
+        const double its_s = this->unit_s(p);
+        if ((p != processor && at(p).lost) || !(its_s > 0)) continue;
+        work_per_s += 1 / its_s;
+        variance_s += at(p).variance(its_s) / its_s;
+    }
     const Lane& own = at(processor);
-    const double unit_s = own.mean_s();
-    if (outlasts_others(processor, static_cast<double>(granularity_) * unit_s, now_s, progress)) return 0;
-    const Together others = together(processor, now_s, nullptr);
-    const double share_s = static_cast<double>(progress.remaining()) / (others.units_per_s + 1 / unit_s);
-    const double variance_s = others.variance_s + own.variance() / unit_s;
+    const Rest rest = this->rest(progress);
+    const double share_s = rest.work / work_per_s;
     const double chunk_s = std::max(likely_to_finish_s(share_s, variance_s), share_s / kBlocks);
     // In another run nothing is known of the units that come first.
     const double shortest_s = own.last.empty() ? 0 : chunk_s / kBlocks;
-    const double block_s = std::clamp(own.fixed_s() / kMostFixed, shortest_s, chunk_s);
-    return std::min(progress.remaining(), round_to_granularity(block_s / unit_s, granularity_));
+    const double work = std::clamp(own.fixed_s() / kMostFixed, shortest_s, chunk_s) / unit_s;
+    const double units = rest.first == kAnywhere ? work : costs_.units(rest.first, work);
+    return std::min(progress.remaining(), round_to_granularity(units, granularity_));
 }
 
 }  // namespace apportion

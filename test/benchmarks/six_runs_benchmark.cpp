@@ -3,7 +3,7 @@
 // Policies in virtual time, where something varies, on machines drawn by chance. Prints makespans of six runs of a load
 // over the time in which all processors together could end the work, as geometric means, and the worst.
 //
-// six_runs_benchmark noise|speeds|units [MACHINES [POLICY...]]
+// six_runs_benchmark noise|speeds|units|few [MACHINES [POLICY...]]
 //     noise   each block takes a random factor of its mean time (log-normal), on two to eight processors of speeds up
 //             to 32 to 1, which end the units on average in the time that makespans are compared with
 //     speeds  throttling (each processor becomes slower by a tenth to a half, in some part of the run), visits (other
@@ -11,6 +11,9 @@
 //             differs between processors and between runs, so that no run can tell what the next one will be like
 //     units   a unit's cost depends on its place: falling or rising (triangular matrices), a hump (Mandelbrot's set), a
 //             few heavy rows anywhere (sparse matrices), a dear last tenth
+//     few     the same of loads of two to sixteen units per processor. What all together could do says little of these:
+//             makespans are over that of a list schedule which knows what each unit costs everywhere (each in turn goes
+//             where it ends first), as no policy can
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +22,7 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -146,6 +150,41 @@ Ratios measure_units(const std::string& pattern, const char* policy, unsigned ma
     return six_runs(policy, platform, load.units, [&](int) { return load.least_s; });
 }
 
+/// Makespan when each unit in turn goes where it ends first; transfers are hidden.
+double list_schedule_s(const FakePlatform& platform, Units units) {
+    std::vector<double> ends_s(platform.workers.size(), 0);
+    for (Units unit = 0; unit < units; ++unit) {
+        const double work = platform.work(unit, 1);
+        const auto end_s = [&](std::size_t p) { return ends_s[p] + platform.workers[p].seconds(work); };
+        std::size_t best = 0;
+        for (std::size_t p = 1; p < ends_s.size(); ++p)
+            if (end_s(p) < end_s(best)) best = p;
+        ends_s[best] = end_s(best);
+    }
+    return *std::ranges::max_element(ends_s);
+}
+
+/// The work of a load of many units, in few.
+Ratios measure_few(const std::string& pattern, const char* policy, unsigned machine) {
+    constexpr double kDearest = 30;  // one unit that costs more is most of such a load
+    std::mt19937 random(machine);
+    FakePlatform platform = machine_by_chance(random);
+    const SomeUnits many = units_by_chance(platform, random);
+    const double each = std::exp2(std::uniform_real_distribution<>(1, 4)(random));
+    const auto units = static_cast<Units>(each * static_cast<double>(platform.workers.size()));
+    std::vector<double> costs(static_cast<std::size_t>(units));
+    double sum = 0;
+    for (std::size_t u = 0; u < costs.size(); ++u) {
+        const double place = (static_cast<double>(u) + 0.5) / static_cast<double>(units);
+        sum += costs[u] = std::min(kDearest, cost(pattern, place, random));
+    }
+    platform.work = [&costs, scale = static_cast<double>(many.units) / sum](Units first, Units count) {
+        return scale * std::accumulate(costs.begin() + first, costs.begin() + first + count, 0.0);
+    };
+    const double list_s = list_schedule_s(platform, units);
+    return six_runs(policy, platform, units, [&](int) { return list_s; });
+}
+
 constexpr double kLongest = 20;  // times the least: until then speeds are drawn
 
 /// A processor's speed over time, in parts of what it has when nothing disturbs it.
@@ -247,6 +286,7 @@ const std::vector<Subject> kSubjects = {
     {"noise", {"0", "0.03", "0.1", "0.2", "0.4", "0.8"}, 0, measure_noise},
     {"speeds", {"steady", "throttling", "random walk", "long visits", "visits", "warm-up"}, 100, measure_speeds},
     {"units", {"alike", "rising", "falling", "hump", "heavy rows", "dear end"}, 100, measure_units},
+    {"few", {"alike", "rising", "falling", "hump", "heavy rows", "dear end"}, 100, measure_few},
 };
 
 /// A line for each pattern and policy: the geometric means of the runs over the machines, and the worst of all.
@@ -273,7 +313,7 @@ void print_table(const Subject& subject, unsigned machines, const std::vector<co
 int main(int argc, char** argv) {
     const auto subject = std::ranges::find(kSubjects, argc > 1 ? argv[1] : "", &Subject::name);
     if (subject == kSubjects.end()) {
-        fmt::print(stderr, "usage: six_runs_benchmark noise|speeds|units [MACHINES [POLICY...]]\n");
+        fmt::print(stderr, "usage: six_runs_benchmark noise|speeds|units|few [MACHINES [POLICY...]]\n");
         return 2;
     }
     const unsigned machines = argc > 2 ? static_cast<unsigned>(std::max(1, std::atoi(argv[2]))) : 40;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/unit_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace apportion {
+
+namespace {
+
+constexpr std::size_t kMostBlocks = 4096;  // of a run: among more, what a few cost matters little
+constexpr double kBlocks = 10;             // by which a processor is known
+constexpr double kUnlike = 1.5;            // blocks took so many times more or less than their sizes say
+constexpr double kEarlierRuns = 0.5;       // what an earlier run counts beside the one after it
+
+double error(double seconds, double expected_s) { return std::abs(std::log(seconds / expected_s)); }
+
+}  // namespace
+
+void UnitCosts::reset(const LoadDescription& load) {
+    *this = {};
+    units_ = load.units;
+    open_ = load.open;
+    for (const Processor& processor : load.processors) kinds_.push_back(processor.kind);
+    of_processor_.resize(kinds_.size());
+}
+
+void UnitCosts::finished(int processor, Units first, Units units, double seconds) {
+    if (!open_ && blocks_.size() <= kMostBlocks) blocks_.push_back({processor, first, units, seconds});
+}
+
+/// Errors are weighed by time, and not squared: a first block that warms up is short, and far from what is expected.
+bool UnitCosts::conclude(bool found, const std::function<double(int, Units)>& by_size_s) {
+    if (blocks_.empty()) return found;
+    double of_sizes = 0, of_places = 0, all_s = 0;
+    for (const BlockOfRun& block : blocks_) {
+        const double size_s = by_size_s(block.processor, block.units), unit_s = this->unit_s(block.processor);
+        if (!(size_s > 0) || (known() && !(unit_s > 0))) continue;
+        all_s += block.seconds;
+        of_sizes += block.seconds * error(block.seconds, size_s);
+        if (known()) of_places += block.seconds * error(block.seconds, unit_s * work(block.first, block.units));
+    }
+    const bool places_tell = !known() || of_places < of_sizes;
+    if (blocks_.size() <= kMostBlocks) {
+        learn_speeds();
+        learn_costs();
+    }
+    blocks_.clear();
+    return places_tell && (found || of_sizes > all_s * error(kUnlike, 1));
+}
+
+/// Who has had few blocks is thought to be like its kind.
+double UnitCosts::unit_s(int processor) const {
+    const auto p = static_cast<std::size_t>(processor);
+    BlockSums sums = of_processor_[p];
+    if (const auto kind = of_kind_.find(kinds_[p]); kind != of_kind_.end())
+        sums.add_blocks(kBlocks - sums.blocks, kind->second);
+    return sums.unit_s();
+}
+
+void UnitCosts::learn_speeds() {
+    const auto age = [](BlockSums& sums) { sums.add(kEarlierRuns - 1, BlockSums(sums)); };
+    std::ranges::for_each(of_processor_, age);
+    for (auto& [kind, sums] : of_kind_) age(sums);
+    for (const BlockOfRun& block : blocks_) {
+        const auto p = static_cast<std::size_t>(block.processor);
+        const BlockSums its{1, work(block.first, block.units), block.seconds};
+        of_processor_[p].add(1, its);
+        of_kind_[kinds_[p]].add(1, its);
+    }
+}
+
+/// As this run and those before tell: the geometric mean of both.
+void UnitCosts::learn_costs() {
+    std::ranges::sort(blocks_, {}, &BlockOfRun::first);
+    std::vector<Piece> pieces;
+    double sum = 0;
+    Units next = 0;
+    const auto add = [&](Units first, Units units, double its_work) {
+        pieces.push_back({first, its_work / static_cast<double>(units), sum});
+        sum += its_work;
+        next = first + units;
+    };
+    for (const BlockOfRun& block : blocks_) {
+        if (block.first < next) continue;
+        if (block.first > next) add(next, block.first - next, work(next, block.first - next));
+        const double now = block.seconds / unit_s(block.processor), before = work(block.first, block.units);
+        add(block.first, block.units, known() ? std::sqrt(now * before) : now);
+    }
+    if (next < units_) add(next, units_ - next, work(next, units_ - next));
+    for (Piece& piece : pieces) {
+        piece.cost *= static_cast<double>(units_) / sum;
+        piece.work_before *= static_cast<double>(units_) / sum;
+    }
+    pieces_ = std::move(pieces);
+}
+
+double UnitCosts::work_until(Units unit) const {
+    const auto piece = std::prev(std::ranges::upper_bound(pieces_, unit, {}, &Piece::first));
+    return piece->work_before + piece->cost * static_cast<double>(unit - piece->first);
+}
+
+double UnitCosts::work(Units first, Units units) const {
+    return known() ? work_until(first + units) - work_until(first) : static_cast<double>(units);
+}
+
+double UnitCosts::units(Units first, double work) const {
+    if (!known()) return work;
+    const double until = work_until(first) + work;
+    const auto piece = std::prev(std::ranges::upper_bound(pieces_, until, {}, &Piece::work_before));
+    return static_cast<double>(piece->first - first) + (until - piece->work_before) / piece->cost;
+}
+
+}  // namespace apportion

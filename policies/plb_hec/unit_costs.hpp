@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What units cost by their place in the load, relative to each other, as the runs before tell: what each block took
+// over what its processor takes for as many average units. Either is known only with the other, so that they are
+// estimated in turn, run by run: processors by blocks whose units others had computed before.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "policies/policy.hpp"
+
+namespace apportion {
+
+/// Blocks together.
+struct BlockSums {
+    double blocks = 0;
+    double work = 0;  ///< of their units, in average ones
+    double seconds = 0;
+
+    void add(double times, const BlockSums& other) {
+        blocks += times * other.blocks, work += times * other.work, seconds += times * other.seconds;
+    }
+    void add_blocks(double count, const BlockSums& of) {
+        if (count > 0 && of.blocks > 0) add(count / of.blocks, of);
+    }
+    double unit_s() const { return work > 0 ? seconds / work : 0; }
+};
+
+class UnitCosts {
+  public:
+    /// Another load, of which nothing is known. Of an open one nothing will be.
+    void reset(const LoadDescription& load);
+
+    void finished(int processor, Units first, Units units, double seconds);
+
+    /// A run has ended, and tells about the next one. Returns whether units are unlike: blocks took by half more or
+    /// less than their sizes say, or were `found` to be unlike before, and their places say it better, once a run
+    /// before tells these. What varies by chance no run tells of another. `by_size_s`: what such a block should have
+    /// taken; 0: unknown.
+    bool conclude(bool found, const std::function<double(int processor, Units units)>& by_size_s);
+
+    bool known() const { return !pieces_.empty(); }
+    /// What these units cost, in average ones; as many as they are while nothing is known.
+    double work(Units first, Units units) const;
+    /// How many units from `first` on cost so much together.
+    double units(Units first, double work) const;
+
+  private:
+    struct BlockOfRun {
+        int processor;
+        Units first, units;
+        double seconds;
+    };
+    /// Up to the next one.
+    struct Piece {
+        Units first;
+        double cost;         ///< of a unit
+        double work_before;  ///< of all units up to here
+    };
+    double work_until(Units unit) const;
+    double unit_s(int processor) const;
+    void learn_speeds();
+    void learn_costs();
+
+    Units units_ = 0;
+    bool open_ = false;
+    std::vector<BlockOfRun> blocks_;  ///< of this run
+    std::vector<int> kinds_;          ///< of processors
+    std::vector<BlockSums> of_processor_;
+    std::map<int, BlockSums> of_kind_;
+    std::vector<Piece> pieces_;
+};
+
+}  // namespace apportion

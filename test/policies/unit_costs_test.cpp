@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "policies/plb_hec/unit_costs.hpp"
+
+#include "test/catch.hpp"
+
+using namespace apportion;
+
+namespace {
+
+constexpr Units kUnits = 100;
+
+/// Two cores of a kind, and a processor of four times their speed.
+LoadDescription load_of_three() {
+    LoadDescription load;
+    load.units = kUnits;
+    load.processors = {{"core 0", 0}, {"core 1", 0}, {"card", 1}};
+    return load;
+}
+
+double seconds(int processor, double work) { return work / (processor == 2 ? 4 : 1); }
+
+/// A run in blocks of ten units, whose processors change from run to run.
+void run(UnitCosts& costs, int number, double (*unit_cost)(Units)) {
+    for (Units block = 0; block < 10; ++block) {
+        const int processor = static_cast<int>((block * 7 + number * 2) % 3);
+        costs.finished(processor, 10 * block, 10, seconds(processor, 10 * unit_cost(10 * block)));
+    }
+}
+
+double alike(Units) { return 1; }
+double dear_end(Units unit) { return unit < 80 ? 1 : 6; }
+
+double by_size_s(int processor, Units units) { return seconds(processor, static_cast<double>(units)); }
+
+}  // namespace
+
+TEST_CASE("what units cost by their place is learnt from runs, whoever computes them") {
+    UnitCosts costs;
+    costs.reset(load_of_three());
+    CHECK_FALSE(costs.known());
+    CHECK(costs.work(3, 7) == 7);
+    CHECK(costs.units(3, 7) == 7);
+    for (int number = 0; number < 12; ++number) {
+        run(costs, number, dear_end);
+        costs.conclude(true, by_size_s);
+    }
+    REQUIRE(costs.known());
+    CHECK(costs.work(0, kUnits) == Approx(kUnits));
+    CHECK(costs.work(0, 40) == Approx(20).epsilon(0.1));  // a unit is half of an average one
+    CHECK(costs.work(80, 20) == Approx(60).epsilon(0.1));
+    CHECK(costs.units(60, 20) == Approx(20 + 10 / 3.0).epsilon(0.1));
+    CHECK(costs.work(85, 3) == Approx(9).epsilon(0.1));
+    costs.reset(load_of_three());
+    CHECK_FALSE(costs.known());
+}
+
+TEST_CASE("units are unlike where blocks took longer than their sizes say, and the run before told so") {
+    UnitCosts costs;
+    costs.reset(load_of_three());
+    CHECK_FALSE(costs.conclude(false, by_size_s));  // a run without a block tells nothing,
+    CHECK(costs.conclude(true, by_size_s));         // nor does it refute anything
+    SECTION("alike units never are") {
+        for (int number = 0; number < 4; ++number) {
+            run(costs, number, alike);
+            CHECK_FALSE(costs.conclude(false, by_size_s));
+        }
+    }
+    SECTION("nor are those of which one block was a spike") {
+        for (int number = 0; number < 4; ++number) {
+            run(costs, number, alike);
+            costs.finished(0, 0, 10, 12);
+            CHECK_FALSE(costs.conclude(false, by_size_s));
+        }
+    }
+    SECTION("a dear end is there in every run") {
+        run(costs, 0, dear_end);
+        CHECK(costs.conclude(false, by_size_s));
+        for (int number = 1; number < 4; ++number) {
+            run(costs, number, dear_end);
+            CHECK(costs.conclude(true, by_size_s));
+        }
+    }
+    SECTION("what is elsewhere in every run is chance") {
+        run(costs, 0, dear_end);
+        CHECK(costs.conclude(false, by_size_s));
+        run(costs, 1, [](Units unit) { return unit < 20 ? 6.0 : 1.0; });
+        CHECK_FALSE(costs.conclude(true, by_size_s));
+    }
+}
+
+TEST_CASE("who had few blocks is thought to be like its kind") {
+    UnitCosts costs;
+    costs.reset(load_of_three());
+    // Core 1 has the dear block alone: it is not core 1 that is slow.
+    for (Units block = 0; block < 9; ++block) costs.finished(0, 10 * block, 10, 10);
+    costs.finished(1, 90, 10, 60);
+    costs.conclude(true, by_size_s);
+    CHECK(costs.work(90, 10) > 3 * costs.work(0, 10));
+}
+
+TEST_CASE("an open load, and runs of very many blocks, tell no costs") {
+    LoadDescription load = load_of_three();
+    UnitCosts costs;
+    SECTION("open") {
+        load.open = true;
+        costs.reset(load);
+        run(costs, 0, dear_end);
+    }
+    SECTION("many") {
+        load.units = 10000;
+        costs.reset(load);
+        for (Units unit = 0; unit < load.units; ++unit) costs.finished(0, unit, 1, unit < 9000 ? 1 : 6);
+    }
+    costs.conclude(false, by_size_s);
+    CHECK_FALSE(costs.known());
+    CHECK(costs.work(0, 5) == 5);
+}
