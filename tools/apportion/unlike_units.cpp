@@ -15,6 +15,7 @@ namespace {
 /// blocks of both: their speeds do not matter then. `most` 0: there is none.
 struct HalfRatios {
     double least = 0, most = 0;
+    std::vector<bool> of;  ///< by processors, whether they have blocks of both
 };
 
 /// Blocks of one processor in one half of the load, by their units.
@@ -54,7 +55,7 @@ HalfRatios upper_over_lower(const RunReport& report) {
     for (const ReportedBlock& block : report.trace)
         if (!block.given_back && block.units > 0 && block.compute_s() > 0)
             halves[block.processor][block.first < report.units / 2 ? 0 : 1].add(block);
-    HalfRatios ratios{std::numeric_limits<double>::infinity(), 0};
+    HalfRatios ratios{std::numeric_limits<double>::infinity(), 0, {}};
     for (auto& [low, high] : halves) {
         low.sort();
         double took_s = 0, as_below_s = 0;
@@ -63,6 +64,7 @@ HalfRatios upper_over_lower(const RunReport& report) {
             const double s = low.seconds_per_unit(units);
             if (s > 0) took_s += block->compute_s(), as_below_s += s * units;
         }
+        ratios.of.push_back(as_below_s > 0);
         if (as_below_s <= 0) continue;
         ratios.least = std::min(ratios.least, took_s / as_below_s);
         ratios.most = std::max(ratios.most, took_s / as_below_s);
@@ -89,6 +91,27 @@ double mean_over_best(const RunReport& report) {
     return units_per_s > 0 && bound_s > 0 ? static_cast<double>(report.units) / units_per_s / bound_s : 1;
 }
 
+struct UnlikeCores {
+    std::size_t slowest = 0, fastest = 0;
+    double ratio = 0;  ///< of the seconds that a unit took; 0: noise of both explains it
+};
+
+UnlikeCores find_unlike_cores(const RunReport& report) {
+    const auto seconds_per_unit = [&](std::size_t p) {
+        const ReportedProcessor& its = report.processors[p];
+        return its.compute_s * static_cast<double>(its.workers) / static_cast<double>(its.units);
+    };
+    std::vector<std::size_t> cores;
+    for (std::size_t p = 0; p < report.processors.size(); ++p)
+        if (const ReportedProcessor& its = report.processors[p];
+            its.kind == kInMainMemory && its.units > 0 && its.compute_s > 0)
+            cores.push_back(p);
+    if (cores.size() < 2) return {};
+    const auto [fastest, slowest] = std::ranges::minmax(cores, {}, seconds_per_unit);
+    const double ratio = seconds_per_unit(slowest) / seconds_per_unit(fastest);
+    return {slowest, fastest, ratio < kUnlike * kUnlike ? 0 : ratio};
+}
+
 }  // namespace
 
 std::string unlike_units(const RunReport& report) {
@@ -102,27 +125,17 @@ std::string unlike_units(const RunReport& report) {
 }
 
 std::string unlike_cores(const RunReport& report) {
-    struct Core {
-        double seconds_per_unit = 0;
-        std::string name;
-    };
-    std::vector<Core> cores;
-    for (const ReportedProcessor& processor : report.processors)
-        if (processor.kind == kInMainMemory && processor.units > 0 && processor.compute_s > 0)
-            cores.push_back(
-                {processor.compute_s * static_cast<double>(processor.workers) / static_cast<double>(processor.units),
-                 processor.name});
-    if (cores.size() < 2) return "";
-    const auto [fastest, slowest] = std::ranges::minmax(cores, {}, &Core::seconds_per_unit);
-    const double ratio = slowest.seconds_per_unit / fastest.seconds_per_unit;
-    if (ratio < kUnlike * kUnlike) return "";
-    return fmt::format("under {} a unit took {} {:.3g} times as long as {}", report.policy, slowest.name, ratio,
-                       fastest.name);
+    const UnlikeCores cores = find_unlike_cores(report);
+    if (cores.ratio <= 0) return "";
+    return fmt::format("under {} a unit took {} {:.3g} times as long as {}", report.policy,
+                       report.processors[cores.slowest].name, cores.ratio, report.processors[cores.fastest].name);
 }
 
 bool units_seem_alike(const RunReport& report) {
     const HalfRatios ratios = upper_over_lower(report);
-    return ratios.most > 0 ? unlike_halves(ratios).empty() : unlike_cores(report).empty();
+    if (!unlike_halves(ratios).empty()) return false;
+    const UnlikeCores cores = find_unlike_cores(report);
+    return cores.ratio <= 0 || (ratios.of[cores.slowest] && ratios.of[cores.fastest]);
 }
 
 bool has_bound(const RunReport& report) {
