@@ -22,6 +22,9 @@ constexpr double kNeverWorthIt = 1000;  // times as long as the whole load takes
 
 using Points = std::vector<ProfilePoint>;
 
+/// No block has fewer units, but for the last ones of the load.
+Units granule_of(const LoadDescription& load) { return std::min(load.granularity, load.units); }
+
 double highest_speed(const Points& points) {
     double highest = 0;
     for (const ProfilePoint& point : points)
@@ -89,9 +92,9 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
         const auto largest = static_cast<double>(points.back().units);
         const double share = static_cast<double>(load.units) * speeds[p] / all;
         const double block = std::min(share, static_cast<double>(load.processors[p].memory_units));
-        const auto least = static_cast<Units>(kPartOfShare * block);
-        if (!load.open && largest < static_cast<double>(least))
-            return fmt::format("no block of {} or more", counted(least, "unit"));
+        Units least = std::min(granule_of(load), load.processors[p].memory_units);
+        if (!load.open) least = std::max(least, static_cast<Units>(kPartOfShare * block));
+        if (largest < static_cast<double>(least)) return fmt::format("no block of {} or more", counted(least, "unit"));
         if (of_one_size(points) && largest < share) return "blocks of one size only";
         return {};
     };
@@ -116,10 +119,11 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
 }
 
 /// A point for larger blocks than any that ran, at the speed of the largest.
-void extend(Points& points, Units most) {
+void extend(Points& points, const LoadDescription& load) {
+    const Units most = load.units;
     if (points.empty() || points.back().units >= most) return;
     const ProfilePoint& largest = points.back();
-    const Units units = largest.units > most / kLarger ? most : kLarger * largest.units;
+    const Units units = largest.units > most / kLarger ? most : std::max(kLarger * largest.units, granule_of(load));
     const double times = static_cast<double>(units) / static_cast<double>(largest.units);
     points.push_back({units, times * largest.seconds});
 }
@@ -147,7 +151,7 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
     if (!enough) times.note = "too little was learnt to know larger blocks: " + why_too_sparse(learnt, load);
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         Points points = *choice.times[p];
-        if (!enough) extend(points, load.units);
+        if (!enough) extend(points, load);
         if (points.empty())
             points.push_back(
                 {load.granularity, kNeverWorthIt * static_cast<double>(load.units) / choice.highest_speed});

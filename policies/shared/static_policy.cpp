@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/shared/static_policy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -21,6 +23,11 @@ Plan plan_curves(const RecordedProblem& problem, const char* planner) {
     for (Units& share : plan.shares) share *= step;
     return plan;
 }
+
+namespace {
+/// Planners count the steps of a problem as its units.
+std::string in_steps_of(Units step) { return step > 1 ? fmt::format(" (counted in steps of {} units)", step) : ""; }
+}  // namespace
 
 void StaticPolicy::begin(const LoadDescription& load) {
     if (load.units == 0 && !load.open) {  // nothing to plan, and nothing will ever be learnt
@@ -143,8 +150,9 @@ void StaticPolicy::plan(Units units, double now_s, const Progress* progress, con
     } while (!plan.failure.empty() && admit_more(progress != nullptr, across_holes));
     if (!plan.failure.empty()) {
         if (!progress)
-            throw PolicyError("the profile " + load_.recorded.source + " does not admit this load: " + plan.failure +
-                              "; record more sizes");
+            throw PolicyError(fmt::format("the profile {} does not admit this load: {}{}; record more sizes",
+                                          load_.recorded.source, plan.failure,
+                                          in_steps_of(problem.shares.granularity)));
         plan.shares.assign(lanes_.size(), 0);  // piece by piece, then
         ++report_.solver_fallbacks;
     }

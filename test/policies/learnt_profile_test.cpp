@@ -147,6 +147,18 @@ TEST_CASE("where too little was learnt of every processor, blocks may be eight t
     }
 }
 
+TEST_CASE("where no processor ran as much as the smallest block, blocks of that size are planned") {
+    const FakePlatform platform = plain_platform({1000, 500}, 1e-3);
+    for (const Units granularity : {7, 500}) {
+        LoadDescription load = unknown(platform, granularity);
+        load.granularity = granularity;
+        load.learnt = {{load.processors[0].name, {{1, 0.002}}}, {load.processors[1].name, {{1, 0.003}, {5, 0.011}}}};
+        take_learnt(load, "file");
+        const auto policy = find_policy("hpopta")->make();
+        CHECK(run(platform, *policy, load).done);
+    }
+}
+
 TEST_CASE("of an open load, whose blocks are no larger than what arrives, blocks of any two sizes are enough") {
     LoadDescription load = two_kinds();
     load.learnt = {{"slow", {{5, 5.0}, {7, 7.0}}}, {"fast", {{20, 2.3}, {40, 4.4}}}};
