@@ -26,6 +26,7 @@ void BlockData::use_again() {
     for (BlockHandle& h : handles) {
         h.first = BlockHandle::First::none;
         h.from_earlier = h.written;
+        h.stored = false;
     }
 }
 
@@ -33,6 +34,7 @@ void BlockData::forget_tasks() {
     for (BlockHandle& h : handles) {
         h.first = BlockHandle::First::none;
         h.written = h.from_earlier;
+        h.stored = false;
     }
 }
 
@@ -88,7 +90,9 @@ void BlockData::note_modes(const starpu_task& task) {
         const int mode = STARPU_TASK_GET_MODE(&task, k);
         const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, k);
         const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
-        const BlockHandle* const own = find(handle);
+        const auto its = std::ranges::find(handles, handle, &BlockHandle::handle);
+        BlockHandle* const own = its == handles.end() ? nullptr : &*its;
+        if (own && written) own->stored = true;
         if (changes_in_place(mode) && !(own && own->apart)) in_place = true;
         if (written && !is_in_memory_of_worker(task, k)) {
             elsewhere = true;
@@ -102,6 +106,10 @@ void BlockData::note_modes(const starpu_task& task) {
             problem = "one task names the same data as STARPU_R and as STARPU_W; name them once, as STARPU_RW";
         if (written && !own && std::ranges::find(foreign, handle) == foreign.end()) foreign.push_back(handle);
     }
+}
+
+bool BlockData::names_too_much() const {
+    return std::ranges::any_of(handles, [](const BlockHandle& h) { return h.written && !h.from_earlier && !h.stored; });
 }
 
 bool BlockData::changed_by(const starpu_task& task) const {

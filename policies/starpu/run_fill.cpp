@@ -104,6 +104,12 @@ void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {
             tasks.push_back(starpu_task_create());
             fill_task(running, *tasks.back(), {ranges[lane], lane, part});
         }
+    if (running.data.names_too_much())
+        throw ApiError(
+            EINVAL,
+            "{} cannot be computed: the fill function names as STARPU_W what the codelet only reads, so that "
+            "a device's results would be lost; give the codelet the mode in which it uses the data",
+            running.range());
 }
 
 /// Throws ApiError if the application refuses it, or what it fills in cannot be computed.

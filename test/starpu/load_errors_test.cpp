@@ -182,22 +182,21 @@ TEST_CASE("a fill function that forgets a handle ends the load with a sentence")
     }
 }
 
-TEST_CASE("a fill function that names as only read what the codelet writes ends the load with a sentence") {
+TEST_CASE("a fill function that names data in another mode than the codelet's ends the load with a sentence") {
+    static int mode;
     Axpy axpy(5000);
     auto options = axpy.options();
     options.fill = [](starpu_task* task, apportion_block* block, void* arg) {
         auto& self = *static_cast<Axpy*>(arg);
-        for (int k = 0; k < 2; ++k) {
-            double* const data = k == 0 ? self.x.data() : self.y.data();
-            task->handles[k] =
-                apportion_block_vector(block, STARPU_R, data + block->first, block->units, sizeof(double));
-        }
-        task->cl_arg = &self.a;
+        task->handles[0] = apportion_block_vector(block, mode, &self.x[block->first], block->units, sizeof(double));
+        task->handles[1] = apportion_block_vector(block, mode, &self.y[block->first], block->units, sizeof(double));
         return 0;
     };
-    Load load = create(options);
-    REQUIRE(run(load.get()) == -EINVAL);
-    CHECK(std::string(apportion_error()).find("writes what the fill function names as STARPU_R") != std::string::npos);
+    const Load load = create(options);
+    for (mode = STARPU_R; mode <= STARPU_RW; ++mode) {
+        REQUIRE(run(load.get()) == -EINVAL);
+        CHECK_THAT(apportion_error(), ContainsSubstring(mode == STARPU_R ? "names as STARPU_R" : "names as STARPU_W"));
+    }
 }
 
 TEST_CASE("data at NULL, elements of 0 bytes, and modes that neither read nor write end the load with a sentence") {
