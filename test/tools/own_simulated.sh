@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# own_simulated.sh APPORTION BODIES.C BUILD_FOLDER FOLDER_OF_STARPU_PC: an own program with a performance model is compiled
-# for the simulated flavour as documented and compared on a simulated machine; its runs there are explained and traced.
+# own_simulated.sh APPORTION BODIES.C BUILD_FOLDER: an own program with a performance model is compiled for the
+# simulated flavour as documented and compared on a simulated machine; its runs there are explained and traced.
 . "$(dirname "$0")/../checks.sh"
-apportion=$(realpath "$1") bodies=$(realpath "$2") build=$3 starpu=$4
+apportion=$(realpath "$1") bodies=$(realpath "$2") build=$3
 cd "$folder"
 export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache
 unset APPORTION_LEARN APPORTION_PROFILES
 
-export PKG_CONFIG_PATH=$build/meson-uninstalled:$starpu
-cc "$bodies" $(pkg-config --cflags-only-I --libs apportion-simgrid starpu-1.4) -lm -o bodies \
-    "-Wl,-rpath,$build/policies/starpu:$(pkg-config --variable=libdir starpu-1.4)" || fail "bodies.c does not compile"
+export PKG_CONFIG_PATH=$build/meson-uninstalled
+cc "$bodies" $(pkg-config --cflags --libs apportion-simgrid) -lm -o bodies || fail "bodies.c does not compile"
 "$apportion" compare --platform plbhec-ab --policies equal,plb-hec,hpopta,dmda --blocks 16 -- ./bodies 8000 2>error | tr -s ' ' >table ||
     fail "compare: $(cat error)"
 for text in '^bodies, on simulated platform plbhec-ab' '^ [0-9] hpopta' '^ [0-9] plb-hec' '^ [0-9] equal' '5 x bodies' \
