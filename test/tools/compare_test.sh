@@ -65,6 +65,8 @@ shows "cores that are unlike in many blocks as well have a bound" "lower bound: 
     env FAKE=unlike "$apportion" compare --app fake --size 1024 --policies equal,dmda --blocks 8 --repeat 1
 shows "... and it is said that it is they" "$unlike: the cores are not alike." \
     env FAKE=unlike "$apportion" compare --app fake --size 1024 --policies equal,dmda --blocks 8 --repeat 1
+shows "... but not where the slow core had one of them" "or something else used one; so no" \
+    env FAKE=dense "$apportion" compare --app fake --size 1024 --policies dmda --blocks 8 --repeat 1
 shows "shares are shown" " GTX 680 75.0" once --policies plb-hec
 shows "with many policies they are in lines" "share of units in % CPU 0 GTX 680" once --policies plb-hec,equal,acosta --blocks 8
 shows "a platform without noise is run once" '"min":1.012,"max":1.012' compare --policies plb-hec --json --platform tiny.toml

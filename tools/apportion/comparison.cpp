@@ -53,16 +53,24 @@ double measured_bound_s(const Comparison& comparison) {
     return seconds;
 }
 
+/// Whether each core that computed had many blocks, of alike units: one that had few may have got those that take long.
+bool mixes_units(const RunReport& report) {
+    constexpr std::int64_t kMany = 4;
+    return unlike_units(report).empty() &&
+           std::ranges::all_of(report.processors, [](const ReportedProcessor& processor) {
+               return processor.kind != kInMainMemory || processor.units == 0 || processor.blocks >= kMany;
+           });
+}
+
 /// Whether units, or cores in a way that nothing tells from them, are unlike. Cores that took unlike times for a unit
-/// are themselves unlike if they did so in every run that cut a load into many blocks, which mix its units.
+/// are themselves unlike if they did so in every run that mixes the units.
 bool find_unlike(Comparison& comparison) {
-    constexpr std::int64_t kManyPerProcessor = 4;
-    bool unlike_units = false, mixed = false, mixed_alike = false;
+    bool units = false, mixed = false, mixed_alike = false;
     const auto look_at = [&](const RunReport& report, bool only_load) {
         const std::string cores = unlike_cores(report);
         const bool alike = units_seem_alike(report);
-        unlike_units = unlike_units || !alike;
-        if (report.blocks >= kManyPerProcessor * static_cast<std::int64_t>(report.processors.size())) {
+        units = units || !alike || (!cores.empty() && !unlike_units(report).empty());
+        if (mixes_units(report)) {
             mixed = true;
             mixed_alike = mixed_alike || cores.empty();
         }
@@ -75,7 +83,7 @@ bool find_unlike(Comparison& comparison) {
         for (const RunReport& report : c.median_run().largest_reports)
             look_at(report, c.median_run().largest_reports.size() == 1);
     if (comparison.unlike.empty()) return false;
-    const bool only_cores = !unlike_units || (mixed && !mixed_alike);
+    const bool only_cores = !units || (mixed && !mixed_alike);
     comparison.unlike +=
         only_cores
             ? ": the cores are not alike"

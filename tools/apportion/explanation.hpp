@@ -51,8 +51,8 @@ std::string unlike_units(const RunReport& report);
 /// cannot be alike then, or cores not. Else empty. Without its full stop.
 std::string unlike_cores(const RunReport& report);
 
-/// By the halves of the load on each processor, and by the cores: where one that took much longer than another, or that
-/// other, has no blocks of both halves, its units may be others.
+/// By the halves of the load on each processor, and by the cores: one that took much longer than another has other
+/// units unless both took as long for blocks of either half.
 bool units_seem_alike(const RunReport& report);
 
 /// Whether n over the sum of the best speeds is a bound: units seem alike, the best speeds are near the mean ones, and

@@ -15,7 +15,7 @@ namespace {
 /// blocks of both: their speeds do not matter then. `most` 0: there is none.
 struct HalfRatios {
     double least = 0, most = 0;
-    std::vector<bool> of;  ///< by processors, whether they have blocks of both
+    std::vector<bool> alike;  ///< by processors, whether one has blocks of both, which took about as long
 };
 
 /// Blocks of one processor in one half of the load, by their units.
@@ -64,10 +64,11 @@ HalfRatios upper_over_lower(const RunReport& report) {
             const double s = low.seconds_per_unit(units);
             if (s > 0) took_s += block->compute_s(), as_below_s += s * units;
         }
-        ratios.of.push_back(as_below_s > 0);
+        const double ratio = as_below_s > 0 ? took_s / as_below_s : 0;
+        ratios.alike.push_back(ratio < kUnlike && ratio > 1 / kUnlike);
         if (as_below_s <= 0) continue;
-        ratios.least = std::min(ratios.least, took_s / as_below_s);
-        ratios.most = std::max(ratios.most, took_s / as_below_s);
+        ratios.least = std::min(ratios.least, ratio);
+        ratios.most = std::max(ratios.most, ratio);
     }
     return ratios;
 }
@@ -135,7 +136,7 @@ bool units_seem_alike(const RunReport& report) {
     const HalfRatios ratios = upper_over_lower(report);
     if (!unlike_halves(ratios).empty()) return false;
     const UnlikeCores cores = find_unlike_cores(report);
-    return cores.ratio <= 0 || (ratios.of[cores.slowest] && ratios.of[cores.fastest]);
+    return cores.ratio <= 0 || (ratios.alike[cores.slowest] && ratios.alike[cores.fastest]);
 }
 
 bool has_bound(const RunReport& report) {
