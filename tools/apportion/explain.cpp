@@ -24,7 +24,7 @@ namespace {
 
 struct ExplainOptions {
     std::string file, load, policy;
-    int run = 0;  ///< 0: the last under each policy
+    int run = 0;  ///< 0: the last of the largest under each policy
     bool json = false;
 };
 
@@ -32,7 +32,7 @@ struct ExplainOptions {
 std::string overview(const std::vector<LoadRuns>& loads) {
     TextTable table({"load", "policy", ">units", ">runs", ">first", ">last", ">together"});
     for (const LoadRuns& load : loads) {
-        table.add({load.name, load.last().policy, std::to_string(load.last().units),
+        table.add({load.name, load.last().policy, std::to_string(load.largest().units),
                    std::to_string(load.reports.size()), seconds_text(load.reports.front()->makespan_s),
                    seconds_text(load.last().makespan_s), seconds_text(load.seconds())});
     }
@@ -52,14 +52,14 @@ void keep(std::vector<RunReport>& reports, std::string RunReport::*text, const s
                         fmt::join(names, ", "));
 }
 
-/// The last run of each load under each policy, or the K-th one of each load.
+/// The last of the largest runs of each load under each policy, or the K-th one of each load.
 std::vector<const RunReport*> chosen_runs(const std::vector<RunReport>& reports, const std::vector<LoadRuns>& loads,
                                           const ExplainOptions& options) {
     const int run = options.run;
     std::vector<const RunReport*> chosen;
     std::set<std::string> seen;
     for (const LoadRuns& load : loads) {
-        if (run == 0) chosen.push_back(&load.last());
+        if (run == 0) chosen.push_back(&load.largest());
         if (run == 0 || !seen.insert(load.name).second) continue;
         std::vector<const RunReport*> all;
         for (const RunReport& report : reports)
@@ -100,7 +100,8 @@ void add_explain(CLI::App& app, std::function<int()>& run) {
     sub->add_option("report", options->file, "file of reports; -: standard input")->required()->type_name("FILE");
     sub->add_option("--load", options->load, "only this load")->type_name("NAME");
     sub->add_option("--policy", options->policy, "only runs under this policy")->type_name("NAME");
-    sub->add_option("--run", options->run, "the K-th of these runs of each load (default: the last under each policy)")
+    sub->add_option("--run", options->run,
+                    "the K-th of these runs of each load (default: the last of the largest under each policy)")
         ->check(CLI::Range(1, 1'000'000'000))
         ->type_name("K");
     sub->add_flag("--json", options->json, "print a JSON array with an object for each run");
