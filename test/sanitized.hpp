@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Whether a sanitizer looks on. Each case takes ten times as long then, and a wrong access shows in the first case of
-// its kind: tests of many alike cases take fewer of them. All of them are run where no sanitizer is.
+// its kind: tests of many alike cases take fewer of them. -Dpure_tests=true runs all of them without a sanitizer.
 #pragma once
 
 namespace apportion::test {
