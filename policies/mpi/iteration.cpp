@@ -30,18 +30,20 @@ using apportion::ApiError;
 using apportion::Message;
 using apportion::Units;
 
-apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* options,
+apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* given,
                                                  const apportion_mpi_distributed* arrays, unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
-    std::string problem = apportion::why_no_load("apportion_mpi_iteration_create", options);
-    if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options->units);
+    std::string problem;
+    const apportion_load_options options =
+        apportion::options_for_nodes("apportion_mpi_iteration_create", given, problem);
+    if (problem.empty()) problem = apportion::why_not_distributed(arrays, count, options.units);
     const Arrays all = problem.empty() ? Arrays(arrays, arrays + count) : Arrays{};
-    facts_ = apportion::facts_of(arrays, count, problem.empty() ? options->units : 0);
+    facts_ = apportion::facts_of(arrays, count, problem.empty() ? options.units : 0);
     given_ = all;
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_, problem);
     policy_ = facts.policy;
     called_ = facts.called;
-    take_options(*options);
+    take_options(options);
     description_.processors = facts.nodes;
 
     const bool planned = policy_->reads_profile();

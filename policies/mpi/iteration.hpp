@@ -24,7 +24,7 @@ struct apportion_mpi_iteration {
     using Arrays = std::vector<apportion_mpi_distributed>;
 
     /// Collective, as are run, exchange and collect. Throws apportion::ApiError, the same on all ranks.
-    apportion_mpi_iteration(const apportion_load_options* options, const apportion_mpi_distributed* arrays,
+    apportion_mpi_iteration(const apportion_load_options* given, const apportion_mpi_distributed* arrays,
                             unsigned count);
     ~apportion_mpi_iteration() { end_own_load(); }
     apportion_mpi_iteration(const apportion_mpi_iteration&) = delete;

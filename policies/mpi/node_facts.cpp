@@ -36,7 +36,7 @@ std::string difference(const json& one, const json& other) {
 }
 
 /// What the others are to know of this rank.
-json own_facts(const World& world, const apportion_load_options* options, const json& arrays,
+json own_facts(const World& world, const apportion_load_options& options, const json& arrays,
                const std::string& problem) {
     json mine{{"host", host_name()}, {"workers", starpu_worker_get_count()}};
     json devices = json::array();
@@ -50,11 +50,11 @@ json own_facts(const World& world, const apportion_load_options* options, const 
     mine["load"] = {{"apportion", APPORTION_VERSION}, {"policies", json::array()}, {"arrays", arrays}};
     for (const PolicyEntry& entry : registered_policies()) mine["load"]["policies"].push_back(entry.name);
     if (problem.empty()) {
-        const std::string name = load_name(*options);
+        const std::string name = load_name(options);
         mine["load"]["name"] = name;
-        mine["load"]["profile"] = options->profile ? options->profile : name;
-        mine["load"]["units"] = options->units;
-        mine["load"]["granularity"] = granularity_of(*options);
+        mine["load"]["profile"] = options.profile ? options.profile : name;
+        mine["load"]["units"] = options.units;
+        mine["load"]["granularity"] = options.granularity;
     }
     mine["problem"] = problem;
     return mine;
@@ -62,19 +62,24 @@ json own_facts(const World& world, const apportion_load_options* options, const 
 
 }  // namespace
 
-std::string why_no_load(const char* function, const apportion_load_options* options) {
-    if (!options || !options->codelet || !options->fill)
-        return fmt::format("{}: options, their codelet and their fill function must be given", function);
-    if (options->open != 0 || options->done)
-        return fmt::format("{}: options.open and options.done are this library's own", function);
-    return {};
+apportion_load_options options_for_nodes(const char* function, const apportion_load_options* given,
+                                         std::string& problem) {
+    apportion_load_options options{};
+    try {
+        options = checked_options(given);
+        if (options.open != 0 || options.done)
+            problem = fmt::format("{}: options.open and options.done are this library's own", function);
+    } catch (const ApiError& error) {
+        problem = error.what();
+    }
+    return options;
 }
 
 std::string load_name(const apportion_load_options& options) {
     return options.name ? options.name : options.codelet->name ? options.codelet->name : "load";
 }
 
-NodeFacts gather_facts(const World& world, const apportion_load_options* options, const json& arrays,
+NodeFacts gather_facts(const World& world, const apportion_load_options& options, const json& arrays,
                        const std::string& problem) {
     const json mine = own_facts(world, options, arrays, problem);
     std::vector<json> ranks;

@@ -22,15 +22,17 @@ struct NodeFacts {
     std::int64_t workers = 0;             ///< of all nodes
 };
 
-/// Why no load over nodes can be made of them by this function, or empty.
-std::string why_no_load(const char* function, const apportion_load_options* options);
+/// The options as the program's header has them, checked and completed (checked_options). `problem`: why no load over
+/// nodes can be made of them by this function, or empty.
+apportion_load_options options_for_nodes(const char* function, const apportion_load_options* given,
+                                         std::string& problem);
 
 /// The load's name: that of the options, or of their codelet.
 std::string load_name(const apportion_load_options& options);
 
 /// Collective. Throws ApiError, the same on all ranks, when one of them has a `problem`, or when `options` or what is
-/// said of the `arrays` are not the same on all. `options` may be NULL where there is a problem.
-NodeFacts gather_facts(const World& world, const apportion_load_options* options, const nlohmann::json& arrays,
+/// said of the `arrays` are not the same on all.
+NodeFacts gather_facts(const World& world, const apportion_load_options& options, const nlohmann::json& arrays,
                        const std::string& problem);
 
 /// What is reported of a run over nodes, before its blocks.

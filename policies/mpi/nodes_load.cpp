@@ -33,30 +33,31 @@ json array_facts(const apportion::Post::Arrays& arrays) {
 
 }  // namespace
 
-apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, const apportion_mpi_array* arrays,
+apportion_mpi_load::apportion_mpi_load(const apportion_load_options* given, const apportion_mpi_array* arrays,
                                        unsigned count)
     : world_(apportion::World::get()), post_(apportion::running_post()) {
-    std::string problem = apportion::why_no_load("apportion_mpi_load_create", options);
+    std::string problem;
+    const apportion_load_options options = apportion::options_for_nodes("apportion_mpi_load_create", given, problem);
     if (problem.empty() && count > 0 && !arrays)
         problem = "apportion_mpi_load_create: arrays is NULL but count is not 0";
     if (problem.empty()) {
         arrays_.assign(arrays, arrays + count);
-        problem = apportion::why_no_arrays(arrays_, options->units);
+        problem = apportion::why_no_arrays(arrays_, options.units);
     }
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, array_facts(arrays_), problem);
     policy_name_ = facts.policy->name;
     called_ = facts.called;
-    describe(*options, facts.nodes);
+    describe(options, facts.nodes);
     if (world_.rank() == 0) make_policy(*facts.policy);
 
     const apportion::Units initial =
-        options->initial_block > 0 ? static_cast<apportion::Units>(options->initial_block)
+        options.initial_block > 0 ? static_cast<apportion::Units>(options.initial_block)
         : apportion::initial_block_option()
             ? *apportion::initial_block_option()
             : apportion::default_initial_block(description_.units, description_.granularity,
                                                static_cast<int>(std::max<std::int64_t>(1, facts.workers)));
     try {
-        part_ = std::make_unique<apportion::NodePart>(*options, static_cast<std::uint64_t>(initial), post_);
+        part_ = std::make_unique<apportion::NodePart>(options, static_cast<std::uint64_t>(initial), post_);
     } catch (const std::exception& error) {
         problem = error.what();
     }
@@ -64,9 +65,9 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* options, co
         part_.reset();
         throw ApiError(ENODEV, agreed);
     }
-    find_journey(*options);
+    find_journey(options);
     if (!facts.policy->reads_profile()) return;
-    description_.recorded = apportion::recorded_times_of_nodes(world_, *options);
+    description_.recorded = apportion::recorded_times_of_nodes(world_, options);
     if (recovery_) recovery_->recorded(description_.recorded.processors);
 }
 

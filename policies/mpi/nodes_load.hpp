@@ -24,7 +24,7 @@
 struct apportion_mpi_load {
   public:
     /// Collective. Throws apportion::ApiError, the same on all ranks.
-    apportion_mpi_load(const apportion_load_options* options, const apportion_mpi_array* arrays, unsigned count);
+    apportion_mpi_load(const apportion_load_options* given, const apportion_mpi_array* arrays, unsigned count);
 
     /// Which load it is, for sentences.
     const std::string& called() const { return called_; }

@@ -2,9 +2,12 @@
 //
 // apportion.h's functions: no exception leaves them, and they refuse callers that would wait for themselves.
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/load.hpp"
+#include "policies/starpu/load_options.hpp"
 
 namespace {
 
@@ -43,6 +46,17 @@ void apportion_load::refuse_worker(const char* function) const {
 }
 
 extern "C" {
+
+int apportion_load_options_init_size(apportion_load_options* options, std::size_t size) {
+    return apportion::guarded([&] {
+        if (!options) throw apportion::ApiError(EINVAL, "apportion_load_options_init: options is NULL");
+        if (const std::string why = apportion::why_no_size(size); !why.empty())
+            throw apportion::ApiError(EINVAL, "apportion_load_options_init: " + why);
+        std::memset(options, 0, size);
+        options->size = size;
+        if (size > offsetof(apportion_load_options, sched_ctx)) options->sched_ctx = -1;
+    });
+}
 
 apportion_load* apportion_load_create(const apportion_load_options* options) {
     apportion_load* load = nullptr;

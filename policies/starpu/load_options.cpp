@@ -29,15 +29,6 @@ template <class First, class... Others>
 /// What every program must have set, and thus the smallest structure.
 constexpr std::size_t kSmallestSize = offsetof(apportion_load_options, parts);
 
-/// Why no structure of an apportion.h has this size, or empty. Larger ones may be of a later version.
-std::string why_no_size(std::size_t size) {
-    if (size >= kSmallestSize && size % alignof(apportion_load_options) == 0) return {};
-    return fmt::format(
-        "options.size is {}, which is the size of no such structure; call apportion_load_options_init "
-        "before the fields are set",
-        size);
-}
-
 /// The fields that the caller's header has, the others with their defaults. Reads `size` first, and no byte behind it.
 apportion_load_options completed(const apportion_load_options* given) {
     std::size_t size = 0;
@@ -80,6 +71,14 @@ void check_uses(const apportion_load_options& options) {
 
 }  // namespace
 
+std::string why_no_size(std::size_t size) {
+    if (size >= kSmallestSize && size % alignof(apportion_load_options) == 0) return {};
+    return fmt::format(
+        "options.size is {}, which is the size of no such structure; call apportion_load_options_init "
+        "before the fields are set",
+        size);
+}
+
 apportion_load_options checked_options(const apportion_load_options* given) {
     if (!given) refuse("options is NULL");
     apportion_load_options options = completed(given);
@@ -104,14 +103,3 @@ apportion_load_options checked_options(const apportion_load_options* given) {
 }
 
 }  // namespace apportion
-
-extern "C" int apportion_load_options_init_size(apportion_load_options* options, std::size_t size) {
-    return apportion::guarded([&] {
-        if (!options) throw apportion::ApiError(EINVAL, "apportion_load_options_init: options is NULL");
-        if (const std::string why = apportion::why_no_size(size); !why.empty())
-            throw apportion::ApiError(EINVAL, "apportion_load_options_init: " + why);
-        std::memset(options, 0, size);
-        options->size = size;
-        if (size > offsetof(apportion_load_options, sched_ctx)) options->sched_ctx = -1;
-    });
-}

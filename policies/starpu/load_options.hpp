@@ -4,11 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
 #include "policies/policy.hpp"
 #include "policies/starpu/apportion.h"
 
 namespace apportion {
+
+/// Why no structure of an apportion.h has this size, or empty. Larger ones may be of a later version.
+std::string why_no_size(std::size_t size);
 
 /// The options, with defaults for the fields that the program's header lacks. Throws ApiError for invalid ones. `given`
 /// is a pointer because the structure may be shorter than its type here.

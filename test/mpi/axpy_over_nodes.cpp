@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -157,6 +158,21 @@ class Writer {
     starpu_codelet codelet_{};
 };
 
+/// As a program has them that knows fewer fields: what lies behind them is something else.
+class ShortOptions {
+  public:
+    explicit ShortOptions(const apportion_load_options& all) {
+        constexpr std::size_t kSize = offsetof(apportion_load_options, results_stay);
+        std::memset(memory_, 0x55, sizeof memory_);
+        std::memcpy(memory_, &all, kSize);
+        std::memcpy(memory_, &kSize, sizeof kSize);
+    }
+    const apportion_load_options* get() const { return reinterpret_cast<const apportion_load_options*>(memory_); }
+
+  private:
+    alignas(apportion_load_options) std::byte memory_[sizeof(apportion_load_options)];
+};
+
 /// 0: right.
 int run(apportion_mpi_load* load, std::optional<Writer>& writer) {
     for (int times = 0; times < 2; ++times) {
@@ -240,7 +256,9 @@ int main(int argc, char** argv) {
     double* const results = work.what == "in place" ? &work.x[work.units * kColumns - 1] : work.y.data();
     const apportion_mpi_array arrays[] = {{work.x.data(), unit, pieces, stride, STARPU_R},
                                           {results, unit, pieces, stride, STARPU_W}};
-    apportion_mpi_load* load = apportion_mpi_load_create(&options, arrays, 2);
+    const ShortOptions fewer(options);
+    apportion_mpi_load* load =
+        apportion_mpi_load_create(work.what == "fewer options" ? fewer.get() : &options, arrays, 2);
     if (!load) return complain();
     std::optional<Letter> letter;
     if (work.what == "letter") letter.emplace();

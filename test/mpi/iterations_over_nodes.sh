@@ -94,6 +94,7 @@ done
 refused 'units = 50 on one and 51 on the other' -np 3 "$ring" 50 differs 2
 refused 'arrays = .*"halo":1.*"halo":2' -np 3 "$ring" 50 halo 1
 refused 'arrays = .*"starts":"with hash' -np 3 "$ring" 50 starts 1
+refused 'options.units = 18446744073709551615 is too large' -np 2 "$ring" 50 countless
 refused 'arrays\[1\]: starts must not fall' -np 3 "$ring" 50 falls
 refused 'iteration_exchange: the arrays must be all of those' -np 3 "$ring" 50 'one array'
 refused 'arrays\[0\]: a periodic halo of more units than there are' -np 3 "$ring" 5 wide

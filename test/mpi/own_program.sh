@@ -22,6 +22,7 @@ for units in 0 1 2 7; do right 0 -np 3 "$axpy" $units; done
 right 0 -np 3 "$axpy" 400 rows
 right 0 -np 1 "$axpy" 400 rows
 right 0 -np 3 "$axpy" 1000 uses
+right 0 -np 2 "$axpy" 400 'fewer options'
 right 0 -np 3 "$axpy" 2000 slow 1
 for outer in plb-hec gss; do right 0 -np 3 env APPORTION_NODES=$outer "$axpy" 400 letter; done
 right 0 -np 1 "$axpy" 400 letter

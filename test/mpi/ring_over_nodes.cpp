@@ -236,6 +236,7 @@ int main(int argc, char** argv) {
     if (here("halo")) all[0].halo = 2;
     if (ring.what == "wide") all[0].halo = ring.units + 1;
     if (ring.what == "granules") options.granularity = 4;
+    if (ring.what == "countless") options.units = static_cast<std::uint64_t>(-1);
     apportion_mpi_iteration* iteration = apportion_mpi_iteration_create(&options, all.data(), 2);
     const int status = !iteration ? complain() : ring.what == "on and on" ? run_on_and_on(iteration) : run(iteration);
     apportion_mpi_iteration_destroy(iteration);
