@@ -5,11 +5,10 @@
 #include <starpu_mpi.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
-#include "policies/starpu/error.hpp"
 #include "policies/starpu/mutex.hpp"
 #include "policies/starpu/watch.hpp"
 
@@ -47,7 +46,7 @@ bool overlap(const apportion_mpi_array& one, const apportion_mpi_array& other, s
 std::size_t bytes_of(const apportion_mpi_array& array) { return array.bytes_per_unit * array.pieces; }
 
 void check(int status, const char* function) {
-    if (status != 0) throw ApiError(EIO, fmt::format("{} failed with status {}", function, status));
+    if (status != 0) throw std::runtime_error(fmt::format("{} failed with status {}", function, status));
 }
 
 }  // namespace
@@ -96,7 +95,7 @@ class Post::Box final : public Watched {
             if (starpu_timing_now() >= until_us) return {};
             if (until_us < self->alarm_us_) {
                 self->alarm_us_ = until_us;
-                if (!wake_at(self, until_us)) throw ApiError(EAGAIN, "no thread can be had for the watch");
+                if (!wake_at(self, until_us)) throw std::runtime_error("no thread can be had for the watch");
             }
             self->something_.wait(lock);
         }

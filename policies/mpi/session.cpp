@@ -38,7 +38,8 @@ Post* post = nullptr;                              ///< until apportion_mpi_shut
 
 void set_last_error(const std::string& sentence) { last_error = shown(sentence); }
 
-/// Runs `body`; the exceptions that it throws are the same on all ranks.
+/// Runs `body`. An ApiError that it throws is the same on all ranks; of anything else only this one knows, and others
+/// may wait for it.
 template <class Body>
 int agreed(Body&& body) noexcept {
     try {
@@ -48,11 +49,9 @@ int agreed(Body&& body) noexcept {
         set_last_error(error.what());
         return -error.error_number();
     } catch (const std::exception& error) {
-        set_last_error(error.what());
-        return -EIO;
+        abort_job(error.what());
     } catch (...) {  // IPOPT's are no std::exception
-        set_last_error("an exception of an unknown type");
-        return -EIO;
+        abort_job("an exception of an unknown type");
     }
 }
 
@@ -187,24 +186,14 @@ using apportion::World;
 namespace {
 
 /// A call of a load or an iteration, with what it is given besides. `body` returns the sentence that all ranks agree
-/// on, or nothing; what it throws only this one knows.
+/// on, or nothing.
 template <class Load, class Body>
 int together_on(Load* load, const std::string& call, const std::string& given, int error_number, Body&& body) noexcept {
-    const int status = together(fmt::format("{} of {}{}", call, load ? load->called() : "NULL", given), [&] {
+    return together(fmt::format("{} of {}{}", call, load ? load->called() : "NULL", given), [&] {
         if (!load) throw apportion::ApiError(EINVAL, call + ": the load is NULL; was it created?");
+        if (const std::string sentence = body(*load); !sentence.empty())
+            throw apportion::ApiError(error_number, sentence);
     });
-    if (status != 0) return status;
-    std::string sentence;
-    try {
-        sentence = body(*load);
-    } catch (const std::exception& error) {
-        apportion::abort_job(error.what());
-    } catch (...) {  // IPOPT's are no std::exception
-        apportion::abort_job("an exception of an unknown type");
-    }
-    if (sentence.empty()) return 0;
-    apportion::set_last_error(sentence);
-    return -error_number;
 }
 
 std::string with(const apportion_mpi_iteration* iteration, const apportion_mpi_distributed* arrays, unsigned count) {

@@ -7,8 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
-
-#include "policies/starpu/error.hpp"
+#include <stdexcept>
 
 namespace apportion {
 
@@ -17,7 +16,8 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 23;
 
 [[noreturn]] void fail(const char* function) {
-    throw ApiError(ENOMEM, fmt::format("memory for simulated messages: {} failed: {}", function, std::strerror(errno)));
+    throw std::runtime_error(
+        fmt::format("memory for simulated messages: {} failed: {}", function, std::strerror(errno)));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class TransferMemory {
     TransferMemory(const TransferMemory&) = delete;
     TransferMemory& operator=(const TransferMemory&) = delete;
 
-    /// For the largest message. Throws ApiError.
+    /// For the largest message.
     void* of(void* array);
 
   private:

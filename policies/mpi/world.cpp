@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "policies/starpu/error.hpp"
@@ -24,7 +25,7 @@ void check(int status, const char* function) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     MPI_Error_string(status, text, &length);
-    throw ApiError(EIO, std::string(function) + " failed: " + text);
+    throw std::runtime_error(std::string(function) + " failed: " + text);
 }
 
 bool ours_ran = false;

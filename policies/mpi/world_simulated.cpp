@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "policies/mpi/post.hpp"
 #include "policies/mpi/world.hpp"
-#include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
 #include "policies/starpu/mutex.hpp"
 
@@ -59,7 +59,7 @@ class Transfers {
                 ++left_;
             }
             if (const int status = function(handle, rank, tag, MPI_COMM_WORLD, arrived, this); status != 0)
-                throw ApiError(EIO, fmt::format("StarPU-MPI refuses a message with status {}", status));
+                throw std::runtime_error(fmt::format("StarPU-MPI refuses a message with status {}", status));
         }
     }
     static void arrived(void* self) {

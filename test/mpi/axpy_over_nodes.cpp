@@ -3,7 +3,9 @@
 // A user's program over nodes: y = 2 x + 1 of vectors, or of matrices whose rows are units. axpy_over_nodes UNITS [CASE
 // RANK]: what goes wrong on that rank. Status 0 when rank 0's result is right; prints the number of nodes and of lost
 // ones, and, with CASE timing, the makespan.
+#include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <starpu_mpi.h>
 #include <unistd.h>
@@ -37,7 +39,7 @@ struct Work {
 
 Work work;
 std::atomic<int> tasks = 0, running = 0;
-std::atomic<bool> stalled = false;
+std::atomic<bool> stalled = false, no_threads = false;
 
 void compute(void* buffers[], void*) {
     const bool here = apportion_mpi_rank() == work.rank;
@@ -210,6 +212,12 @@ int run(apportion_mpi_load* load, std::optional<Writer>& writer) {
 
 }  // namespace
 
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
+                              void* arg) noexcept {
+    static const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+    return no_threads ? EAGAIN : create(thread, attributes, body, arg);
+}
+
 int main(int argc, char** argv) {
     const bool started = argc > 2 && std::strcmp(argv[2], "starts StarPU-MPI") == 0;
     if (started && starpu_mpi_init_conf(&argc, &argv, 1, MPI_COMM_WORLD, nullptr) != 0) return 2;
@@ -256,10 +264,12 @@ int main(int argc, char** argv) {
     double* const results = work.what == "in place" ? &work.x[work.units * kColumns - 1] : work.y.data();
     const apportion_mpi_array arrays[] = {{work.x.data(), unit, pieces, stride, STARPU_R},
                                           {results, unit, pieces, stride, STARPU_W}};
+    no_threads = here && work.what == "no threads";
     const ShortOptions fewer(options);
     apportion_mpi_load* load =
         apportion_mpi_load_create(work.what == "fewer options" ? fewer.get() : &options, arrays, 2);
     if (!load) return complain();
+    no_threads = false;
     std::optional<Letter> letter;
     if (work.what == "letter") letter.emplace();
     int status = here && work.what == "ends early" ? 0 : run(load, writer);

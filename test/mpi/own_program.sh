@@ -55,6 +55,8 @@ refused 'the program has started StarPU-MPI itself' -np 2 "$axpy" 500 'starts St
 refused 'rank 0 calls apportion_mpi_load_create, and rank 1 calls apportion_mpi_share of 8 bytes; all ranks must' -np 3 "$axpy" 500 'shares again' 1
 refused "rank 0 calls apportion_mpi_load_run of load 1 ('axpy'), and rank 2 calls apportion_mpi_shutdown" -np 3 "$axpy" 500 'ends early' 2
 refused 'no node is left to compute' -np 1 env STARPU_SCHED=greedy "$axpy" 500 fails 0
+# What goes wrong on one rank alone, where the others wait for it.
+refused 'apportion: no thread can be had for the watch' -np 2 "$axpy" 500 'no threads' 0
 # A worker that calls exit(), as macros that check CUDA's status do: the other threads go on, and the status is its own.
 for rank in 0 0 0 0 1 2; do
     status=0
