@@ -285,7 +285,7 @@ void apportion_mpi_iteration::tell_all(const std::string& sentence, bool moved) 
     message.units = moved ? 1 : 0;
     message.set_text(sentence);
     for (int node = 1; node < world_.size(); ++node) post_.send(node, message);
-    while (post_.on_the_way() > 0) post_.wait_while_moving();
+    post_.settle();
 }
 
 void apportion_mpi_iteration::note_run(const std::string& sentence) {
@@ -321,7 +321,7 @@ bool apportion_mpi_iteration::tell_home() {
     post_.listen(0);
     apportion::Event answer = post_.wait();
     while (answer.kind != apportion::Event::Kind::message) answer = post_.wait();
-    while (post_.on_the_way() > 0) post_.wait_while_moving();
+    post_.settle();
     problem_ = answer.message.text;
     return answer.message.units != 0;
 }

@@ -294,9 +294,9 @@ void apportion_mpi_load::run_as_node(const std::string& unable) {
     }
     seconds_ = now_s();
     part_->close();
-    while (post_.on_the_way() > 0) post_.wait_while_moving();
+    post_.settle();
     tell(Message::Kind::ended, 0, "");
-    while (post_.on_the_way() > 0) post_.wait_while_moving();
+    post_.settle();
 }
 
 void apportion_mpi_load::tell(Message::Kind kind, std::int64_t grant, const std::string& text, double seconds,

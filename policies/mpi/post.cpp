@@ -288,15 +288,13 @@ std::optional<double> Post::answer_s(int rank, int ranks, double limit_s) {
             if (other == 1 && time > 0) seconds.push_back((starpu_timing_now() - begin_us) * 1e-6);
         }
     }
-    while (on_the_way_ > 0) wait_while_moving();
+    settle();
     std::ranges::sort(seconds);
     return seconds.empty() ? 0.0 : seconds[seconds.size() / 2];
 }
 
-std::optional<Event> Post::wait_while_moving() {
-    while (on_the_way_ > 0)
-        if (auto event = unpack(Box::take(box_, std::numeric_limits<double>::infinity()))) return event;
-    return std::nullopt;
+void Post::settle() {
+    while (on_the_way_ > 0) unpack(Box::take(box_, std::numeric_limits<double>::infinity()));
 }
 
 }  // namespace apportion

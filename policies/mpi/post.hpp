@@ -115,8 +115,9 @@ class Post {
     /// The next event; none until then.
     std::optional<Event> wait(double until_us);
     Event wait();
-    /// The next event; none when nothing is on its way any more, but for messages that are listened for.
-    std::optional<Event> wait_while_moving();
+    /// Until nothing is on its way any more, but for messages that are listened for. What happens meanwhile is no
+    /// event.
+    void settle();
 
     /// Collective: seconds from a message of rank 0 to the first answer, when nothing else is on its way; 0 elsewhere.
     /// Nothing: there is none, of one rank at least, within `limit_s`.
