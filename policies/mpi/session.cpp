@@ -185,6 +185,13 @@ using apportion::World;
 
 namespace {
 
+std::pair<int, int> rank_and_nodes() {
+    if (!World::runs() && apportion::ended_nodes > 0) return {apportion::ended_rank, apportion::ended_nodes};
+    std::pair<int, int> its{0, 1};
+    apportion::agreed([&] { its = World::rank_and_size(); });
+    return its;
+}
+
 /// A call of a load or an iteration, with what it is given besides. `body` returns the sentence that all ranks agree
 /// on, or nothing.
 template <class Load, class Body>
@@ -221,19 +228,9 @@ void apportion_mpi_shutdown(void) {
     World::finish();
 }
 
-int apportion_mpi_rank(void) {
-    if (!World::runs() && apportion::ended_nodes > 0) return apportion::ended_rank;
-    int rank = 0;
-    apportion::agreed([&] { rank = World::rank_and_size().first; });
-    return rank;
-}
+int apportion_mpi_rank(void) { return rank_and_nodes().first; }
 
-int apportion_mpi_nodes(void) {
-    if (!World::runs() && apportion::ended_nodes > 0) return apportion::ended_nodes;
-    int nodes = 1;
-    apportion::agreed([&] { nodes = World::rank_and_size().second; });
-    return nodes;
-}
+int apportion_mpi_nodes(void) { return rank_and_nodes().second; }
 
 int apportion_mpi_agree(const char* problem) {
     return together("apportion_mpi_agree", [&] {
