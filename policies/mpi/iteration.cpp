@@ -21,7 +21,6 @@
 #include "policies/shared/nothing_in_flight.hpp"
 #include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/error.hpp"
-#include "policies/starpu/load_options.hpp"
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/report_file.hpp"
 #include "policies/starpu/watch.hpp"
@@ -43,8 +42,8 @@ apportion_mpi_iteration::apportion_mpi_iteration(const apportion_load_options* g
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, facts_, problem);
     policy_ = facts.policy;
     called_ = facts.called;
+    description_ = facts.load;
     take_options(options);
-    description_.processors = facts.nodes;
 
     const bool planned = policy_->reads_profile();
     if (planned) description_.recorded = apportion::recorded_times_of_nodes(world_, options_);
@@ -95,8 +94,6 @@ void apportion_mpi_iteration::take_options(const apportion_load_options& options
     if (options.uses) uses_.assign(options.uses, options.uses + options.uses_count);
     options_.uses = options.uses ? uses_.data() : nullptr;
     options_.unreported = 1;
-    description_.units = static_cast<Units>(options.units);
-    description_.granularity = apportion::granularity_of(options);
     description_.runs_expected = static_cast<int>(std::min(options.runs, unsigned{INT_MAX}));
 }
 
@@ -104,7 +101,6 @@ void apportion_mpi_iteration::take_options(const apportion_load_options& options
 std::vector<Units> apportion_mpi_iteration::planned_shares() {
     const auto policy = policy_->make();
     const int nodes = static_cast<int>(description_.processors.size());
-    description_.initial_block = apportion::default_initial_block(description_.units, description_.granularity, nodes);
     policy->begin(description_);
     std::vector<Units> shares(static_cast<std::size_t>(nodes), 0);
     const std::vector<apportion::OwnedUnits> owned = policy->owned();

@@ -104,9 +104,13 @@ NodeFacts gather_facts(const World& world, const apportion_load_options& options
         node.name = fmt::format("node {} ({})", r, ranks[r].at("host").get<std::string>());
         node.kind = kinds.emplace(ranks[r].at("devices"), static_cast<int>(kinds.size())).first->second;
         node.own_memory = true;  // so that a second grant is there when the first is computed
-        facts.nodes.push_back(node);
+        facts.load.processors.push_back(node);
         facts.workers += ranks[r].at("workers").get<std::int64_t>();
     }
+    LoadDescription& load = facts.load;
+    load.units = static_cast<Units>(options.units);
+    load.granularity = static_cast<Units>(options.granularity);
+    load.initial_block = default_initial_block(load.units, load.granularity, world.size());
     return facts;
 }
 

@@ -18,7 +18,7 @@ namespace apportion {
 struct NodeFacts {
     std::string called;                   ///< the load, in sentences
     const PolicyEntry* policy = nullptr;  ///< the outer one, of rank 0; all ranks know the same
-    std::vector<Processor> nodes;         ///< as the outer policy sees them
+    LoadDescription load;                 ///< as the outer policy sees it: its processors are the nodes
     std::int64_t workers = 0;             ///< of all nodes
 };
 

@@ -14,7 +14,6 @@
 #include "policies/mpi/node_profile.hpp"
 #include "policies/mpi/session.hpp"
 #include "policies/starpu/error.hpp"
-#include "policies/starpu/load_options.hpp"
 
 using apportion::ApiError;
 using nlohmann::json;
@@ -47,7 +46,8 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* given, cons
     const apportion::NodeFacts facts = apportion::gather_facts(world_, options, array_facts(arrays_), problem);
     policy_name_ = facts.policy->name;
     called_ = facts.called;
-    describe(options, facts.nodes);
+    name_ = apportion::load_name(options);
+    description_ = facts.load;
     if (world_.rank() == 0) make_policy(*facts.policy);
 
     const apportion::Units initial =
@@ -69,17 +69,6 @@ apportion_mpi_load::apportion_mpi_load(const apportion_load_options* given, cons
     if (!facts.policy->reads_profile()) return;
     description_.recorded = apportion::recorded_times_of_nodes(world_, options);
     if (recovery_) recovery_->recorded(description_.recorded.processors);
-}
-
-/// The load as the outer policy sees it.
-void apportion_mpi_load::describe(const apportion_load_options& options,
-                                  const std::vector<apportion::Processor>& nodes) {
-    name_ = apportion::load_name(options);
-    description_.units = static_cast<apportion::Units>(options.units);
-    description_.granularity = apportion::granularity_of(options);
-    description_.processors = nodes;
-    description_.initial_block =
-        apportion::default_initial_block(description_.units, description_.granularity, static_cast<int>(nodes.size()));
 }
 
 /// What the messages of a grant take: to compute it and that it is computed, and as many for its input and its results.

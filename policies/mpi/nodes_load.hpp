@@ -35,7 +35,6 @@ struct apportion_mpi_load {
     double seconds() const { return seconds_; }
 
   private:
-    void describe(const apportion_load_options& options, const std::vector<apportion::Processor>& nodes);
     void make_policy(const apportion::PolicyEntry& entry);
     void find_journey(const apportion_load_options& options);
     double seconds_at(double us) const { return (us - begin_us_) * 1e-6; }
