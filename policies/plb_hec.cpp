@@ -48,10 +48,7 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         plan_.begin(load);
         tried_.resize(load.processors.size());
-        unlike_.begin(load, [&](int processor, Units units) {
-            const FittedCurve* curve = models_.curve(processor);
-            return curve ? curve->seconds(static_cast<double>(units)) : 0;
-        });
+        unlike_.begin(load, [&](int processor, Units units) { return by_size_s(processor, units); });
         const bool known_before = all_known_ = models_.begin(load);
         repetition_.begin(load, unlike_.found(), report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
@@ -73,7 +70,7 @@ class PlbHecImproved final : public Policy {
         const bool differed = models_.sizes_differ(block.processor);
         plan_.block_ended(block);
         repetition_.finished(block);
-        unlike_.finished(block);
+        unlike_.finished(block, by_size_s(block.processor, block.units));
         if (models_.add(block) == SampleVerdict::changed && !repetition_.as_before(block) &&
             !repetition_.changed(block.processor)) {
             ++report_.rebalances;
@@ -162,6 +159,11 @@ class PlbHecImproved final : public Policy {
     static std::size_t index(int processor) { return static_cast<std::size_t>(processor); }
     const Processor& at(int processor) const { return load_.processors[index(processor)]; }
 
+    /// 0: nothing is known of it.
+    double by_size_s(int processor, Units units) const {
+        const FittedCurve* curve = models_.curve(processor);
+        return curve ? curve->seconds(static_cast<double>(units)) : 0;
+    }
     double granule() const { return static_cast<double>(load_.granularity); }
 
     /// Whether a core of its kind computes its first block where there are devices: these may be so much faster that a

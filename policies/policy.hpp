@@ -172,6 +172,15 @@ class Progress {
     virtual std::span<const BlockInFlight> in_flight(
         int processor) const = 0;                 ///< the one that runs, then oldest first
     virtual Units room(int processor) const = 0;  ///< units that fit beside those that are there; 0: none now
+    /// Where the processor's next block would be: at the beginning of such a range, or at its end.
+    struct NextUnits {
+        UnitRange range;  ///< without units: nobody knows
+        bool from_end = false;
+    };
+    virtual NextUnits next_units(int processor) const {
+        (void)processor;
+        return {};
+    }
     /// Whether what it computes has run twice as long as its last blocks admit (engine/recovery.hpp): nobody knows when
     /// that will end. Never, where every block is waited for.
     virtual bool is_late(int processor, double now_s) const {

@@ -38,10 +38,15 @@ void FreeUnits::add(UnitRange range, int owner) {
     insert(range.first, {range.units, owner});
 }
 
-FreeUnits::Pieces::iterator FreeUnits::choose(int processor) {
+FreeUnits::Pieces::const_iterator FreeUnits::choose(int processor) const {
     for (const int owner : {processor, kNobody})
         if (!of(owner).empty()) return pieces_.find(*of(owner).begin());
     return pieces_.find(-owned_by_size_.rbegin()->second);
+}
+
+Progress::NextUnits FreeUnits::next(int processor) const {
+    const auto& [first, piece] = *choose(processor);
+    return {{first, piece.units}, piece.owner != kNobody && piece.owner != processor};
 }
 
 /// Whole pieces, and the beginning or the end of one.

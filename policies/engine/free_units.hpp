@@ -25,6 +25,9 @@ class FreeUnits {
     /// The range is free, disjoint from all others that are; it joins neighbours of the same owner. O(log ranges).
     void add(UnitRange range, int owner);
 
+    /// From which take() would take. count() > 0. O(log ranges).
+    Progress::NextUnits next(int processor) const;
+
     /// Takes up to `units` units, in one piece: of the processor's own ranges the first, else of those without owner,
     /// else of the longest of another processor, from its end, as that one goes on from the beginning. A piece that
     /// goes on to the load's end may be no multiple of the granularity. count() > 0. O(log ranges) for each range it
@@ -43,10 +46,11 @@ class FreeUnits {
     using Pieces = std::map<Units, Piece>;  ///< by first unit
 
     std::set<Units>& of(int owner) { return of_owner_[static_cast<std::size_t>(owner + 1)]; }
+    const std::set<Units>& of(int owner) const { return of_owner_[static_cast<std::size_t>(owner + 1)]; }
     void insert(Units first, Piece piece);
     Pieces::iterator erase(Pieces::iterator piece);
     void remove(UnitRange range);
-    Pieces::iterator choose(int processor);
+    Pieces::const_iterator choose(int processor) const;
 
     Pieces pieces_;
     std::vector<std::set<Units>> of_owner_;            ///< first units, by owner + 1

@@ -13,7 +13,7 @@ void PlbHecRepetition::begin(const LoadDescription& load, bool unlike, PolicyRep
     replay_.conclude(load);
     moving_s_ = 0;
     lateness_.assign(load.processors.size(), {});
-    const bool known = load.staying > 0 && replay_.before_s() > 0;
+    const bool known = load.staying > 0 && replay_.before_s() > 0 && !unlike;
     if (replay_.broken_s() > 0)
         rebalancer_.shares_not_kept();
     else if (!known)
@@ -22,7 +22,7 @@ void PlbHecRepetition::begin(const LoadDescription& load, bool unlike, PolicyRep
         const std::vector<double> nowhere(load.processors.size(), -1);
         moving_s_ = moving_seconds(load, nowhere, replay_.units_before());
     }
-    if (known && redistribute(unlike, report)) return;
+    if (known && redistribute(report)) return;
     if (load.run == 1 && begin_as_learnt(report)) return;
     replay_.begin(load, known);
     if (!active()) return;
@@ -31,7 +31,7 @@ void PlbHecRepetition::begin(const LoadDescription& load, bool unlike, PolicyRep
 }
 
 /// Whether the data move, for the runs to come.
-bool PlbHecRepetition::redistribute(bool unlike, PolicyReport& report) {
+bool PlbHecRepetition::redistribute(PolicyReport& report) {
     plan_.pose_for_all();
     LoadDescription load = load_;
     for (std::size_t p = 0; p < load.links.size(); ++p)
@@ -40,24 +40,17 @@ bool PlbHecRepetition::redistribute(bool unlike, PolicyReport& report) {
     const std::vector<double> before = replay_.units_before(), ends_s = replay_.ends_s();
     std::vector<double> now_s;
     for (int p = 0; p < static_cast<int>(load.processors.size()); ++p)
-        now_s.push_back(unlike ? ends_s[static_cast<std::size_t>(p)]
-                               : plan_.time(p).seconds_of(replay_.blocks_before(p)));
+        now_s.push_back(plan_.time(p).seconds_of(replay_.blocks_before(p)));
     const auto decision = rebalancer_.decide(
         load, {before, ends_s, replay_.repeated_to_the_end(), true},
-        [&](std::size_t p, double units) {
-            return unlike && before[p] > 0 ? units * ends_s[p] / before[p]
-                                           : plan_.time(static_cast<int>(p)).seconds(units);
-        },
-        now_s);
+        [&](std::size_t p, double units) { return plan_.time(static_cast<int>(p)).seconds(units); }, now_s);
     if (!decision.worthwhile) return false;
     const std::vector<Units> shares = whole_shares(decision.shares, load_.granularity);
     std::vector<Units> largest;
     for (std::size_t p = 0; p < shares.size(); ++p) {
         const auto share = static_cast<double>(shares[p]);
         const double count = plan_.time(static_cast<int>(p)).blocks(share).count;
-        const std::vector<Units> its = replay_.blocks_before(static_cast<int>(p));
-        largest.push_back(unlike && !its.empty() ? *std::ranges::max_element(its)
-                                                 : round_to_granularity(std::ceil(share / count), load_.granularity));
+        largest.push_back(round_to_granularity(std::ceil(share / count), load_.granularity));
     }
     replay_.begin(load_, shares, largest, decision.anew);
     ++report.rebalances;

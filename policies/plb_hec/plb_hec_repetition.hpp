@@ -20,9 +20,8 @@ class PlbHecRepetition {
     /// Both must outlive it.
     PlbHecRepetition(const PlbHecModels& models, PlbHecPlan& plan) : models_(models), plan_(plan) {}
 
-    /// A run begins, for which models and plan have begun already. Where units are unlike, the models say nothing:
-    /// adaptive factoring makes blocks of about one duration, which all is a fixed cost to them. Other shares take what
-    /// their processor's units took on average then, in blocks no larger than it had.
+    /// A run begins, for which models and plan have begun already. Where units are unlike, nothing is repeated: who
+    /// begins with its own units, and takes those of others at the end, finds most data in place.
     void begin(const LoadDescription& load, bool unlike, PolicyReport& report);
     bool active() const { return replay_.active(); }
     std::vector<OwnedUnits> repeated() const { return replay_.repeated(); }
@@ -42,7 +41,7 @@ class PlbHecRepetition {
     }
 
   private:
-    bool redistribute(bool unlike, PolicyReport& report);
+    bool redistribute(PolicyReport& report);
     bool begin_as_learnt(PolicyReport& report);
     double expected_s(int processor, Units units) const;
     bool somebody_overdue(double now_s, const Progress& progress) const;

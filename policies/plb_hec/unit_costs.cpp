@@ -27,8 +27,8 @@ void UnitCosts::reset(const LoadDescription& load) {
     of_processor_.resize(kinds_.size());
 }
 
-void UnitCosts::finished(int processor, Units first, Units units, double seconds) {
-    if (!open_ && blocks_.size() <= kMostBlocks) blocks_.push_back({processor, first, units, seconds});
+void UnitCosts::finished(int processor, Units first, Units units, double seconds, double promised_s) {
+    if (!open_ && blocks_.size() <= kMostBlocks) blocks_.push_back({processor, first, units, seconds, promised_s});
 }
 
 /// Errors are weighed by time, and not squared: a first block that warms up is short, and far from what is expected.
@@ -39,7 +39,8 @@ bool UnitCosts::conclude(bool found, const std::function<double(int, Units)>& by
         const double size_s = by_size_s(block.processor, block.units), unit_s = this->unit_s(block.processor);
         if (!(size_s > 0) || (known() && !(unit_s > 0))) continue;
         all_s += block.seconds;
-        of_sizes += block.seconds * error(block.seconds, size_s);
+        const double late = block.promised_s > 0 ? std::log(block.seconds / block.promised_s) : 0;
+        of_sizes += block.seconds * std::max(late, error(block.seconds, size_s));
         if (known()) of_places += block.seconds * error(block.seconds, unit_s * work(block.first, block.units));
     }
     const bool places_tell = !known() || of_places < of_sizes;
@@ -106,11 +107,21 @@ double UnitCosts::work(Units first, Units units) const {
     return known() ? work_until(first + units) - work_until(first) : static_cast<double>(units);
 }
 
-double UnitCosts::units(Units first, double work) const {
-    if (!known()) return work;
-    const double until = work_until(first) + work;
-    const auto piece = std::prev(std::ranges::upper_bound(pieces_, until, {}, &Piece::work_before));
-    return static_cast<double>(piece->first - first) + (until - piece->work_before) / piece->cost;
+/// The inverse of work_until().
+double UnitCosts::unit_at(double work) const {
+    const auto next = std::ranges::upper_bound(pieces_, work, {}, &Piece::work_before);
+    if (next == pieces_.begin()) return 0;
+    const Piece& piece = *std::prev(next);
+    return std::min(static_cast<double>(units_),
+                    static_cast<double>(piece.first) + (work - piece.work_before) / piece.cost);
+}
+
+double UnitCosts::units_from(Units first, double work) const {
+    return known() ? unit_at(work_until(first) + work) - static_cast<double>(first) : work;
+}
+
+double UnitCosts::units_before(Units end, double work) const {
+    return known() ? static_cast<double>(end) - unit_at(work_until(end) - work) : work;
 }
 
 }  // namespace apportion

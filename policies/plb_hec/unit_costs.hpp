@@ -33,25 +33,27 @@ class UnitCosts {
     /// Another load, of which nothing is known. Of an open one nothing will be.
     void reset(const LoadDescription& load);
 
-    void finished(int processor, Units first, Units units, double seconds);
+    /// `promised_s`: what it should have taken by what was known of its processor before; 0: nothing was.
+    void finished(int processor, Units first, Units units, double seconds, double promised_s);
 
     /// A run has ended, and tells about the next one. Returns whether units are unlike: blocks took by half more or
-    /// less than their sizes say, or were `found` to be unlike before, and their places say it better, once a run
-    /// before tells these. What varies by chance no run tells of another. `by_size_s`: what such a block should have
-    /// taken; 0: unknown.
+    /// less than their sizes say now, or more than they did before, or units were `found` to be unlike; and their
+    /// places say it better, once a run before tells these. What varies by chance no run tells of another.
+    /// `by_size_s`: what such a block should take; 0: unknown.
     bool conclude(bool found, const std::function<double(int processor, Units units)>& by_size_s);
 
     bool known() const { return !pieces_.empty(); }
     /// What these units cost, in average ones; as many as they are while nothing is known.
     double work(Units first, Units units) const;
-    /// How many units from `first` on cost so much together.
-    double units(Units first, double work) const;
+    /// How many units from `first` on, or before `end`, cost so much together; at most all.
+    double units_from(Units first, double work) const;
+    double units_before(Units end, double work) const;
 
   private:
     struct BlockOfRun {
         int processor;
         Units first, units;
-        double seconds;
+        double seconds, promised_s;
     };
     /// Up to the next one.
     struct Piece {
@@ -60,6 +62,7 @@ class UnitCosts {
         double work_before;  ///< of all units up to here
     };
     double work_until(Units unit) const;
+    double unit_at(double work) const;
     double unit_s(int processor) const;
     void learn_speeds();
     void learn_costs();

@@ -20,7 +20,6 @@ constexpr std::size_t kBlocks = 10;    // of a chunk, and by which a processor i
 constexpr double kOverdue = 2;         // times what blocks took on average
 constexpr double kMostFixed = 0.05;    // of a block
 constexpr double kBarely = 1 - 1e-9;   // who ends at the same time does not end before
-constexpr Units kAnywhere = -1;
 
 }  // namespace
 
@@ -35,7 +34,7 @@ void UnlikeUnits::begin(const LoadDescription& load, const std::function<double(
         found_ = costs_.conclude(found_, by_size_s);
     }
     granularity_ = load.granularity;
-    ended_until_ = 0;
+    done_ = 0;
     for (Lane& lane : lanes_) lane.begin();
 }
 
@@ -54,7 +53,7 @@ int UnlikeUnits::Lane::deviation(const Sample& sample) const {
     return !enough || longer == shorter ? 0 : longer > shorter ? 1 : -1;
 }
 
-void UnlikeUnits::finished(const FinishedBlock& block) {
+void UnlikeUnits::finished(const FinishedBlock& block, double promised_s) {
     Lane& lane = at(block.processor);
     const Sample sample{.work = costs_.work(block.first, block.units),
                         .seconds = std::max(block.occupied_s(), block.busy_s),
@@ -62,10 +61,10 @@ void UnlikeUnits::finished(const FinishedBlock& block) {
                         .kernel_s = block.busy_s,
                         .warms_up = lane.of_size.empty()};
     if (!(sample.units > 0) || !(sample.kernel_s > 0)) return;
-    ended_until_ = std::max(ended_until_, block.first + block.units);
+    done_ += sample.work;
     // A node's times contradict each other while it learns about its own processors.
     if (!(block.half_busy_s > 0)) {
-        costs_.finished(block.processor, block.first, block.units, block.busy_s);
+        costs_.finished(block.processor, block.first, block.units, block.busy_s, promised_s);
         if (!lane.of_size.empty()) lane.deviations.push_back(lane.deviation(sample));
         if (lane.deviations.size() > kLatest) lane.deviations.pop_front();
         judge();
@@ -164,19 +163,23 @@ double UnlikeUnits::free_s(int processor, double now_s, const Progress& progress
     return free_s;
 }
 
-/// Where units were not handed out in their order, those that are left are taken for average ones.
-UnlikeUnits::Rest UnlikeUnits::rest(const Progress& progress) const {
+UnlikeUnits::Rest UnlikeUnits::rest(int processor, const Progress& progress) const {
     const Units left = progress.remaining(), granule = std::min(granularity_, left);
-    Units next = ended_until_;
+    const Rest alike{{}, static_cast<double>(left), static_cast<double>(granule)};
+    const Progress::NextUnits next = progress.next_units(processor);
+    if (!costs_.known() || next.range.units == 0) return alike;
+    double work = static_cast<double>(units_) - done_;
     for (int p = 0; p < static_cast<int>(lanes_.size()); ++p)
-        for (const BlockInFlight& block : progress.in_flight(p)) next = std::max(next, block.first + block.units);
-    if (next + left != units_) return {kAnywhere, static_cast<double>(left), static_cast<double>(granule)};
-    return {next, costs_.work(next, left), costs_.work(next, granule)};
+        for (const BlockInFlight& block : progress.in_flight(p)) work -= costs_.work(block.first, block.units);
+    const Units its = std::min(granule, next.range.units);
+    const Units first = next.from_end ? next.range.first + next.range.units - its : next.range.first;
+    const double granule_work = costs_.work(first, its);
+    return {next, std::max(work, granule_work), granule_work};
 }
 
 /// Where several end it at the same time, none outlasts the others, and the fastest never does: somebody takes it.
 bool UnlikeUnits::outlasts_others(int processor, double unit_s, double now_s, const Progress& progress) const {
-    Rest rest = this->rest(progress);
+    Rest rest = this->rest(processor, progress);
     const double end_s = now_s + rest.granule * unit_s;
     for (int p = 0; p < static_cast<int>(lanes_.size()) && rest.work > 0; ++p) {
         if (p == processor || at(p).lost || !measured(p) || overdue(p, now_s, progress)) continue;
@@ -198,13 +201,16 @@ Units UnlikeUnits::next_block(int processor, double now_s, const Progress& progr
         variance_s += at(p).variance(its_s) / its_s;
     }
     const Lane& own = at(processor);
-    const Rest rest = this->rest(progress);
+    const Rest rest = this->rest(processor, progress);
     const double share_s = rest.work / work_per_s;
     const double chunk_s = std::max(likely_to_finish_s(share_s, variance_s), share_s / kBlocks);
     // In another run nothing is known of the units that come first.
     const double shortest_s = own.last.empty() ? 0 : chunk_s / kBlocks;
     const double work = std::clamp(own.fixed_s() / kMostFixed, shortest_s, chunk_s) / unit_s;
-    const double units = rest.first == kAnywhere ? work : costs_.units(rest.first, work);
+    const auto& [range, from_end] = rest.next;
+    const double units = range.units == 0 ? work
+                         : from_end       ? costs_.units_before(range.first + range.units, work)
+                                          : costs_.units_from(range.first, work);
     return std::min(progress.remaining(), round_to_granularity(units, granularity_));
 }
 

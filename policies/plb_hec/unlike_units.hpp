@@ -29,7 +29,8 @@ class UnlikeUnits {
     /// What runs showed holds for this one where it has as many units and the same processors. `by_size_s`: what such a
     /// block takes, by all that is known of its processor when units are alike; 0: nothing is.
     void begin(const LoadDescription& load, const std::function<double(int processor, Units units)>& by_size_s);
-    void finished(const FinishedBlock& block);
+    /// `promised_s`: what the block should have taken by its size; 0: unknown.
+    void finished(const FinishedBlock& block, double promised_s = 0);
     void late_block_ended(int processor, Units units, double busy_s);
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
 
@@ -74,7 +75,7 @@ class UnlikeUnits {
     };
     /// What is left to be handed out.
     struct Rest {
-        Units first = 0;  ///< all from here on, as units are handed out in their order; or kAnywhere
+        Progress::NextUnits next;
         double work = 0;
         double granule = 0;  ///< work of the next one
     };
@@ -87,14 +88,14 @@ class UnlikeUnits {
     double unit_s(int processor) const;
     bool overdue(int processor, double now_s, const Progress& progress) const;
     double free_s(int processor, double now_s, const Progress& progress) const;
-    Rest rest(const Progress& progress) const;
+    Rest rest(int processor, const Progress& progress) const;
 
     std::vector<Processor> processors_;
     std::vector<Lane> lanes_;
     std::map<int, BlockSums> of_kind_;
     Units units_ = 0, granularity_ = 1;
     UnitCosts costs_;
-    Units ended_until_ = 0;  ///< no unit from there on has been computed in this run
+    double done_ = 0;  ///< work of blocks that have ended
     bool found_ = false;
 };
 

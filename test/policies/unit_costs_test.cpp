@@ -23,7 +23,7 @@ double seconds(int processor, double work) { return work / (processor == 2 ? 4 :
 void run(UnitCosts& costs, int number, double (*unit_cost)(Units)) {
     for (Units block = 0; block < 10; ++block) {
         const int processor = static_cast<int>((block * 7 + number * 2) % 3);
-        costs.finished(processor, 10 * block, 10, seconds(processor, 10 * unit_cost(10 * block)));
+        costs.finished(processor, 10 * block, 10, seconds(processor, 10 * unit_cost(10 * block)), 0);
     }
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("what units cost by their place is learnt from runs, whoever computes 
     costs.reset(load_of_three());
     CHECK_FALSE(costs.known());
     CHECK(costs.work(3, 7) == 7);
-    CHECK(costs.units(3, 7) == 7);
+    CHECK(costs.units_from(3, 7) == 7);
     for (int number = 0; number < 12; ++number) {
         run(costs, number, dear_end);
         costs.conclude(true, by_size_s);
@@ -48,8 +48,12 @@ TEST_CASE("what units cost by their place is learnt from runs, whoever computes 
     CHECK(costs.work(0, kUnits) == Approx(kUnits));
     CHECK(costs.work(0, 40) == Approx(20).epsilon(0.1));  // a unit is half of an average one
     CHECK(costs.work(80, 20) == Approx(60).epsilon(0.1));
-    CHECK(costs.units(60, 20) == Approx(20 + 10 / 3.0).epsilon(0.1));
+    CHECK(costs.units_from(60, 20) == Approx(20 + 10 / 3.0).epsilon(0.1));
     CHECK(costs.work(85, 3) == Approx(9).epsilon(0.1));
+    CHECK(costs.units_before(80, 20) == Approx(40).epsilon(0.1));
+    CHECK(costs.units_before(85, 17) == Approx(5 + 4).epsilon(0.1));
+    CHECK(costs.units_before(30, 1000) == Approx(30));
+    CHECK(costs.units_from(30, 1000) == Approx(70));
     costs.reset(load_of_three());
     CHECK_FALSE(costs.known());
 }
@@ -68,7 +72,7 @@ TEST_CASE("units are unlike where blocks took longer than their sizes say, and t
     SECTION("nor are those of which one block was a spike") {
         for (int number = 0; number < 4; ++number) {
             run(costs, number, alike);
-            costs.finished(0, 0, 10, 12);
+            costs.finished(0, 0, 10, 12, 0);
             CHECK_FALSE(costs.conclude(false, by_size_s));
         }
     }
@@ -92,8 +96,8 @@ TEST_CASE("who had few blocks is thought to be like its kind") {
     UnitCosts costs;
     costs.reset(load_of_three());
     // Core 1 has the dear block alone: it is not core 1 that is slow.
-    for (Units block = 0; block < 9; ++block) costs.finished(0, 10 * block, 10, 10);
-    costs.finished(1, 90, 10, 60);
+    for (Units block = 0; block < 9; ++block) costs.finished(0, 10 * block, 10, 10, 0);
+    costs.finished(1, 90, 10, 60, 0);
     costs.conclude(true, by_size_s);
     CHECK(costs.work(90, 10) > 3 * costs.work(0, 10));
 }
@@ -109,7 +113,7 @@ TEST_CASE("an open load, and runs of very many blocks, tell no costs") {
     SECTION("many") {
         load.units = 10000;
         costs.reset(load);
-        for (Units unit = 0; unit < load.units; ++unit) costs.finished(0, unit, 1, unit < 9000 ? 1 : 6);
+        for (Units unit = 0; unit < load.units; ++unit) costs.finished(0, unit, 1, unit < 9000 ? 1 : 6, 0);
     }
     costs.conclude(false, by_size_s);
     CHECK_FALSE(costs.known());

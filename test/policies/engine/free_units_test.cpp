@@ -15,8 +15,15 @@ TEST_CASE("units are taken from the processor's own ranges, then from nobody's, 
     free.add({20, 30}, 1);
     free.add({50, 10}, 0);
     CHECK(free.count() == 60);
+    CHECK(free.next(0).range.first == 0);
+    CHECK(free.next(0).range.units == 10);
+    CHECK_FALSE(free.next(0).from_end);
+    CHECK(free.next(2).range.first == 10);
+    CHECK_FALSE(free.next(2).from_end);
     CHECK(free.take(0, 5, 1).first == 0);
     CHECK(free.take(2, 10, 1).first == 10);
+    CHECK(free.next(2).range.first == 20);
+    CHECK(free.next(2).from_end);
     const UnitRange from_the_longest = free.take(2, 10, 1);
     CHECK(from_the_longest.first == 40);
     CHECK(from_the_longest.units == 10);
