@@ -127,7 +127,9 @@ class BlockFlow final : public Progress {
     Units remaining() const override { return free_.count(); }
     std::span<const BlockInFlight> in_flight(int processor) const override { return lane(processor).blocks; }
     Units room(int processor) const override;
-    NextUnits next_units(int processor) const override { return free_.next(processor); }
+    NextUnits next_units(int processor) const override {
+        return free_.count() > 0 ? free_.next(processor) : NextUnits{};
+    }
     bool is_late(int processor, double now_s) const override;
 
     /// Where nobody else is, who still computes what was taken over is not waited for: that may never end.
