@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "policies/shared/adaptive_factoring.hpp"
+#include "policies/shared/block_costs.hpp"
 
 namespace apportion {
 
@@ -203,7 +204,7 @@ Units UnlikeUnits::next_block(int processor, double now_s, const Progress& progr
     const Lane& own = at(processor);
     const Rest rest = this->rest(processor, progress);
     const double share_s = rest.work / work_per_s;
-    const double chunk_s = std::max(likely_to_finish_s(share_s, variance_s), share_s / kBlocks);
+    const double chunk_s = std::max({likely_to_finish_s(share_s, variance_s), share_s / kBlocks, kBlockOverhead_s});
     // In another run nothing is known of the units that come first.
     const double shortest_s = own.last.empty() ? 0 : chunk_s / kBlocks;
     const double work = std::clamp(own.fixed_s() / kMostFixed, shortest_s, chunk_s) / unit_s;

@@ -10,8 +10,8 @@
 // From then on every block is a tenth of the chunk that adaptive factoring gives the processor by the means and
 // variances of its last ten blocks (as af.cpp does), in the units that average ones would be by what the runs before
 // tell of their costs. Three things are added to the published law: fixed costs are at most a twentieth of a block that
-// is smaller than a chunk; a chunk is at least a tenth of a share, or there would be no end of them; and nobody begins
-// a granule when the others end all that is left before it does.
+// is smaller than a chunk; a chunk is at least a tenth of a share, or there would be no end of them, and what a block
+// costs the runtime; and nobody begins a granule when the others end all that is left before it does.
 #pragma once
 
 #include <deque>
