@@ -10,10 +10,9 @@ namespace apportion {
 
 namespace {
 
-constexpr std::size_t kMostBlocks = 4096;  // of a run: among more, what a few cost matters little
-constexpr double kBlocks = 10;             // by which a processor is known
-constexpr double kUnlike = 1.5;            // blocks took so many times more or less than their sizes say
-constexpr double kEarlierRuns = 0.5;       // what an earlier run counts beside the one after it
+constexpr double kBlocks = 10;        // by which a processor is known
+constexpr double kUnlike = 1.5;       // blocks took so many times more or less than their sizes say
+constexpr double kEarlierRuns = 0.5;  // what an earlier run counts beside the one after it
 
 double error(double seconds, double expected_s) { return std::abs(std::log(seconds / expected_s)); }
 
@@ -28,7 +27,7 @@ void UnitCosts::reset(const LoadDescription& load) {
 }
 
 void UnitCosts::finished(int processor, Units first, Units units, double seconds, double promised_s) {
-    if (!open_ && blocks_.size() <= kMostBlocks) blocks_.push_back({processor, first, units, seconds, promised_s});
+    if (!open_) blocks_.push_back({processor, first, units, seconds, promised_s});
 }
 
 /// Errors are weighed by time, and not squared: a first block that warms up is short, and far from what is expected.
@@ -44,10 +43,8 @@ bool UnitCosts::conclude(bool found, const std::function<double(int, Units)>& by
         if (known()) of_places += block.seconds * error(block.seconds, unit_s * work(block.first, block.units));
     }
     const bool places_tell = !known() || of_places < of_sizes;
-    if (blocks_.size() <= kMostBlocks) {
-        learn_speeds();
-        learn_costs();
-    }
+    learn_speeds();
+    learn_costs();
     blocks_.clear();
     return places_tell && (found || of_sizes > all_s * error(kUnlike, 1));
 }
