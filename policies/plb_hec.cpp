@@ -21,7 +21,7 @@
 // All this is for units that are alike. Where they are not, blocks are those of adaptive factoring (unlike_units.hpp).
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
 
 #include "policies/plb_hec/plb_hec_models.hpp"
 #include "policies/plb_hec/plb_hec_plan.hpp"
@@ -48,7 +48,7 @@ class PlbHecImproved final : public Policy {
         report_ = {};
         plan_.begin(load);
         tried_.resize(load.processors.size());
-        unlike_.begin(load, [&](int processor, Units units) { return by_size_s(processor, units); });
+        unlike_.begin(load, by_size());
         const bool known_before = all_known_ = models_.begin(load);
         repetition_.begin(load, unlike_.found(), report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
@@ -112,6 +112,7 @@ class PlbHecImproved final : public Policy {
         PolicyReport report = report_;
         models_.report(report);
         if (report.note.empty() && unlike_.found()) report.note = "units unlike: blocks by adaptive factoring";
+        if (!load_.open) report.unit_costs = unlike_.learnt(by_size());
         report_solver(plan_.solver(), report);
         return report;
     }
@@ -163,6 +164,9 @@ class PlbHecImproved final : public Policy {
     double by_size_s(int processor, Units units) const {
         const FittedCurve* curve = models_.curve(processor);
         return curve ? curve->seconds(static_cast<double>(units)) : 0;
+    }
+    std::function<double(int, Units)> by_size() const {
+        return [this](int processor, Units units) { return by_size_s(processor, units); };
     }
     double granule() const { return static_cast<double>(load_.granularity); }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "models/profile.hpp"
+#include "models/unit_costs.hpp"
 
 namespace apportion {
 
@@ -94,6 +96,7 @@ struct LoadDescription {
     std::vector<ProcessorProfile> learnt;
     /// In the process before.
     LearntDistribution learnt_distribution;
+    LearntUnitCosts learnt_costs;
     /// Of the bytes that a unit's data take, the part that lies where the block of the run before this one ran, so that
     /// it costs time to move units; 0: no data stay.
     double staying = 0;
@@ -218,6 +221,8 @@ struct PolicyReport {
     int discarded_samples = 0;   ///< judged to be spikes
     double probing_seconds = 0;  ///< until the last processor had its first usable model
     std::string note;
+    /// What units cost, as the next run takes it; nothing: this policy does not look.
+    std::optional<LearntUnitCosts> unit_costs;
 
     /// What a policy that chooses among others predicted for each of them, and which one it took; or empty.
     struct Prediction {

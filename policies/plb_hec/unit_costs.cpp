@@ -13,6 +13,7 @@ namespace {
 constexpr double kBlocks = 10;        // by which a processor is known
 constexpr double kUnlike = 1.5;       // blocks took so many times more or less than their sizes say
 constexpr double kEarlierRuns = 0.5;  // what an earlier run counts beside the one after it
+constexpr Units kMostPieces = 1024;   // that are kept: with more blocks, a run learns by itself
 
 double error(double seconds, double expected_s) { return std::abs(std::log(seconds / expected_s)); }
 
@@ -24,6 +25,36 @@ void UnitCosts::reset(const LoadDescription& load) {
     open_ = load.open;
     for (const Processor& processor : load.processors) kinds_.push_back(processor.kind);
     of_processor_.resize(kinds_.size());
+}
+
+bool UnitCosts::begin_as_learnt(const LearntUnitCosts& learnt) {
+    const auto& pieces = learnt.pieces;
+    const bool fits = !open_ && learnt.units == units_ && learnt.processors.size() == kinds_.size() &&
+                      !pieces.empty() && pieces.front().first == 0 && pieces.back().first < units_;
+    if (!fits) return false;
+    std::vector<Piece> all;
+    for (const LearntUnitCosts::Piece& piece : pieces) {
+        if (!(piece.cost > 0) || (!all.empty() && piece.first <= all.back().first)) return false;
+        all.push_back({piece.first, piece.cost, 0});
+    }
+    set(std::move(all));
+    of_processor_ = learnt.processors;
+    for (std::size_t p = 0; p < kinds_.size(); ++p) of_kind_[kinds_[p]].add(1, of_processor_[p]);
+    return true;
+}
+
+LearntUnitCosts UnitCosts::learnt() const {
+    LearntUnitCosts learnt{units_, {}, {}};
+    if (std::ssize(pieces_) <= kMostPieces) {
+        for (const Piece& piece : pieces_) learnt.pieces.push_back({piece.first, piece.cost});
+        return learnt;
+    }
+    for (Units k = 0, first = 0; k < kMostPieces; ++k) {
+        const auto end = static_cast<Units>(static_cast<double>(units_) / kMostPieces * static_cast<double>(k + 1));
+        learnt.pieces.push_back({first, work(first, end - first) / static_cast<double>(end - first)});
+        first = end;
+    }
+    return learnt;
 }
 
 void UnitCosts::finished(int processor, Units first, Units units, double seconds, double promised_s) {
@@ -74,11 +105,9 @@ void UnitCosts::learn_speeds() {
 void UnitCosts::learn_costs() {
     std::ranges::sort(blocks_, {}, &BlockOfRun::first);
     std::vector<Piece> pieces;
-    double sum = 0;
     Units next = 0;
     const auto add = [&](Units first, Units units, double its_work) {
-        pieces.push_back({first, its_work / static_cast<double>(units), sum});
-        sum += its_work;
+        pieces.push_back({first, its_work / static_cast<double>(units), 0});
         next = first + units;
     };
     for (const BlockOfRun& block : blocks_) {
@@ -88,6 +117,17 @@ void UnitCosts::learn_costs() {
         add(block.first, block.units, known() ? std::sqrt(now * before) : now);
     }
     if (next < units_) add(next, units_ - next, work(next, units_ - next));
+    set(std::move(pieces));
+}
+
+/// So that an average unit costs 1.
+void UnitCosts::set(std::vector<Piece> pieces) {
+    double sum = 0;
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+        const Units end = k + 1 < pieces.size() ? pieces[k + 1].first : units_;
+        pieces[k].work_before = sum;
+        sum += pieces[k].cost * static_cast<double>(end - pieces[k].first);
+    }
     for (Piece& piece : pieces) {
         piece.cost *= static_cast<double>(units_) / sum;
         piece.work_before *= static_cast<double>(units_) / sum;

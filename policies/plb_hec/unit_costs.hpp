@@ -13,25 +13,15 @@
 
 namespace apportion {
 
-/// Blocks together.
-struct BlockSums {
-    double blocks = 0;
-    double work = 0;  ///< of their units, in average ones
-    double seconds = 0;
-
-    void add(double times, const BlockSums& other) {
-        blocks += times * other.blocks, work += times * other.work, seconds += times * other.seconds;
-    }
-    void add_blocks(double count, const BlockSums& of) {
-        if (count > 0 && of.blocks > 0) add(count / of.blocks, of);
-    }
-    double unit_s() const { return work > 0 ? seconds / work : 0; }
-};
-
 class UnitCosts {
   public:
     /// Another load, of which nothing is known. Of an open one nothing will be.
     void reset(const LoadDescription& load);
+
+    /// As earlier processes learnt them, for this load. Returns whether units are unlike by that.
+    bool begin_as_learnt(const LearntUnitCosts& learnt);
+    /// Without what processors took.
+    LearntUnitCosts learnt() const;
 
     /// `promised_s`: what it should have taken by what was known of its processor before; 0: nothing was.
     void finished(int processor, Units first, Units units, double seconds, double promised_s);
@@ -66,6 +56,7 @@ class UnitCosts {
     double unit_s(int processor) const;
     void learn_speeds();
     void learn_costs();
+    void set(std::vector<Piece> pieces);
 
     Units units_ = 0;
     bool open_ = false;

@@ -31,12 +31,25 @@ void UnlikeUnits::begin(const LoadDescription& load, const std::function<double(
         processors_ = load.processors;
         lanes_.resize(processors_.size());
         costs_.reset(load);
+        found_ = costs_.begin_as_learnt(load.learnt_costs);
+        for (std::size_t p = 0; found_ && p < lanes_.size(); ++p) {
+            lanes_[p].before = load.learnt_costs.processors[p];
+            of_kind_[processors_[p].kind].add(1, lanes_[p].before);
+        }
     } else {
         found_ = costs_.conclude(found_, by_size_s);
     }
     granularity_ = load.granularity;
     done_ = 0;
     for (Lane& lane : lanes_) lane.begin();
+}
+
+LearntUnitCosts UnlikeUnits::learnt(const std::function<double(int, Units)>& by_size_s) const {
+    UnitCosts costs = costs_;
+    if (!costs.conclude(found_, by_size_s)) return {units_, {}, {}};
+    LearntUnitCosts learnt = costs.learnt();
+    for (const Lane& lane : lanes_) learnt.processors.push_back(lane.of_run.work > 0 ? lane.of_run : lane.before);
+    return learnt;
 }
 
 /// To which side the blocks about as large, of each size up to a power of two the last one, are contradicted by it.

@@ -35,6 +35,8 @@ class UnlikeUnits {
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
 
     bool found() const { return found_; }
+    /// What the run that has ended leaves to other processes.
+    LearntUnitCosts learnt(const std::function<double(int processor, Units units)>& by_size_s) const;
     /// Whether the processor has finished a block, in this run or one before.
     bool measured(int processor) const { return at(processor).measured(); }
     /// Units of the next block of a processor that is measured; 0: none now.

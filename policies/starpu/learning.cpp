@@ -47,7 +47,8 @@ void Learning::begin(LearntKey key) {
     known_ = learnt_in_process().known(file_, key_);
 }
 
-void Learning::add(const RunRecord& run, const std::vector<Processor>& processors) {
+void Learning::add(const RunRecord& run, const std::vector<Processor>& processors,
+                   const std::optional<LearntUnitCosts>& unit_costs) {
     if (file_.empty()) return;
     LearntBlocks blocks(processors.size());
     for (std::size_t p = 0; p < blocks.size(); ++p) {
@@ -69,7 +70,7 @@ void Learning::add(const RunRecord& run, const std::vector<Processor>& processor
             before = block;
         }
     }
-    learnt_in_process().add(file_, key_, std::move(blocks), distribution_to_learn(run, processors.size()));
+    learnt_in_process().add(file_, key_, std::move(blocks), distribution_to_learn(run, processors.size()), unit_costs);
 }
 
 void Learning::load_ends() {

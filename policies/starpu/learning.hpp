@@ -5,6 +5,7 @@
 // if nothing were known.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,13 @@ class Learning {
     /// One per processor of the key; empty: nothing is known.
     const std::vector<ProcessorProfile>& known() const { return known_.profile.processors; }
     const LearntDistribution& distribution() const { return known_.profile.distribution; }
+    const LearntUnitCosts& unit_costs() const { return known_.profile.unit_costs; }
     std::string file() const { return file_.string(); }
     LearntRecord record() const { return {file(), known_.profile.processes, known_.problem}; }
 
     /// A run of a policy of Apportion on these processors has ended.
-    void add(const RunRecord& run, const std::vector<Processor>& processors);
+    void add(const RunRecord& run, const std::vector<Processor>& processors,
+             const std::optional<LearntUnitCosts>& unit_costs);
     void load_ends();
 
   private:

@@ -82,6 +82,7 @@ LearntInProcess::Known& LearntInProcess::find_or_read(const std::filesystem::pat
     }
     known.times = times_of(known.file, key);
     known.distribution = known.file.distribution;
+    known.unit_costs = known.file.unit_costs;
     return all_.try_emplace(file, std::move(known)).first->second;
 }
 
@@ -91,6 +92,7 @@ LearntProfile LearntInProcess::profile_of(const Known& known) {
     profile.processes = known.file.processes + (any(known.unwritten) && !known.counted ? 1 : 0);
     if (profile.processes == 0) return profile;
     profile.distribution = known.distribution;
+    profile.unit_costs = known.unit_costs;
     for (std::size_t p = 0; p < known.times.size(); ++p) {
         LearntTimes times = known.times[p];
         times.end_process();
@@ -144,13 +146,15 @@ LearntKnown LearntInProcess::known(const std::filesystem::path& file, const Lear
 }
 
 void LearntInProcess::add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks,
-                          const std::optional<LearntDistribution>& distribution) {
+                          const std::optional<LearntDistribution>& distribution,
+                          const std::optional<LearntUnitCosts>& unit_costs) {
     for (auto& its : blocks) thin_out(its);
     if (!any(blocks)) return;
     const std::lock_guard lock(mutex_);
     Known& known = find_or_read(file, key);
     add_all(known.times, blocks);
     if (distribution) follow(known.distribution, *distribution);
+    if (unit_costs) known.unit_costs = *unit_costs;
     for (std::size_t p = 0; p < blocks.size(); ++p) {
         std::ranges::move(blocks[p], std::back_inserter(known.unwritten[p]));
         thin_out(known.unwritten[p]);

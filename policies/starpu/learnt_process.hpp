@@ -34,10 +34,11 @@ class LearntInProcess {
 
     /// Reads the file at the first call for it.
     LearntKnown known(const std::filesystem::path& file, const LearntKey& key);
-    /// The blocks of a run, and how a run was distributed that repeated another, data and all: nothing where data
-    /// moved, no blocks of a first run.
+    /// The blocks of a run; how a run was distributed that repeated another, data and all: nothing where data moved, no
+    /// blocks of a first run; and what its policy found of the costs of units, if it looked.
     void add(const std::filesystem::path& file, const LearntKey& key, LearntBlocks blocks,
-             const std::optional<LearntDistribution>& distribution = {});
+             const std::optional<LearntDistribution>& distribution = {},
+             const std::optional<LearntUnitCosts>& unit_costs = {});
     void load_ends();
     void scheduler_ends();
 
@@ -49,6 +50,7 @@ class LearntInProcess {
         std::vector<LearntTimes> times;  ///< undecided on what contradicts them, as long as the process goes on
         LearntBlocks unwritten;          ///< among them
         LearntDistribution distribution;
+        LearntUnitCosts unit_costs;
         LearntProfile file;    ///< as it was read or written last
         bool counted = false;  ///< this process, in the file
         bool kept = true;      ///< the file can be written

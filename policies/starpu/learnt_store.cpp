@@ -31,6 +31,7 @@ constexpr std::size_t kMostBytes = 1 << 20;
 constexpr std::string_view kCheck = "# check: ";
 constexpr const char* kProcessesNote = "processes";
 constexpr const char* kDistributionNote = "distribution";
+constexpr const char* kUnitCostsNote = "costs of units";
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
@@ -127,6 +128,31 @@ LearntDistribution parse_distribution(const std::string& text) {
     return distribution;
 }
 
+/// "1000 units, 10/480/1.25 4/520/0.3, 0:0.8 128:1.2": blocks, work and seconds of each processor; what units cost.
+std::string text_of(const LearntUnitCosts& costs) {
+    std::string text = fmt::format("{} units,", costs.units);
+    for (const BlockSums& its : costs.processors)
+        text += fmt::format(" {:.6g}/{:.6g}/{:.6g}", its.blocks, its.work, its.seconds);
+    text += ",";
+    for (const auto& piece : costs.pieces) text += fmt::format(" {}:{:.4g}", piece.first, piece.cost);
+    return text;
+}
+
+LearntUnitCosts parse_unit_costs(const std::string& text) {
+    LearntUnitCosts costs;
+    std::istringstream words(text);
+    words.imbue(std::locale::classic());
+    std::string unit;
+    char between = 0;
+    words >> costs.units >> unit;
+    for (BlockSums its; words >> its.blocks >> between >> its.work >> between >> its.seconds;)
+        costs.processors.push_back(its);
+    words.clear();
+    words >> between;
+    for (LearntUnitCosts::Piece piece; words >> piece.first >> between >> piece.cost;) costs.pieces.push_back(piece);
+    return costs;
+}
+
 }  // namespace
 
 LearntKey learnt_key(Machine machine, const std::string& load, const char* codelet,
@@ -164,6 +190,8 @@ LearntProfile read_learnt(const fs::path& file, const LearntKey& key) {
             std::from_chars(value.data(), value.data() + value.size(), learnt.processes);
         else if (name == kDistributionNote)
             learnt.distribution = parse_distribution(value);
+        else if (name == kUnitCostsNote)
+            learnt.unit_costs = parse_unit_costs(value);
     return learnt;
 }
 
@@ -175,6 +203,7 @@ void write_learnt(const fs::path& file, const LearntKey& key, const LearntProfil
     profile.notes.emplace_back(kProcessesNote, std::to_string(learnt.processes));
     if (!learnt.distribution.blocks.empty())
         profile.notes.emplace_back(kDistributionNote, text_of(learnt.distribution));
+    if (!learnt.unit_costs.pieces.empty()) profile.notes.emplace_back(kUnitCostsNote, text_of(learnt.unit_costs));
     const std::string text = text_of(profile);
     replace_file(file.string(),
                  [&](std::ostream& out) { out << kCheck << fmt::format("{:016x}\n", checksum(text)) << text; });

@@ -43,6 +43,7 @@ struct LearntProfile {
     std::vector<ProcessorProfile> processors;  ///< as in the key; without points: that one ran no block
     int processes = 0;                         ///< that wrote it
     LearntDistribution distribution{};         ///< of the last process
+    LearntUnitCosts unit_costs{};              ///< of its last run
 };
 
 /// Its file, whether it exists or not. Throws FileError, see data_folder().

@@ -80,6 +80,7 @@ void apportion_load::begin_learning() {
                                           description_.processors, {o.bytes_per_unit, o.bytes_shared}));
     description_.learnt = learning_.known();
     description_.learnt_distribution = learning_.distribution();
+    description_.learnt_costs = learning_.unit_costs();
 }
 
 void apportion_load::look_up_profile() {
@@ -254,12 +255,12 @@ int apportion_load::wait() {
 /// The last run is complete: its report is made, while the policy still is as it left it.
 void apportion_load::finish(const Lock&) {
     if (finished_) return;
-    report_ = apportion::report_json(run_->record(), policy_ ? policy_->report() : apportion::PolicyReport{},
-                                     apportion::trace_option());
+    const apportion::PolicyReport by_policy = policy_ ? policy_->report() : apportion::PolicyReport{};
+    report_ = apportion::report_json(run_->record(), by_policy, apportion::trace_option());
     written_ = false;
     finished_ = true;
     seconds_ = run_->record().makespan_s;
-    if (policy_) learning_.add(run_->record(), description_.processors);
+    if (policy_) learning_.add(run_->record(), description_.processors, by_policy.unit_costs);
 }
 
 /// Of the last run, if that is complete, to the file; once.

@@ -245,6 +245,28 @@ TEST_CASE("how the last runs were distributed, data in place, is known to the ne
     CHECK(known().blocks.empty());
 }
 
+TEST_CASE("what unlike units cost is known to the next process, until a run finds them alike") {
+    const Kept folder;
+    const LearntKey key = key_of("rows");
+    const fs::path file = learnt_file(key);
+    const LearntBlocks some{{{30, 4.5}}, {}};
+    const LearntUnitCosts costs{64, {{0, 0.5}, {40, 1.75}, {63, 3}}, {{10, 40.5, 2}, {}}}, alike{64, {}, {}};
+    {
+        LearntInProcess process(kSeldom);
+        process.add(file, key, some, {}, alike);
+        process.add(file, key, some, {}, costs);
+        process.add(file, key, some);  // by a policy that does not look
+        CHECK(process.known(file, key).profile.unit_costs == costs);
+        process.scheduler_ends();
+    }
+    CHECK(read_learnt(file, key).unit_costs == costs);
+    LearntInProcess process(kSeldom);
+    CHECK(process.known(file, key).profile.unit_costs == costs);
+    process.add(file, key, some, {}, alike);
+    process.scheduler_ends();
+    CHECK(read_learnt(file, key).unit_costs.pieces.empty());
+}
+
 TEST_CASE("what other processes wrote meanwhile is kept, and told to loads that are made after the next writing") {
     const Kept folder;
     const LearntKey key = key_of("others");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/plb_hec/unit_costs.hpp"
 
+#include <cmath>
+#include <utility>
+
 #include "test/catch.hpp"
 
 using namespace apportion;
@@ -111,4 +114,49 @@ TEST_CASE("an open load tells no costs") {
     costs.conclude(false, by_size_s);
     CHECK_FALSE(costs.known());
     CHECK(costs.work(0, 5) == 5);
+}
+
+TEST_CASE("another process begins with the costs that were learnt, of the same load") {
+    UnitCosts costs;
+    LoadDescription load = load_of_three();
+    load.units = 100 * kUnits;
+    costs.reset(load);
+    const Units pieces = GENERATE(10, 5000);  // these become fewer
+    const Units its = load.units / pieces;
+    for (Units block = 0; block < pieces; ++block) {
+        const int processor = static_cast<int>(block % 3);
+        const double work = static_cast<double>(its) * dear_end(its * block / 100);
+        costs.finished(processor, its * block, its, seconds(processor, work), 0);
+    }
+    costs.conclude(true, by_size_s);
+    LearntUnitCosts learnt = costs.learnt();
+    CHECK(learnt.pieces.size() <= 1024);
+    learnt.processors.resize(3, {10, 100, 100});
+    UnitCosts next;
+    next.reset(load);
+    REQUIRE(next.begin_as_learnt(learnt));
+    CHECK(next.known());
+    for (const Units first : {0, 4000, 8000, 9900})
+        CHECK(next.work(first, 100) == Approx(costs.work(first, 100)).epsilon(0.02));
+
+    // Of anything else nothing is taken.
+    const auto refused = [&](const LearntUnitCosts& other) {
+        next.reset(load);
+        return !next.begin_as_learnt(other) && !next.known();
+    };
+    CHECK(refused({}));
+    for (const double cost : {0.0, -1.0, std::nan("")}) {
+        LearntUnitCosts other = learnt;
+        other.pieces[3].cost = cost;
+        CHECK(refused(other));
+    }
+    LearntUnitCosts other = learnt;
+    other.units += 1;
+    CHECK(refused(other));
+    other = learnt;
+    other.processors.pop_back();
+    CHECK(refused(other));
+    other = learnt;
+    std::swap(other.pieces[3], other.pieces[4]);
+    CHECK(refused(other));
 }

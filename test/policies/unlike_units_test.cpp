@@ -96,15 +96,19 @@ TEST_CASE("few unlike units are handed out one by one, from the second run on by
         return until(first + its) - until(first);
     };
     const double dearest = std::max(platform.work(0, 1), platform.work(count - 1, 1));
-    const auto policy = find_policy("plb-hec")->make();
+    auto policy = find_policy("plb-hec")->make();
+    LoadDescription load = platform.load(count);
+    const bool processes = GENERATE(false, true);  // each run is one of another process
     for (int run = 1; run <= 4; ++run) {
-        LoadDescription load = platform.load(count);
-        load.run = run;
+        if (!processes) load.run = run;
         const test::FakeRun result = test::run(platform, *policy, load);
         INFO(units << ", " << count << " units, run " << run << ": " << result.makespan_s);
         REQUIRE(result.done);
         // A list schedule ends within a unit of the least that is possible.
         if (run > 1) CHECK(result.makespan_s < static_cast<double>(count) / 20 + std::max(dearest, 4.0));
+        if (!processes) continue;
+        load.learnt_costs = *policy->report().unit_costs;
+        policy = find_policy("plb-hec")->make();
     }
 }
 
