@@ -14,7 +14,7 @@ namespace {
 constexpr double kPart = 0.125;          // of a first block, to see whether the record is right
 constexpr double kNextPart = 0.5;        // of that, where it was not: another size tells the fixed costs
 constexpr double kMaxCheckCost = 0.035;  // of the check, in parts of the planned makespan
-constexpr double kClearFactor = 1.3;     // between recorded and real times
+constexpr double kClearFactor = 1.3;     // between recorded and real times, and planned and real makespans
 constexpr int kContradiction = 2;        // so many wrong blocks of one processor, or one on each of two
 constexpr double kLate = 0.05;           // of the planned makespan: no spike makes a whole block so late
 
@@ -25,7 +25,7 @@ GuardedPolicy::GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry&
     : planned_(std::move(planned)), adaptive_(adaptive), functions_(functions) {}
 
 void GuardedPolicy::begin(const LoadDescription& load) {
-    choose();
+    choose(load);
     load_ = load;
     load_.links = recorded_links(load);
     lanes_.assign(load.processors.size(), {});
@@ -37,8 +37,12 @@ void GuardedPolicy::begin(const LoadDescription& load) {
 }
 
 /// By which of the two the run goes that begins.
-void GuardedPolicy::choose() {
-    if (finished_units_ == load_.units) (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = end_s_;
+void GuardedPolicy::choose(const LoadDescription& next) {
+    if (finished_units_ == load_.units) {
+        (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = end_s_;
+        const bool data_arrived = next.staying > load_.staying;  // those that stay: no later run waits for them
+        if (!fallback_ && !data_arrived && planned_s_ > 0 && end_s_ > kClearFactor * planned_s_) fall_back();
+    }
     end_s_ = 0;
     finished_units_ = 0;
     fell_back_first_ = fell_back_ = fallback_ && (fallback_run_s_ <= 0 || fallback_run_s_ <= planned_run_s_);
@@ -115,6 +119,11 @@ void GuardedPolicy::block_finished(const FinishedBlock& block) {
     if (contradicted()) fall_back();
 }
 
+void GuardedPolicy::block_returned(const ReturnedBlock& block) {
+    end_s_ = std::max(end_s_, block.home_s);
+    policy().block_returned(block);
+}
+
 /// What is recorded of processors whose blocks agreed with it, as if they had run before. Nobody else is believed: a
 /// record that is wrong of two may be wrong of all.
 void GuardedPolicy::teach_record(Policy& policy) const {
@@ -159,7 +168,8 @@ void GuardedPolicy::processor_is_back(int processor) {
 
 PolicyReport GuardedPolicy::report() const {
     PolicyReport report = policy().report();
-    if (fell_back_) report.note = "the recorded times were wrong; " + std::string(adaptive_.name) + " took over";
+    if (fell_back_)
+        report.note = "the load took other times than planned; " + std::string(adaptive_.name) + " took over";
     return report;
 }
 

@@ -7,8 +7,9 @@
 // of what is recorded of the processors that nothing is held against.
 //
 // One wrong part may be a spike: a second, smaller part is tried. The same processor wrong twice, two of them, or a
-// whole block that is wrong and delays the end are a reason. When the load runs again, the adaptive policy has a run of
-// its own; from then on the load goes by whichever took less. So what was noise costs one run.
+// whole block that is wrong and delays the end are a reason; after the run, so is an end that is clearly later than
+// planned, as of transfers that share a link. When the load runs again, the adaptive policy has a run of its own; from
+// then on the load goes by whichever took less. So what was noise costs one run.
 #pragma once
 
 #include <vector>
@@ -27,6 +28,7 @@ class GuardedPolicy final : public ForwardingPolicy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
+    void block_returned(const ReturnedBlock& block) override;
     void processor_lost(int processor) override;
     void processor_is_back(int processor) override;
     PolicyReport report() const override;
@@ -41,7 +43,7 @@ class GuardedPolicy final : public ForwardingPolicy {
         bool lost = false;
     };
     Policy& policy() const override { return fell_back_ ? *fallback_ : *planned_; }
-    void choose();
+    void choose(const LoadDescription& next);
     bool affordable(double seconds, double block_s) const;
     Units part_to_check(std::size_t processor, Units units) const;
     bool can_wait(std::size_t processor, Units units) const;

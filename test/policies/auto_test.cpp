@@ -40,6 +40,15 @@ class Planned final : public Policy {
     std::vector<Units> left_;
 };
 
+FakePlatform four_on_one_link() {
+    FakePlatform platform = plain_platform({5000, 5000, 5000, 5000, 20'000});
+    platform.links = {{20e6}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 4000;
+    platform.links_known = true;
+    for (std::size_t device = 0; device < 4; ++device) platform.workers[device].link = 0;
+    return platform;
+}
+
 bool fell_back(const GuardedPolicy& policy) { return policy.report().note.ends_with("took over"); }
 
 }  // namespace
@@ -146,6 +155,26 @@ TEST_CASE("a load that runs again goes by its plan or without it, whichever took
     const double before_s = run(wrong, both, load).makespan_s;
     run(slowed(wrong, 1, 3), both, load);
     for (int i = 0; i < 4; ++i) CHECK(run(wrong, both, load).makespan_s <= 1.02 * before_s);
+}
+
+TEST_CASE("a load that runs again goes without a plan that did not know that devices share a link") {
+    const FakePlatform platform = four_on_one_link();
+    LoadDescription load = platform.load(40'000);
+    const auto automatic = find_policy("auto")->make();
+    const double first_s = run(platform, *automatic, load).makespan_s;
+    for (load.run = 2; load.run < 6; ++load.run) CHECK(run(platform, *automatic, load).makespan_s < 0.7 * first_s);
+    CHECK(automatic->report().note.ends_with("plb-hec took over"));
+}
+
+TEST_CASE("no plan is given up for the time that data took which stay from then on") {
+    const FakePlatform platform = four_on_one_link();
+    LoadDescription load = platform.load(40'000);
+    const auto automatic = find_policy("auto")->make();
+    run(platform, *automatic, load);
+    load.run = 2;
+    load.staying = 0.5;
+    automatic->begin(load);
+    CHECK(automatic->report().note == "");
 }
 
 TEST_CASE("a guarded policy does not cut blocks whose fixed costs are high") {
