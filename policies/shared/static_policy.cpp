@@ -27,6 +27,14 @@ Plan plan_curves(const RecordedProblem& problem, const char* planner) {
 namespace {
 /// Planners count the steps of a problem as its units.
 std::string in_steps_of(Units step) { return step > 1 ? fmt::format(" (counted in steps of {} units)", step) : ""; }
+
+/// Of all processors, each with its share.
+double longest_s(const std::vector<ShareTimes>& times, const std::vector<double>& shares) {
+    double longest_s = 0;
+    for (std::size_t p = 0; p < times.size(); ++p)
+        longest_s = std::max(longest_s, run_of(times[p], static_cast<Units>(shares[p])).seconds);
+    return longest_s;
+}
 }  // namespace
 
 void StaticPolicy::begin(const LoadDescription& load) {
@@ -52,7 +60,7 @@ void StaticPolicy::begin(const LoadDescription& load) {
         return begin_with(*before_);
     }
     before_.reset();
-    there_.reset();
+    there_.clear();
     settled_ = false;
     moving_ratio_ = 1;
     before_ = plan_whole(load, "profile");
@@ -75,21 +83,52 @@ StaticPolicy::WholePlan StaticPolicy::plan_whole(const LoadDescription& load, co
     return {load, load_.links, sizes_, times_, lanes_, report_.distributions.back()};
 }
 
-/// Takes the plan for data that are there already, if that is better than going on as before.
+/// As plan_whole(), for runs whose data are there; in the shares, `once` of what it costs to bring them counts.
+StaticPolicy::WholePlan StaticPolicy::plan_staying(const LoadDescription& load, double once) {
+    const std::vector<LoadDescription::Link> travelling = load_.links;
+    const auto travels = [&](double every_time, double brought) {
+        load_.links = travelling;
+        for (LoadDescription::Link& link : load_.links) {
+            const double whole = link.seconds_per_unit();
+            for (LoadDescription::Way* way : {&link.in, &link.out}) way->seconds_per_unit *= every_time;
+            link.in.seconds_per_unit += brought * whole;
+        }
+    };
+    travels(1 - load.staying, once * load.staying);
+    WholePlan there = plan_whole(load, "data that stay");
+    travels(1 - load.staying, 0);
+    set_times();
+    there.links = std::exchange(load_.links, travelling);
+    there.times = times_;
+    there.distribution.predicted_end_s = longest_s(times_, there.distribution.shares_units);
+    for (std::size_t p = 0; p < times_.size(); ++p) {
+        const auto share = static_cast<Units>(there.distribution.shares_units[p]);
+        there.lanes[p].blocks = share > 0 ? blocks_of(times_[p], share) : BlockRuns{};
+        there.lanes[p].overlapped = run_of(times_[p], share).overlapped;
+    }
+    return there;
+}
+
+/// Takes a plan for data that are there already, if that is better than going on as before: the best one of all, or one
+/// that gives slow links little, as bringing the data counts in its part for each run to come.
 void StaticPolicy::plan_where_data_are(const LoadDescription& load) {
-    for (LoadDescription::Link& link : load_.links)
-        for (LoadDescription::Way* way : {&link.in, &link.out}) way->seconds_per_unit *= 1 - load.staying;
-    if (!there_ || there_->links != load_.links) there_ = plan_whole(load, "data that stay");
-    const std::vector<double>&now = before_->distribution.shares_units, &then = there_->distribution.shares_units;
-    double as_before_s = 0;
-    for (std::size_t p = 0; p < load.processors.size(); ++p)
-        as_before_s = std::max(as_before_s, run_of(there_->times[p], static_cast<Units>(now[p])).seconds);
-    const double gain_s = as_before_s - there_->distribution.predicted_end_s;
-    if (gain_s <= kLeastGain * as_before_s ||
-        gain_s * runs_to_come(load) <= moving_ratio_ * moving_seconds(load, now, then))
-        return;
-    before_ = std::move(there_);
-    there_.reset();
+    const int runs = runs_to_come(load);
+    // Fewer runs change little; of those that the application does not tell, there may be more.
+    if (there_.empty() || there_[0].load.staying != load.staying || runs >= 2 * there_runs_) {
+        there_ = {plan_staying(load, 0), plan_staying(load, std::min(1.0, moving_ratio_ / runs))};
+        there_runs_ = runs;
+    }
+    const std::vector<double>& now = before_->distribution.shares_units;
+    const auto move_s = [&](const WholePlan& plan) {
+        return moving_ratio_ * moving_seconds(load, now, plan.distribution.shares_units);
+    };
+    WholePlan& best = *std::ranges::min_element(
+        there_, {}, [&](const WholePlan& plan) { return runs * plan.distribution.predicted_end_s + move_s(plan); });
+    const double as_before_s = longest_s(best.times, now);
+    const double gain_s = as_before_s - best.distribution.predicted_end_s;
+    if (gain_s <= kLeastGain * as_before_s || gain_s * runs <= move_s(best)) return;
+    before_ = std::move(best);
+    there_.clear();
     settled_ = true;
 }
 

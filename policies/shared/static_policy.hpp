@@ -3,15 +3,17 @@
 // What the static policies have in common: they plan the whole load from a recorded profile before the first block
 // (recorded_plan.hpp) and hand every processor its share in the blocks that suit it. A policy of this kind is a
 // function from the problem to shares. Data that stay where a load's last run put them (APPORTION_KEEP) do not travel
-// again: the plan for that is taken when the runs to come gain more by it than moving them costs. When a processor is
-// lost, or units come back, what is left is planned again over the processors that are there, each free when its blocks
-// in flight should end; where the profile does not admit that, piece by piece to the processor that should end first.
-// The same when a processor is late whose units others wait for; it is planned with again when its block has ended.
-// What blocks really take otherwise changes no plan: that is what the other policies are for.
+// again: of the plan for that and of one that counts, for each run to come, its part of what it costs to bring them,
+// the better one is taken when these runs gain more by it than moving the data costs. When a processor is lost, or
+// units come back, what is left is planned again over the processors that are there, each free when its blocks in
+// flight should end; where the profile does not admit that, piece by piece to the processor that should end first. The
+// same when a processor is late whose units others wait for; it is planned with again when its block has ended. What
+// blocks really take otherwise changes no plan: that is what the other policies are for.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "policies/planners/planner.hpp"
 #include "policies/shared/recorded_plan.hpp"
@@ -63,6 +65,7 @@ class StaticPolicy : public Policy {
     bool planned_before(const LoadDescription& load) const;
     void begin_with(const WholePlan& plan);
     WholePlan plan_whole(const LoadDescription& load, const char* reason);
+    WholePlan plan_staying(const LoadDescription& load, double once);
     void plan_where_data_are(const LoadDescription& load);
     void set_times();
     void plan(Units units, double now_s, const Progress* progress, const char* reason);
@@ -80,8 +83,9 @@ class StaticPolicy : public Policy {
     std::vector<Lane> lanes_;
     const char* changed_ = nullptr;    ///< why to plan anew; null: no reason
     std::optional<WholePlan> before_;  ///< of the last load, for one that runs again
-    std::optional<WholePlan> there_;   ///< the same where data that stay need not travel, until it is taken
-    bool settled_ = false;             ///< ... which it is
+    std::vector<WholePlan> there_;     ///< the same where data that stay need not travel, until one is taken
+    int there_runs_ = 0;               ///< for so many runs to come
+    bool settled_ = false;             ///< ... which one is
     double moving_ratio_ = 1;          ///< of what a run took to what was planned, at most: links are shared
     PolicyReport report_;
 };

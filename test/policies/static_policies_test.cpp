@@ -133,6 +133,37 @@ TEST_CASE("data that stay are planned with once the runs to come gain more than 
     }
 }
 
+TEST_CASE(
+    "where runs are too few to bring a slow link's device all that it could compute it gets less, not nothing new") {
+    FakePlatform platform = plain_platform({100});
+    platform.workers.push_back({.name = "near", .kind = 1, .seconds = [](double x) { return x / 900; }, .link = 0});
+    platform.workers.push_back({.name = "far", .kind = 2, .seconds = [](double x) { return x / 9000; }, .link = 1});
+    platform.links = {{1667}, {250}};  // 6 and 40 ms a unit
+    platform.bytes_in_per_unit = 10;
+    platform.links_known = true;
+    LoadDescription load = platform.load(1000);
+    platform.record(load, every(10, 1000));
+    for (const char* name : policies_that_need_a_profile()) {
+        INFO(name);
+        const auto policy = find_policy(name)->make();
+        load.run = 1;
+        load.runs_expected = 17;
+        load.staying = 0;
+        policy->begin(load);
+        const PlannedDistribution first = policy->report().distributions.at(0);
+        load.run = 2;
+        load.staying = 1;
+        policy->begin(load);
+        const PlannedDistribution there = policy->report().distributions.at(0);
+        CHECK(there.reason == "data that stay");
+        CHECK(there.predicted_end_s < 0.6 * first.predicted_end_s);
+        CHECK(there.shares_units[2] < 500);  // of the 900 with which runs take least
+        load.run = 3;
+        policy->begin(load);
+        CHECK(policy->report().distributions.at(0).shares_units == there.shares_units);
+    }
+}
+
 TEST_CASE("on smooth times the functional models and the assignment come close to the bound") {
     const FakePlatform platform = unlike_platform();
     LoadDescription load = platform.load(20'000);
