@@ -196,8 +196,10 @@ LearntProfile read_learnt(const fs::path& file, const LearntKey& key) {
 }
 
 void write_learnt(const fs::path& file, const LearntKey& key, const LearntProfile& learnt) {
-    std::error_code error;  // writing the file will tell
+    std::error_code error;
     fs::create_directories(file.parent_path(), error);
+    if (error)
+        throw FileError("{}: cannot be written: {}; check the path and your rights", file.string(), error.message());
     if (!fs::exists(file, error)) remove_dead_parts_and_oldest(file.parent_path());
     Profile profile{notes_of(key), learnt.processors};
     profile.notes.emplace_back(kProcessesNote, std::to_string(learnt.processes));

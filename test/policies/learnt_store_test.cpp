@@ -305,6 +305,15 @@ TEST_CASE("one block that takes much longer changes nothing for later processes,
     }
 }
 
+TEST_CASE("a folder that cannot be made is told with its reason, and not as one that is missing") {
+    const Folder folder;
+    fs::create_symlink("nowhere", folder.path() / "link");  // as much as a disk that may only be read, to any user
+    const Setting kept("APPORTION_PROFILES", folder.file("link/folder"));
+    const LearntKey key = key_of("sum");
+    CHECK_THROWS_WITH(write_learnt(learnt_file(key), key, kProfile),
+                      ContainsSubstring(": cannot be written: ") && !ContainsSubstring("No such file"));
+}
+
 TEST_CASE("what cannot be written is known in the process all the same, and why it is not kept") {
     const Kept folder;
     std::ofstream(folder.path() / "learnt") << "a file";
