@@ -104,7 +104,7 @@ void Reader::read_nodes(DataAssignment& problem) const {
     const double packet_bytes = bytes("d_si_bytes") + bytes("d_sr_bytes");
     for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
         problem.nodes[i].startup_s = startups[i];
-        problem.nodes[i].seconds_per_packet = packet_bytes / bandwidths[i];
+        problem.nodes[i].seconds_per_packet = bandwidths[i] < kLargest ? packet_bytes / bandwidths[i] : 0;
         if (!std::isfinite(problem.nodes[i].seconds_per_packet))
             fail("b_N_bytes_per_s", "is too small for node number {}", i + 1);
     }

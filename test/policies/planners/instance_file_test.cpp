@@ -50,6 +50,13 @@ TEST_CASE("an instance is read with its nodes, units and limits") {
     CHECK(problem.units[1].computing_per_packet_s == 3.5);
 }
 
+TEST_CASE("where the data are there packets take no time to travel") {
+    std::string text = kValid;
+    const std::size_t list = text.find('[', text.find("\"b_N_bytes_per_s\"")) + 1;
+    text.replace(list, text.find(',', list) - list, "null");
+    CHECK(read(text).nodes[0].seconds_per_packet == 0);
+}
+
 TEST_CASE("the computing alone may be given apart, and limits may be left out") {
     std::string text = kValid;
     text.replace(text.find("\"limits\": [7, null]"), 19, "\"compute_s\": [1, 2]");
