@@ -112,8 +112,8 @@ class Findings {
         if (predicted_s <= 0) return;
         const double ratio = account_.makespan_s / predicted_s;
         if (ratio > 1 + kDrift || ratio < 1 - kDrift)
-            say(fmt::format("the run took {:.2f} times what its last plan promised ({} instead of {}): the processors "
-                            "were not as {} as their models say",
+            say(fmt::format("the run took {:.2f} times what its last plan promised ({} instead of {}): processors "
+                            "or links were not as {} as it supposed",
                             ratio, seconds_text(account_.makespan_s), seconds_text(predicted_s),
                             ratio > 1 ? "fast" : "slow"),
                 std::max(0.0, account_.makespan_s - std::max(predicted_s, perfect_s())));
