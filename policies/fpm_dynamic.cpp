@@ -13,7 +13,8 @@
 // Where the paper is ambiguous or differs: its first partition gives everybody n / p, which a single run cannot take
 // back, and its algorithm 1 partitions anew in every iteration although the text stops when the times are close
 // ("sufficiently" is 10 % here, as for PLB-HeC). A processor whose share is less than half a granule gets nothing, and
-// its model stays as it is. The time of a share includes its transfers to the processor, as the paper measures it.
+// its model stays as it is. The time of a share includes its transfers to the processor, as the paper measures it, and
+// where the share is the whole run's that of its results back; other rounds go on meanwhile.
 //
 // fpm-dynamic-published: algorithm 1 as it is printed, for loads that run again. The first run gives everybody n / p,
 // and every run after it the partition of models that have every (d_i, t_i) of the runs before and nothing else,
@@ -29,6 +30,7 @@
 
 #include "models/io/text.hpp"
 #include "models/partial_model.hpp"
+#include "models/transfer.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/shared/redistribution.hpp"
 #include "policies/shared/synchronised_round.hpp"
@@ -50,6 +52,7 @@ class FpmDynamic final : public Policy {
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
     void block_finished(const FinishedBlock& block) override;
+    void block_returned(const ReturnedBlock& block) override;
     void processor_lost(int processor) override;
     PolicyReport report() const override;
 
@@ -57,6 +60,7 @@ class FpmDynamic final : public Policy {
     struct Lane {
         Processor processor;
         PartialModel model{};
+        TransferLine out{};     ///< of results, which travel while others' rounds go on, but for those of a run's end
         Units computed = 0;     ///< in this run
         double end_s = 0;       ///< of its last block
         bool measured = false;  ///< its share of this round is in the model
@@ -64,6 +68,7 @@ class FpmDynamic final : public Policy {
     };
 
     bool all_measured() const;
+    std::optional<PiecewiseLinear> function_of(const Lane& lane) const;
     bool times_are_close() const;
     std::vector<double> partition(double units) const;
     void begin_round(std::span<const double> shares, double now_s, Units remaining, const char* reason);
@@ -126,18 +131,30 @@ void FpmDynamic::begin(const LoadDescription& load) {
         begin_round(partition(round_units_), 0, load.units, "models of the previous run");
         return;
     }
-    const Redistribution decision = rebalancer_.decide(load, before, [this](std::size_t p, double units) {
-        const auto& function = lanes_[p].model.function();
+    std::vector<std::optional<PiecewiseLinear>> functions;
+    for (const Lane& lane : lanes_) functions.push_back(function_of(lane));
+    const Redistribution decision = rebalancer_.decide(load, before, [&functions](std::size_t p, double units) {
+        const auto& function = functions[p];
         return function ? function->seconds(units) : std::numeric_limits<double>::infinity();
     });
     report_.rebalances = decision.worthwhile ? 1 : 0;
     begin_round(decision.shares, 0, load.units, decision.worthwhile ? "redistribution" : "distribution kept");
 }
 
+/// Seconds of a share: of one that is the whole run's, until its results are home.
+std::optional<PiecewiseLinear> FpmDynamic::function_of(const Lane& lane) const {
+    const auto& function = lane.model.function();
+    if (!function || !one_round_ || lane.out.samples() == 0) return function;
+    std::vector<BlockTime> until_home;
+    for (const SpeedPoint& point : function->points())
+        until_home.push_back({point.units, point.units / point.units_per_s + lane.out.seconds(point.units)});
+    return PiecewiseLinear::through(until_home, PiecewiseLinear::Shape::restricted);
+}
+
 /// The geometrical algorithm on the partial models.
 std::vector<double> FpmDynamic::partition(double units) const {
     std::vector<std::optional<PiecewiseLinear>> models;
-    for (const Lane& lane : lanes_) models.push_back(lane.lost ? std::nullopt : lane.model.function());
+    for (const Lane& lane : lanes_) models.push_back(lane.lost ? std::nullopt : function_of(lane));
     return geometric_partition(models, units, std::vector<double>(lanes_.size(), units)).shares;
 }
 
@@ -145,7 +162,7 @@ void FpmDynamic::begin_round(std::span<const double> shares, double now_s, Units
     double longest_s = 0, units = 0;
     for (std::size_t p = 0; p < shares.size(); ++p) {
         lanes_[p].measured = false;
-        const auto& function = lanes_[p].model.function();
+        const auto function = function_of(lanes_[p]);
         if (function && shares[p] > 0) longest_s = std::max(longest_s, function->seconds(shares[p]));
         units += shares[p];
     }
@@ -197,6 +214,13 @@ void FpmDynamic::block_finished(const FinishedBlock& block) {
     const PartialModel::Verdict verdict = lane.model.add({units, round_.seconds(block.processor)});
     if (verdict == PartialModel::Verdict::spike) ++report_.discarded_samples;
     if (verdict == PartialModel::Verdict::changed) rebalancer_.forget();
+}
+
+void FpmDynamic::block_returned(const ReturnedBlock& block) {
+    if (variant_ == Variant::printed) return;
+    Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    if (lane.processor.own_memory) lane.out.add(static_cast<double>(block.units), block.travelled_s);
+    lane.end_s = std::max(lane.end_s, block.home_s);
 }
 
 void FpmDynamic::processor_lost(int processor) {

@@ -293,6 +293,17 @@ TEST_CASE("a round of fpm-dynamic is its shares and no more, behind a barrier") 
     CHECK(second_s == Approx(end_s));
 }
 
+TEST_CASE("a load that runs again under fpm-dynamic gives a device no more than whose results are home in time") {
+    FakePlatform platform = plain_platform({100, 1000});
+    platform.links = {{1000}};
+    platform.workers[1].link = 0;
+    platform.bytes_out_per_unit = 10;  // a unit's results travel ten times as long as it is computed
+    LoadDescription load = platform.load(1000);
+    const auto policy = find_policy("fpm-dynamic")->make();
+    for (load.run = 1; load.run < 3; ++load.run) run(platform, *policy, load);
+    CHECK(run(platform, *policy, load).makespan_s < 1.1 * 1000 / (100 + 1 / (1 / 1000.0 + 1 / 100.0)));
+}
+
 TEST_CASE("fpm-dynamic-published begins with equal shares and goes on as algorithm 1 of its paper") {
     Application application("fpm-dynamic-published", one_slow());
     const Iteration first = application.iterate();
