@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "policies/engine/device_memory.hpp"
 #include "policies/shared/block_costs.hpp"
 
 namespace apportion {
@@ -61,6 +62,7 @@ ShareTimes::ShareTimes(const ProcessorProfile& recorded, const Processor& proces
                        const RecordedSizes& sizes)
     : step_(sizes.step),
       exact_(sizes.fine),
+      granularity_(sizes.granularity),
       own_memory_(processor.own_memory),
       memory_(processor.memory_units),
       most_(sizes.most),
@@ -110,8 +112,10 @@ double ShareTimes::step_s(Units units, bool overlapped) const {
 }
 
 Units ShareTimes::largest(bool overlapped) const {
-    const Units memory = memory_ == kNoLimit || !overlapped ? memory_ : memory_ / 2;
-    return std::min(memory, largest_);
+    if (memory_ == kNoLimit || !overlapped) return std::min(memory_, largest_);
+    // A block of half the memory takes two whole buffers of it (engine/device_memory.hpp), or the next one has less.
+    const Units buffer = std::max(memory_ / DeviceMemory::kBuffers / granularity_, Units{1}) * granularity_;
+    return std::min({memory_ / 2, DeviceMemory::kBuffers / 2 * buffer, largest_});
 }
 
 double ShareTimes::highest_speed() const {

@@ -16,7 +16,7 @@
 //
 //     main memory              sum of F
 //     one block at a time      sum of (In + F) + Out                         x <= memory
-//     two blocks in flight     In + F + sum over the others of max(F, In, Out) + Out     x <= memory / 2
+//     two blocks in flight     In + F + sum over the others of max(F, In, Out) + Out     x <= 2 buffers of it
 //
 // and k is the best of: the fewest blocks that memory and the profile allow, a few more, multiples of it, and the
 // number that makes blocks as large as the size of the highest recorded speed. One block more has to gain what the
@@ -103,6 +103,7 @@ class ShareTimes {
     LineBelow below_;
     Units step_ = 1;
     bool exact_ = false;
+    Units granularity_ = 1;
     bool own_memory_ = false;
     Units memory_ = kNoLimit;
     Units most_ = kNoLimit;  ///< units of the load

@@ -174,6 +174,20 @@ TEST_CASE("on smooth times the functional models and the assignment come close t
     }
 }
 
+TEST_CASE("the blocks of a share that streams through a device are as large as the memory's buffers let them be") {
+    FakePlatform platform = plain_platform({100});
+    platform.workers.push_back({.name = "small",
+                                .kind = 1,
+                                .seconds = [](double x) { return (x + 64) / 1000; },
+                                .link = 0,
+                                .memory_units = 93});
+    platform.links = {{1e6}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 1000;
+    platform.links_known = true;
+    for (const FakeBlock& block : run_under("hpopta", platform, platform.load(4000, 4)).run.blocks)
+        if (block.processor == 1) CHECK(block.units >= 36);  // of 40, four buffers of 20 in all
+}
+
 TEST_CASE("a share above a device's memory runs as blocks that fit") {
     const FakePlatform platform = unlike_platform();
     for (const char* name : policies_that_need_a_profile()) {
