@@ -93,7 +93,7 @@ for words in "--app matmul --size 2048 -- --type double" "-- matmul --size 2048 
 done
 
 # Start-up and bandwidth of a link, measured by messages in virtual time, are the platform's; StarPU adds some microseconds.
-"$apportion" platform plbhec-a "$apportion" profile --app matmul --size 1024 --sizes 64:64:1 --out "$folder/a.csv" --instance "$folder/a.json" \
+"$apportion" platform plbhec-a "$apportion" profile --app matmul --size 4096 --sizes 64:64:1 --out "$folder/a.csv" --instance "$folder/a.json" \
     >"$folder/told" 2>&1 || fail "profile --instance: $(cat "$folder/told")"
 python3 -c '
 import json, sys
@@ -101,10 +101,10 @@ instance = json.load(open(sys.argv[1]))
 assert sorted(instance["nodes"]) == ["main memory", "memory 1"] and len(instance["pus"]) == 10, instance
 startup_s, bytes_per_s = next((a, b) for a, b in zip(instance["a_N_s"], instance["b_N_bytes_per_s"]) if b is not None)
 assert abs(bytes_per_s / 6e9 - 1) < 1e-3 and 10e-6 <= startup_s < 20e-6, instance
-assert instance["d_si_bytes"] == instance["d_sr_bytes"] == 4096, instance' "$folder/a.json" || fail "the instance of a simulated machine"
+assert instance["d_si_bytes"] == instance["d_sr_bytes"] == 16384, instance' "$folder/a.json" || fail "the instance of a simulated machine"
 
 # What is measured once has no interval; and other programs take nothing of virtual time.
-"$apportion" platform plbhec-a "$apportion" profile --app matmul --size 1024 --sizes 64:64:1 --max-seconds 1e-9 \
+"$apportion" platform plbhec-a "$apportion" profile --app matmul --size 4096 --sizes 64:64:1 --max-seconds 1e-9 \
     --out "$folder/b.csv" >"$folder/told" 2>&1 || fail "profile on a simulated platform: $(cat "$folder/told")"
 grep -qx '10 of them did not reach the precision of 2.5 % (10 have fewer than the 3 repetitions that tell an interval) within .*' \
     "$folder/told" || fail "sizes without an interval: $(cat "$folder/told")"
