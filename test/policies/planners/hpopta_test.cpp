@@ -2,6 +2,7 @@
 #include "policies/planners/hpopta/hpopta.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <string>
 
@@ -200,16 +201,13 @@ TEST_CASE("one number from each set adds up to the target exactly when some comb
         std::vector<std::vector<Units>> numbers(static_cast<std::size_t>(generator.integer(1, 5)));
         const int density = static_cast<int>(generator.integer(1, 30));
         const Units target = generator.integer(0, 1000);
-        std::vector<bool> sums(3001);
-        sums[0] = true;
+        std::bitset<3001> sums(1);
         for (auto& set : numbers) {
             set.push_back(0);
             for (Units x = scale; x <= std::min(largest * scale, target); x += scale)
                 if (generator.one_in(density)) set.push_back(x);
-            std::vector<bool> next(sums.size());
-            for (const Units x : set)
-                for (std::size_t sum = static_cast<std::size_t>(x); sum < next.size(); ++sum)
-                    if (sums[sum - static_cast<std::size_t>(x)]) next[sum] = true;
+            std::bitset<3001> next;
+            for (const Units x : set) next |= sums << static_cast<std::size_t>(x);
             sums = next;
         }
         const std::vector<NumberSet> sets(numbers.begin(), numbers.end());
