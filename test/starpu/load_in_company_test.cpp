@@ -62,7 +62,7 @@ TEST_CASE("a load takes its place in a task graph: after its producers, before i
 
 TEST_CASE("a load can be submitted again by anyone who has the handles that it uses, on a worker and off it") {
     static starpu_codelet nothing = make_codelet([](void**, void*) {}, {STARPU_RW}, "nothing");
-    constexpr int kTimes = 50;
+    constexpr int kTimes = 20;
     struct Again {
         Axpy axpy{500};
         double value = 0;
