@@ -3,7 +3,7 @@
 // The report of an application whose work is several loads, one after the other, such as the passes of fft2d.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 namespace apportion {

@@ -3,6 +3,8 @@
 // What loads and StarPU are on one node.
 #include "apps/nodes.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "apps/app.hpp"
 
 namespace apportion {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "apps/app.hpp"
 #include "apps/nodes.hpp"

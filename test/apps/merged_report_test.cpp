@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "apps/merged_report.hpp"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "test/catch.hpp"

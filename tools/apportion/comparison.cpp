@@ -93,7 +93,7 @@ bool find_unlike(Comparison& comparison) {
 
 void find_bound(Comparison& comparison, const ProgramRunner& runner) {
     const auto& platform = runner.platform();
-    if (platform && platform->kernels.contains(comparison.program) && !comparison.size.is_null()) {
+    if (platform && platform->kernels.contains(comparison.program) && !comparison.size.empty()) {
         comparison.lower_bound_s = 0;
         for (const LoadTimes& load : comparison.configurations.front().median_run().loads)
             comparison.lower_bound_s +=
@@ -149,11 +149,9 @@ void compare_loads(Comparison& comparison) {
 
 }  // namespace
 
-simulated::KernelSize simulated_size(const nlohmann::json& size) {
-    if (size.is_array() && size.size() == 3) return {size[0], size[1], size[2]};
-    if (size.is_array() && size.size() == 2) return {size[0], size[1], size[1]};
-    const double n = size.is_array() ? size.at(0).get<double>() : size.get<double>();
-    return {n, n, n};
+simulated::KernelSize simulated_size(const std::vector<std::int64_t>& size) {
+    const auto at = [&](std::size_t k) { return static_cast<double>(size.at(std::min(k, size.size() - 1))); };
+    return {at(0), at(1), at(2)};
 }
 
 std::vector<double> Configuration::seconds() const {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,7 +62,7 @@ struct Comparison {
     std::string platform;                       ///< empty: this machine
     std::vector<std::string> platform_events;   ///< "GTX Titan: lost at 25 s", for devices that do not stay the same
     std::string asked_size;                     ///< empty: none was given
-    nlohmann::json size;                        ///< as a bundled application reports it; else null
+    std::vector<std::int64_t> size;             ///< as a bundled application reports it; else empty
     std::int64_t units = 0;                     ///< of one run of each load
     std::vector<Configuration> configurations;  ///< by policy in the order asked for, the default first
     double lower_bound_s = std::numeric_limits<double>::quiet_NaN();  ///< NaN: none is known
@@ -93,7 +92,7 @@ void check_policy(const std::string& policy);
 std::vector<std::string> default_policies();
 
 /// The size of the problem as an application reports it, for the platform's time functions.
-simulated::KernelSize simulated_size(const nlohmann::json& size);
+simulated::KernelSize simulated_size(const std::vector<std::int64_t>& size);
 
 /// Runs everything. What was measured before a signal is kept; throws Interrupted when that is nothing.
 Comparison compare(const ProgramRunner& runner, const ComparisonPlan& plan);

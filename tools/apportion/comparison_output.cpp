@@ -16,13 +16,6 @@ namespace apportion {
 
 namespace {
 
-std::string size_text(const nlohmann::json& size) {
-    if (!size.is_array()) return size.dump();
-    std::string text;
-    for (const auto& n : size) text += (text.empty() ? "" : " x ") + n.dump();
-    return text;
-}
-
 /// Empty where it has not the confidence that the column promises, and where most runs never end.
 std::string interval_text(const Configuration& c, double confidence) {
     if (c.runs.size() < 2 || !c.ends()) return "";
@@ -149,8 +142,8 @@ std::string bound_text(const Comparison& comparison) {
 
 std::string comparison_title(const Comparison& comparison) {
     std::string what = comparison.program;
-    if (!comparison.size.is_null())
-        what += ", " + size_text(comparison.size);
+    if (!comparison.size.empty())
+        what += ", " + fmt::format("{}", fmt::join(comparison.size, " x "));
     else if (!comparison.asked_size.empty())
         what += ", size " + comparison.asked_size;
     return fmt::format(

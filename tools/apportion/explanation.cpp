@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"

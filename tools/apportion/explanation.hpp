@@ -3,7 +3,7 @@
 // What a report of a run tells its user.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "codelets/common/codelet.hpp"
@@ -121,10 +122,14 @@ std::string complaint(const std::string& name, const ChildResult& result) {
     return fmt::format("{}: {}{}{}", name, end, last.empty() ? "" : ": ", last);
 }
 
-/// "size" of what a bundled application prints.
-nlohmann::json printed_size(const std::string& output) {
+/// "size" of what a bundled application prints, a number or a list of them.
+std::vector<std::int64_t> printed_size(const std::string& output) {
     const nlohmann::json printed = nlohmann::json::parse(output, nullptr, false);
-    return printed.is_object() ? printed.value("size", nlohmann::json()) : nlohmann::json();
+    const nlohmann::json size = printed.is_object() ? printed.value("size", nlohmann::json()) : nlohmann::json();
+    std::vector<std::int64_t> numbers;
+    for (const nlohmann::json& number : size.is_array() ? size : nlohmann::json::array({size}))
+        if (number.is_number()) numbers.push_back(number.get<std::int64_t>());
+    return numbers;
 }
 
 /// Every run as a load of its own.

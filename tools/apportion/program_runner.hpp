@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,9 +65,9 @@ struct RunResult {
     int round = 0;
     int pass = 0;           ///< those of one pass ran in an order drawn by chance, so that they can be compared
     double makespan_s = 0;  ///< of all runs of all loads together; simulated::kNever_s: one of them never ends
-    nlohmann::json size{};  ///< as a bundled application understands it; else null
-    RunReport report{};     ///< of the loads' largest runs, merged
-    RunReport whole{};      ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
+    std::vector<std::int64_t> size{};  ///< as a bundled application understands it; else empty
+    RunReport report{};                ///< of the loads' largest runs, merged
+    RunReport whole{};  ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
     std::vector<double> begins_s{};  ///< in `whole`, of all runs but the first
     std::vector<LoadTimes> loads{};
     std::vector<RunReport> largest_reports{};  ///< LoadRuns::largest() of each load

@@ -9,6 +9,7 @@
 
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "policies/starpu/machine.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/run_report.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "models/io/shown.hpp"
 #include "tools/apportion/command.hpp"
 

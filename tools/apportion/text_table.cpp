@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "codelets/io/terminal.hpp"
 #include "models/io/shown.hpp"
@@ -59,6 +60,10 @@ std::vector<std::vector<std::size_t>> TextTable::parts(const std::vector<std::si
         if (c == names || columns_[c].repeated) repeated.push_back(c);
     }
     return parts;
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+    return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace apportion

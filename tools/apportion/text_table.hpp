@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -58,8 +58,6 @@ inline std::string percent_text(double percent) {
 
 /// One object or list with an end of line; indented by so many blanks, -1: in one line. JSON is UTF-8: bytes of a name
 /// that are not become the replacement character.
-inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
-    return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 }  // namespace apportion
