@@ -23,24 +23,14 @@ constexpr std::uint64_t kMostGenes = 10'000'000;
 struct SearchOptions {
     AppOptions common;
     std::string size, in_file, out_file;
-    std::string discretisation = "quantile";
-    std::string criterion = "entropy";
     GrnOptions search;
 };
 
-void check(SearchOptions& options) {
+void check(const SearchOptions& options) {
     if (options.size.empty() && options.in_file.empty()) throw UserError("give --size N, or --in");
-    GrnOptions& search = options.search;
     refuse_in_simulation(options.common, {{"--in", options.in_file}, {"--out", options.out_file}});
-    if (kSimulated && (search.candidates > 0 || search.cardinality != 2))
-        throw UserError(
-            "the simulated machines' times are for all pairs of all genes; leave --candidates and --cardinality out");
-    if (constexpr double kMost = 1e9; !(search.penalty >= 0 && search.penalty <= kMost))
-        throw UserError("--penalty {}: give a number from 0 to {}", search.penalty, kMost);
-    if (search.penalty > 0 && options.criterion != "entropy")
-        throw UserError("--penalty belongs to the criterion entropy; leave it out");
-    search.discretisation = options.discretisation == "quantile" ? Discretisation::quantile : Discretisation::deviation;
-    search.criterion = options.criterion == "entropy" ? GrnCriterion::entropy : GrnCriterion::determination;
+    if (kSimulated && options.search.candidates > 0)
+        throw UserError("the simulated machines' times are for all pairs of all genes; leave --candidates out");
     check_output(options.out_file);
 }
 
@@ -93,7 +83,7 @@ std::optional<Peer> peer_of(const std::string& name, const std::shared_ptr<GrnPr
     return {};
 }
 
-int search(SearchOptions options) {
+int search(const SearchOptions& options) {
     Nodes::here().agreed([&] { check(options); });
     const auto problem =
         std::make_shared<GrnProblem>(make_on_home([&] { return make_problem(options); }, shape_of, empty_problem));
@@ -105,22 +95,20 @@ int search(SearchOptions options) {
     }
     if (is_to_be_written(outcome, options.out_file)) write_network(options.out_file, *problem);
 
-    const double sets = problem->sets_per_target() * static_cast<double>(problem->target_count());
+    const double pairs = problem->pairs_per_target() * static_cast<double>(problem->target_count());
     nlohmann::ordered_json head{{"app", "grn"},
                                 {"size", problem->genes.size()},
                                 {"targets", problem->target_count()},
                                 {"candidates", problem->parameters.candidates},
                                 {"samples", problem->samples()},
                                 {"levels", problem->parameters.levels},
-                                {"cardinality", problem->options.cardinality},
-                                {"criterion", options.criterion},
-                                {"evaluations", sets}};
-    return print_outcome(outcome, options.common,
-                         {sets, "million evaluations/s", "million_evaluations_per_second", 1e-6}, std::move(head),
-                         fmt::format("grn, {} of {} genes predicted from {} of {} candidates, {} levels, {} samples",
-                                     problem->target_count(), problem->genes.size(),
-                                     problem->options.cardinality == 1 ? "single ones" : "all pairs",
-                                     problem->parameters.candidates, problem->parameters.levels, problem->samples()));
+                                {"evaluations", pairs}};
+    return print_outcome(
+        outcome, options.common, {pairs, "million evaluations/s", "million_evaluations_per_second", 1e-6},
+        std::move(head),
+        fmt::format("grn, {} of {} genes predicted from all pairs of {} candidates, {} levels, {} samples",
+                    problem->target_count(), problem->genes.size(), problem->parameters.candidates,
+                    problem->parameters.levels, problem->samples()));
 }
 
 void add_search_options(CLI::App& cli, SearchOptions& options) {
@@ -133,30 +121,10 @@ void add_search_options(CLI::App& cli, SearchOptions& options) {
                    "only the K genes of largest variance as predictors (default: all)")
         ->check(CLI::Range(std::uint64_t{1}, kMostGenes))
         ->type_name("K");
-    cli.add_option("--cardinality", search.cardinality, "predictors of each target")
-        ->check(CLI::IsMember({1, 2}))
-        ->capture_default_str()
-        ->type_name("1|2");
     cli.add_option("--levels", search.levels, "levels that expression is discretised to")
         ->check(CLI::IsMember({2, 3}))
         ->capture_default_str()
         ->type_name("2|3");
-    add_choice(cli, "--discretise", options.discretisation,
-               "levels of equally many samples, or split at the mean (2) or at mean +- standard deviation (3)",
-               {"quantile", "deviation"});
-    add_choice(cli, "--criterion", options.criterion,
-               "least mean conditional entropy of the target, or largest coefficient of determination; ties: the first "
-               "set in the order of the file",
-               {"entropy", "determination"});
-    cli.add_option(
-           "--penalty", search.penalty,
-           "weight of combinations of levels that no sample has: each counts as ALPHA samples that tell nothing")
-        ->capture_default_str()
-        ->type_name("ALPHA");
-    cli.add_option("--lag", search.lag, "of time series: predict a target's sample s + LAG from sample s")
-        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}))
-        ->capture_default_str()
-        ->type_name("LAG");
 }
 
 }  // namespace

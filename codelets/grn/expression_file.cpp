@@ -44,15 +44,13 @@ Expression read_expression(const std::string& path) {
 
 void write_network(const std::string& path, const GrnProblem& problem) {
     NewFile file(path);
-    fmt::print(file.stream(), "target\tpredictor{}\tentropy\tdetermination\n",
-               problem.options.cardinality == 1 ? "" : "_1\tpredictor_2");
+    fmt::print(file.stream(), "target\tpredictor_1\tpredictor_2\tentropy\tdetermination\n");
     for (std::size_t t = 0; t < problem.target_count(); ++t) {
-        const PredictorSet& set = problem.results[t];
-        const Prediction prediction = predict(problem, t, set);
-        fmt::print(file.stream(), "{}\t{}", problem.genes[t], problem.genes[problem.candidate_genes[set.first]]);
-        if (set.second != kNoGene)
-            fmt::print(file.stream(), "\t{}", problem.genes[problem.candidate_genes[set.second]]);
-        fmt::print(file.stream(), "\t{:.6f}\t{:.6f}\n", prediction.entropy, prediction.determination);
+        const PredictorSet& pair = problem.results[t];
+        const Prediction prediction = predict(problem, t, pair);
+        fmt::print(file.stream(), "{}\t{}\t{}\t{:.6f}\t{:.6f}\n", problem.genes[t],
+                   problem.genes[problem.candidate_genes[pair.first]],
+                   problem.genes[problem.candidate_genes[pair.second]], prediction.entropy, prediction.determination);
     }
     file.finish();
 }

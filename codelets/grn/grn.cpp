@@ -54,7 +54,7 @@ Grn::Grn(std::shared_ptr<GrnProblem> problem) : problem_(std::move(problem)) {
     shape_.name = "grn";
     shape_.units = p.target_count();
     shape_.operations_per_unit =
-        p.sets_per_target() * (kPerWord * static_cast<double>(p.parameters.words()) + 2 * levels * levels * levels);
+        p.pairs_per_target() * (kPerWord * static_cast<double>(p.parameters.words()) + 2 * levels * levels * levels);
     shape_.bytes_per_unit = p.parameters.target_words() * sizeof(std::uint64_t) + sizeof(PredictorSet);
     shape_.bytes_shared = p.candidates.size() * sizeof(std::uint64_t) + p.nlogn.size() * sizeof(std::int64_t);
     if constexpr (kSimulated) {
@@ -96,8 +96,11 @@ void grn_cpu(void* buffers[], void* arg) {
 }
 
 void search_by_one_call(GrnProblem& p) {
-    best_grn_kernels().search({p.candidates.data(), p.targets.data(), score_rule(p.parameters, p.nlogn.data()),
-                               p.target_count(), p.results.data()},
+    best_grn_kernels().search({p.candidates.data(),
+                               p.targets.data(),
+                               {p.nlogn.data(), p.parameters.samples},
+                               p.target_count(),
+                               p.results.data()},
                               p.parameters);
 }
 

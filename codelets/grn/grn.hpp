@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Inference of gene regulatory networks by exhaustive search, the bioinformatics application of the PLB-HeC paper
-// (section IV.A; Borelli et al., BMC Bioinformatics 14, S5, 2013): for each target gene the set of one or two genes
-// whose discretised expression tells most about the target's, by mean conditional entropy or by the coefficient of
-// determination. A unit is one target gene; the candidate predictors are shared by all.
+// (section IV.A; Borelli et al., BMC Bioinformatics 14, S5, 2013): for each target gene the pair of genes whose
+// discretised expression tells most about the target's, by mean conditional entropy. A unit is one target gene; the
+// candidate predictors are shared by all.
 //
-// Differs from that paper: it divides the sets of genes that are searched, for a cardinality and a number of targets
-// that it does not give. Here each target's search stays whole, so that its best set needs no reduction over
+// Differs from that paper: it divides the sets of genes that are searched, for a size of the sets and a number of
+// targets that it does not give. Here each target's search stays whole, so that its best pair needs no reduction over
 // processors.
 //
-// Of equally good sets the first in the order of the candidates wins, which is that of the file, first predictor first.
+// Of equally good pairs the first in the order of the candidates wins, which is that of the file, first predictor
+// first.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +32,14 @@ struct Expression {
     const double* of(std::size_t gene) const { return values.data() + gene * samples; }
 };
 
-enum class Discretisation {
-    quantile,   ///< levels of equally many samples: above the 1/L, 2/L quantiles (linear between order statistics)
-    deviation,  ///< 2 levels: above the mean; 3: below, within and above mean +- standard deviation
-};
-
-/// Level of each of `samples` values.
-std::vector<std::uint8_t> discretise(const double* values, std::size_t samples, std::uint32_t levels,
-                                     Discretisation method);
+/// Level of each of `samples` values: levels of equally many samples, above the 1/L, 2/L quantiles (linear between
+/// order statistics).
+std::vector<std::uint8_t> discretise(const double* values, std::size_t samples, std::uint32_t levels);
 
 struct GrnOptions {
     std::uint32_t levels = 2;
-    Discretisation discretisation = Discretisation::quantile;
-    std::uint32_t cardinality = 2;
-    GrnCriterion criterion = GrnCriterion::entropy;
-    double penalty = 0;            ///< alpha of score(): weight of combinations that were not observed
     std::uint64_t targets = 0;     ///< the first ones of the file; 0: all
     std::uint64_t candidates = 0;  ///< the genes of largest variance; 0: all
-    std::uint64_t lag = 0;  ///< a target's sample s + lag is predicted from sample s; then a gene may predict itself
 };
 
 struct GrnProblem {
@@ -63,8 +54,8 @@ struct GrnProblem {
     std::vector<PredictorSet> results;
 
     std::size_t target_count() const { return results.size(); }
-    std::size_t samples() const { return parameters.samples; }  ///< pairs of samples where there is a lag
-    double sets_per_target() const;                             ///< of predictors, the target itself among them
+    std::size_t samples() const { return parameters.samples; }
+    double pairs_per_target() const;  ///< of predictors, the target itself among them
 };
 
 /// Discretises and packs. Throws UserError, without a file's name, when options and data do not fit together.
@@ -86,20 +77,20 @@ inline constexpr std::size_t kGeneratedSamples = 300;
 /// simulated flavour only the sizes. Throws UserError like make_grn_problem().
 GrnProblem generated_grn_problem(std::uint64_t genes, GrnOptions options, std::uint64_t seed);
 
-/// verify() counts every target's best set again, sample by sample, and searches a few targets with the reference.
-/// Errors are of entropies in bits (relative to log2 of the levels), or of the coefficient of determination.
+/// verify() counts every target's best pair again, sample by sample, and searches a few targets with the reference.
+/// Errors are of entropies in bits.
 std::unique_ptr<Workload> make_grn(std::shared_ptr<GrnProblem> problem);
 
 /// Two levels, all pairs of `size` generated genes.
 std::unique_ptr<Workload> make_grn(const WorkloadOptions& options);
 
-/// How good a set of genes predicts a target, counted sample by sample.
+/// How good a pair of genes predicts a target, counted sample by sample.
 struct Prediction {
-    double entropy;  ///< mean conditional entropy of the target in bits, with the penalty where there is one
-    double
-        determination;  ///< coefficient of determination; 0 for a target of one level, which leaves nothing to explain
+    double entropy;  ///< mean conditional entropy of the target in bits
+    /// Coefficient of determination; 0 for a target of one level, which leaves nothing to explain.
+    double determination;
 };
-Prediction predict(const GrnProblem& problem, std::size_t target, const PredictorSet& set);
+Prediction predict(const GrnProblem& problem, std::size_t target, const PredictorSet& pair);
 
 /// The search as written in the text books, with a table of counts filled sample by sample, for `count` targets from
 /// `first` on.

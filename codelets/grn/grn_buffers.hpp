@@ -9,15 +9,12 @@
 
 namespace apportion {
 
-inline ScoreRule score_rule(const GrnParameters& p, const std::int64_t* nlogn) {
-    return {nlogn, p.samples, p.criterion, p.penalty};
-}
-
 inline GrnBlock grn_block(void* buffers[], const GrnParameters& parameters) {
     return {reinterpret_cast<const std::uint64_t*>(STARPU_VECTOR_GET_PTR(buffers[0])),
             reinterpret_cast<const std::uint64_t*>(STARPU_VECTOR_GET_PTR(buffers[2])),
-            score_rule(parameters, reinterpret_cast<const std::int64_t*>(STARPU_VECTOR_GET_PTR(buffers[1]))),
-            STARPU_VECTOR_GET_NX(buffers[3]), reinterpret_cast<PredictorSet*>(STARPU_VECTOR_GET_PTR(buffers[3]))};
+            {reinterpret_cast<const std::int64_t*>(STARPU_VECTOR_GET_PTR(buffers[1])), parameters.samples},
+            STARPU_VECTOR_GET_NX(buffers[3]),
+            reinterpret_cast<PredictorSet*>(STARPU_VECTOR_GET_PTR(buffers[3]))};
 }
 
 }  // namespace apportion

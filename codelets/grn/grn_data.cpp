@@ -27,13 +27,7 @@ double variance(const double* values, std::size_t n) {
     return sum / n;
 }
 
-std::vector<double> thresholds(const double* values, std::size_t n, std::uint32_t levels, Discretisation method) {
-    if (method == Discretisation::deviation) {
-        const double m = mean(values, n);
-        if (levels == 2) return {m};
-        const double deviation = std::sqrt(variance(values, n));
-        return {m - deviation, m + deviation};
-    }
+std::vector<double> thresholds(const double* values, std::size_t n, std::uint32_t levels) {
     std::vector<double> sorted(values, values + n), result;
     std::ranges::sort(sorted);
     for (std::uint32_t level = 1; level < levels; ++level) {
@@ -59,20 +53,16 @@ std::vector<std::uint32_t> most_variable(const Expression& expression, std::size
 
 void check(const Expression& expression, const GrnOptions& options) {
     const std::size_t genes = expression.genes.size();
-    const std::uint64_t least = options.cardinality + (options.lag == 0 ? 1 : 0);
-    if (genes < least)
-        throw UserError("has {}; sets of {} need at least {}", counted(genes, "gene"),
-                        counted(options.cardinality, "predictor"), least);
+    constexpr std::uint64_t kFewest = 3;  // a target and a pair
+    if (genes < kFewest) throw UserError("has {}; at least {} are needed", counted(genes, "gene"), kFewest);
     if (options.candidates > genes || options.targets > genes)
         throw UserError("has {} genes, but {} {} are wanted", genes, std::max(options.candidates, options.targets),
                         options.candidates > genes ? "candidates" : "targets");
-    if (options.candidates > 0 && options.candidates < least)
-        throw UserError("is to be searched with {}; sets of {} need at least {}",
-                        counted(options.candidates, "candidate"), counted(options.cardinality, "predictor"), least);
-    if (expression.samples < 2 || expression.samples - 2 < options.lag)
-        throw UserError("has {}; at least {} are needed{}", counted(expression.samples, "sample"), options.lag + 2,
-                        options.lag > 0 ? " for this lag" : "");
-    if (expression.samples - options.lag > kMostSamples)
+    if (options.candidates > 0 && options.candidates < kFewest)
+        throw UserError("is to be searched with {}; at least {} are needed", counted(options.candidates, "candidate"),
+                        kFewest);
+    if (expression.samples < 2) throw UserError("has {}; at least 2 are needed", counted(expression.samples, "sample"));
+    if (expression.samples > kMostSamples)
         throw UserError("has {} samples; at most {} can be counted", expression.samples, kMostSamples);
 }
 
@@ -89,21 +79,18 @@ double uniform(std::uint64_t seed, std::uint64_t gene, std::uint64_t sample) {
 
 }  // namespace
 
-std::vector<std::uint8_t> discretise(const double* values, std::size_t samples, std::uint32_t levels,
-                                     Discretisation method) {
-    const std::vector<double> limits = thresholds(values, samples, levels, method);
+std::vector<std::uint8_t> discretise(const double* values, std::size_t samples, std::uint32_t levels) {
+    const std::vector<double> limits = thresholds(values, samples, levels);
     std::vector<std::uint8_t> result(samples);
-    // A value on a threshold is on the lower side, but for the lower limit of mean +- deviation, which includes both.
-    const bool within = method == Discretisation::deviation && levels == 3;
+    // A value on a threshold is on the lower side.
     for (std::size_t s = 0; s < samples; ++s)
-        for (std::size_t l = 0; l < limits.size(); ++l)
-            result[s] += within && l == 0 ? values[s] >= limits[l] : values[s] > limits[l];
+        for (const double limit : limits) result[s] += values[s] > limit;
     return result;
 }
 
-double GrnProblem::sets_per_target() const {
+double GrnProblem::pairs_per_target() const {
     const double n = parameters.candidates;
-    return options.cardinality == 1 ? n : n * (n - 1) / 2;
+    return n * (n - 1) / 2;
 }
 
 GrnProblem make_grn_problem(const Expression& expression, const GrnOptions& options) {
@@ -115,14 +102,11 @@ GrnProblem make_grn_problem(const Expression& expression, const GrnOptions& opti
     p.candidate_genes = most_variable(expression, options.candidates > 0 ? options.candidates : genes);
     GrnParameters& parameters = p.parameters;
     parameters.levels = options.levels;
-    parameters.cardinality = options.cardinality;
-    parameters.criterion = options.criterion;
-    parameters.penalty = options.penalty;
-    parameters.samples = static_cast<std::uint32_t>(expression.samples - options.lag);
+    parameters.samples = static_cast<std::uint32_t>(expression.samples);
     parameters.candidates = static_cast<std::uint32_t>(p.candidate_genes.size());
 
     for (std::size_t g = 0; g < genes; ++g)
-        p.levels.push_back(discretise(expression.of(g), expression.samples, options.levels, options.discretisation));
+        p.levels.push_back(discretise(expression.of(g), expression.samples, options.levels));
     p.candidates.resize(p.candidate_genes.size() * parameters.gene_words());
     std::vector<std::uint32_t> number(genes, kNoGene);
     for (std::size_t c = 0; c < p.candidate_genes.size(); ++c) {
@@ -133,8 +117,8 @@ GrnProblem make_grn_problem(const Expression& expression, const GrnOptions& opti
     p.targets.resize(p.results.size() * parameters.target_words());
     for (std::size_t t = 0; t < p.results.size(); ++t) {
         std::uint64_t* const record = p.targets.data() + t * parameters.target_words();
-        record[0] = options.lag == 0 ? number[t] : kNoGene;
-        pack(p.levels[t].data() + options.lag, parameters, record + 1);
+        record[0] = number[t];
+        pack(p.levels[t].data(), parameters, record + 1);
     }
     for (std::uint32_t n = 0; n <= parameters.samples; ++n)
         p.nlogn.push_back(n == 0 ? 0 : std::llround(n * std::log2(n) * (1 << kFractionBits)));
@@ -164,8 +148,8 @@ Expression random_expression(std::size_t genes, std::size_t samples, std::size_t
     for (std::size_t t = 0; t < std::min(targets, genes); ++t) {
         const auto predictors = planted_predictors(genes, targets, t, seed);
         if (predictors.empty()) continue;
-        const auto first = discretise(e.of(predictors[0]), samples, levels, Discretisation::quantile);
-        const auto second = discretise(e.of(predictors[1]), samples, levels, Discretisation::quantile);
+        const auto first = discretise(e.of(predictors[0]), samples, levels);
+        const auto second = discretise(e.of(predictors[1]), samples, levels);
         for (std::size_t s = 0; s < samples; ++s)
             e.values[t * samples + s] = (first[s] + second[s]) % levels + kNoise * e.values[t * samples + s];
     }

@@ -13,10 +13,7 @@
 namespace apportion {
 
 struct GrnParameters {
-    std::uint32_t levels = 2;       ///< 2 or 3
-    std::uint32_t cardinality = 2;  ///< predictors of a set: 1 or 2
-    GrnCriterion criterion = GrnCriterion::entropy;
-    double penalty = 0;
+    std::uint32_t levels = 2;  ///< 2 or 3
     std::uint32_t samples = 0;
     std::uint32_t candidates = 0;
 

@@ -11,8 +11,8 @@ namespace apportion {
 namespace {
 
 constexpr std::size_t kSearchedAgain = 4;
-constexpr double kSetsAgain = 200'000;  ///< of each of these targets, at regular distances
-constexpr double kTolerance = 1e-6;     ///< bits; 36 roundings of n log n are 2e-5 / samples
+constexpr double kPairsAgain = 200'000;  ///< of each of these targets, at regular distances
+constexpr double kTolerance = 1e-6;      ///< bits; 36 roundings of n log n are 2e-5 / samples
 
 constexpr int kMostLevels = 3;
 /// Samples by the levels of the predictors together and of the target.
@@ -30,92 +30,57 @@ class Reference {
     explicit Reference(const GrnProblem& problem)
         : p_(problem),
           levels_(static_cast<int>(problem.parameters.levels)),
-          combinations_(problem.options.cardinality == 1 ? levels_ : levels_ * levels_),
+          combinations_(levels_ * levels_),
           samples_(static_cast<int>(problem.samples())) {}
 
-    Prediction predict(std::size_t target, const PredictorSet& set) const {
-        const Counts counts = count(target, set);
-        int of_target[kMostLevels] = {};
-        for (int c = 0; c < combinations_; ++c)
-            for (int k = 0; k < levels_; ++k) of_target[k] += counts[c][k];
-        return {entropy(counts, of_target), determination(counts, of_target)};
+    Prediction predict(std::size_t target, const PredictorSet& pair) const {
+        const Counts counts = count(target, pair);
+        int of_target[kMostLevels] = {}, right = 0;
+        double entropy = 0;
+        for (int c = 0; c < combinations_; ++c) {
+            int n = 0;
+            for (int k = 0; k < levels_; ++k) {
+                n += counts[c][k];
+                of_target[k] += counts[c][k];
+            }
+            entropy += n * entropy_of(counts[c].data(), levels_, n);
+            right += *std::max_element(counts[c].data(), counts[c].data() + levels_);
+        }
+        const int most = *std::max_element(of_target, of_target + levels_);
+        return {entropy / samples_, most < samples_ ? static_cast<double>(right - most) / (samples_ - most) : 0};
     }
 
-    /// What the search minimises, in natural units.
-    double badness(std::size_t target, const PredictorSet& set) const {
-        const Prediction prediction = predict(target, set);
-        return p_.parameters.criterion == GrnCriterion::entropy ? prediction.entropy : -prediction.determination;
-    }
+    double entropy(std::size_t target, const PredictorSet& pair) const { return predict(target, pair).entropy; }
 
-    /// Calls visit(set) for every `stride`-th set that may predict the target, in order.
+    /// Calls visit(pair) for every `stride`-th pair that may predict the target, in order.
     template <class Visit>
-    void for_each_set(std::size_t target, std::size_t stride, Visit&& visit) const {
+    void for_each_pair(std::size_t target, std::size_t stride, Visit&& visit) const {
         const std::uint32_t n = p_.parameters.candidates;
         const std::uint64_t excluded = p_.targets[target * p_.parameters.target_words()];
         std::size_t number = 0;
-        const auto offer = [&](std::uint32_t a, std::uint32_t b) {
-            if (number++ % stride == 0 && a != excluded && (b != excluded || b == kNoGene))
-                visit(PredictorSet{a, b, 0});
-        };
-        for (std::uint32_t a = 0; a < n; ++a) {
-            if (p_.options.cardinality == 1) offer(a, kNoGene);
-            if (p_.options.cardinality == 2)
-                for (std::uint32_t b = a + 1; b < n; ++b) offer(a, b);
-        }
+        for (std::uint32_t a = 0; a < n; ++a)
+            for (std::uint32_t b = a + 1; b < n; ++b)
+                if (number++ % stride == 0 && a != excluded && b != excluded) visit(PredictorSet{a, b, 0});
     }
 
-    bool allowed(std::size_t target, const PredictorSet& set) const {
+    bool allowed(std::size_t target, const PredictorSet& pair) const {
         const std::uint64_t excluded = p_.targets[target * p_.parameters.target_words()];
-        if (set.first >= p_.parameters.candidates || set.first == excluded) return false;
-        if (p_.options.cardinality == 1) return set.second == kNoGene;
-        return set.second < p_.parameters.candidates && set.second > set.first && set.second != excluded;
+        return pair.first < pair.second && pair.second < p_.parameters.candidates && pair.first != excluded &&
+               pair.second != excluded;
     }
 
-    /// Of entropies in bits, or of the coefficient of determination.
-    double error_of_score(std::size_t target, const PredictorSet& set) const {
-        const Prediction prediction = predict(target, set);
-        if (p_.parameters.criterion == GrnCriterion::entropy) {
-            const double weight = p_.parameters.penalty * combinations_ + samples_;
-            return std::abs(std::ldexp(set.score, -kFractionBits) / weight - prediction.entropy);
-        }
-        const Counts counts = count(target, set);
-        int of_target[kMostLevels] = {};
-        for (int c = 0; c < combinations_; ++c)
-            for (int k = 0; k < levels_; ++k) of_target[k] += counts[c][k];
-        const int most = *std::max_element(of_target, of_target + levels_);
-        const double explained = most < samples_ ? (-set.score - most) / (samples_ - most) : 0;
-        return std::abs(explained - prediction.determination);
+    /// In bits.
+    double error_of_score(std::size_t target, const PredictorSet& pair) const {
+        return std::abs(std::ldexp(pair.score, -kFractionBits) / samples_ - entropy(target, pair));
     }
 
   private:
-    Counts count(std::size_t target, const PredictorSet& set) const {
+    Counts count(std::size_t target, const PredictorSet& pair) const {
         Counts counts{};
-        const std::uint8_t* const a = p_.levels[p_.candidate_genes[set.first]].data();
-        const std::uint8_t* const b =
-            set.second == kNoGene ? nullptr : p_.levels[p_.candidate_genes[set.second]].data();
-        const std::uint8_t* const t = p_.levels[target].data() + p_.options.lag;
-        for (int s = 0; s < samples_; ++s) ++counts[b ? a[s] * levels_ + b[s] : a[s]][t[s]];
+        const auto& a = p_.levels[p_.candidate_genes[pair.first]];
+        const auto& b = p_.levels[p_.candidate_genes[pair.second]];
+        for (int s = 0; s < samples_; ++s) ++counts[a[s] * levels_ + b[s]][p_.levels[target][s]];
         return counts;
-    }
-
-    double entropy(const Counts& counts, const int* of_target) const {
-        const double penalty = p_.parameters.penalty;
-        double sum = 0;
-        for (int c = 0; c < combinations_; ++c) {
-            int n = 0;
-            for (int k = 0; k < levels_; ++k) n += counts[c][k];
-            sum += (n + penalty) *
-                   (n > 0 ? entropy_of(counts[c].data(), levels_, n) : entropy_of(of_target, levels_, samples_));
-        }
-        return sum / (penalty * combinations_ + samples_);
-    }
-
-    double determination(const Counts& counts, const int* of_target) const {
-        int right = 0;
-        for (int c = 0; c < combinations_; ++c)
-            right += *std::max_element(counts[c].data(), counts[c].data() + levels_);
-        const int most = *std::max_element(of_target, of_target + levels_);
-        return most < samples_ ? static_cast<double>(right - most) / (samples_ - most) : 0;
     }
 
     const GrnProblem& p_;
@@ -124,8 +89,8 @@ class Reference {
 
 }  // namespace
 
-Prediction predict(const GrnProblem& problem, std::size_t target, const PredictorSet& set) {
-    return Reference(problem).predict(target, set);
+Prediction predict(const GrnProblem& problem, std::size_t target, const PredictorSet& pair) {
+    return Reference(problem).predict(target, pair);
 }
 
 void search_by_reference(GrnProblem& problem, std::size_t first, std::size_t count) {
@@ -133,9 +98,9 @@ void search_by_reference(GrnProblem& problem, std::size_t first, std::size_t cou
     const Reference reference(problem);
     for (std::size_t t = first; t < first + count; ++t) {
         PredictorSet best = {kNoGene, kNoGene, std::numeric_limits<double>::infinity()};
-        reference.for_each_set(t, 1, [&](PredictorSet set) {
-            set.score = reference.badness(t, set);
-            if (set.score < best.score - kTie) best = set;
+        reference.for_each_pair(t, 1, [&](PredictorSet pair) {
+            pair.score = reference.entropy(t, pair);
+            if (pair.score < best.score - kTie) best = pair;
         });
         problem.results[t] = best;
     }
@@ -151,10 +116,10 @@ Verification verify_grn(const GrnProblem& problem) {
     const std::size_t again = std::min(n, kSearchedAgain);
     for (std::size_t s = 0; s < again && worst <= kTolerance; ++s) {
         const std::size_t t = again > 1 ? s * (n - 1) / (again - 1) : 0;
-        const auto stride = static_cast<std::size_t>(std::max(1.0, problem.sets_per_target() / kSetsAgain));
-        const double found = reference.badness(t, problem.results[t]);
-        reference.for_each_set(
-            t, stride, [&](const PredictorSet& set) { worst = worse(worst, found - reference.badness(t, set)); });
+        const auto stride = static_cast<std::size_t>(std::max(1.0, problem.pairs_per_target() / kPairsAgain));
+        const double found = reference.entropy(t, problem.results[t]);
+        reference.for_each_pair(
+            t, stride, [&](const PredictorSet& pair) { worst = worse(worst, found - reference.entropy(t, pair)); });
     }
     return {worst, kTolerance};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What CPU and CUDA kernels of the GRN search share: from numbers of samples, counted in bit sets, to the score of a
-// set of predictor genes. Expression has L levels, 2 or 3. A gene is a bit set of samples for each level from 1 on;
+// pair of predictor genes. Expression has L levels, 2 or 3. A gene is a bit set of samples for each level from 1 on;
 // level 0 is what is left, so that its counts follow from the others and from the totals.
 //
 // Entropies are added up as whole numbers, n log2(n) in units of 2^-kFractionBits: sums are exact in any order, equal
@@ -17,17 +17,11 @@ namespace apportion {
 inline constexpr int kFractionBits = 20;
 inline constexpr std::uint32_t kMostSamples = 65535;  ///< n log2(n) then has 41 bits, and counts 16
 
-/// What the search minimises.
-enum class GrnCriterion : std::uint32_t {
-    entropy,        ///< mean conditional entropy of the target
-    determination,  ///< error of the best prediction: maximises the coefficient of determination
-};
-
-/// The best set of one target gene; predictors are numbers of candidates, first < second.
+/// The best pair of one target gene; predictors are numbers of candidates, first < second.
 struct PredictorSet {
     std::uint32_t first;
-    std::uint32_t second;  ///< kNoGene with one predictor
-    double score;          ///< the smaller the better, see score()
+    std::uint32_t second;
+    double score;  ///< the smaller the better, see score()
 };
 inline constexpr std::uint32_t kNoGene = 0xffffffff;
 
@@ -35,14 +29,11 @@ inline constexpr std::uint32_t kNoGene = 0xffffffff;
 struct ScoreRule {
     const std::int64_t* nlogn;  ///< for n = 0 ... samples: n log2(n) in units of 2^-kFractionBits
     std::uint32_t samples;
-    GrnCriterion criterion;
-    double penalty;  ///< alpha of score(); 0: none
 };
 
 namespace APPORTION_ISA {
 
 /// Samples by the levels of predictors and target: of (i, j, k) with i, j, k >= 1 counted, the others by subtraction.
-/// With one predictor j is always 0.
 template <int L>
 struct Marginals {
     std::int32_t a[L], b[L], t[L];              ///< of one gene; a[0] is not needed
@@ -101,54 +92,22 @@ APPORTION_DEVICE inline Table<L> complete(const Marginals<L>& m, const std::int3
     return table;
 }
 
-/// The score of a pair of predictors: with GrnCriterion::entropy and N samples
+/// The score of a pair of predictors: with N samples
 ///
 ///     N H(T | A B) = sum_ij n_ij log n_ij - sum_ijk n_ijk log n_ijk        (units of 2^-kFractionBits bits)
-///
-/// and with a penalty alpha > 0 for combinations of levels that were not observed (Lopes et al., BMC
-/// Bioinformatics 9:451, 2008)
-///
-///     (alpha + n_ij) / n_ij as weight of the combination ij, plus alpha H(T) for each of the unobserved ones,
-///
-/// which is (alpha M + N) H for M possible combinations; with GrnCriterion::determination minus the samples that the
-/// best prediction from A and B gets right. `combinations_j` is 1 with a single predictor.
 template <int L>
-APPORTION_DEVICE inline double score(const ScoreRule& rule, const Table<L>& table, const std::int32_t (&t)[L],
-                                     int combinations_j = L) {
-    if (rule.criterion == GrnCriterion::determination) {
-        std::int32_t right = 0;
-        for (int i = 0; i < L; ++i)
-            for (int j = 0; j < combinations_j; ++j) {
-                std::int32_t most = 0;
-                for (int k = 0; k < L; ++k) most = table.n[i][j][k] > most ? table.n[i][j][k] : most;
-                right += most;
-            }
-        return -right;
-    }
+APPORTION_DEVICE inline double score(const ScoreRule& rule, const Table<L>& table) {
     std::int64_t sum = 0;
-    double weighted = 0;
-    int unobserved = 0;
     for (int i = 0; i < L; ++i)
-        for (int j = 0; j < combinations_j; ++j) {
+        for (int j = 0; j < L; ++j) {
             std::int32_t n = 0;
-            std::int64_t term = 0;
             for (int k = 0; k < L; ++k) {
                 n += table.n[i][j][k];
-                term -= rule.nlogn[table.n[i][j][k]];
+                sum -= rule.nlogn[table.n[i][j][k]];
             }
-            term += rule.nlogn[n];
-            sum += term;
-            if (rule.penalty == 0) continue;
-            if (n == 0)
-                ++unobserved;
-            else
-                weighted += static_cast<double>(term) * (rule.penalty / n);
+            sum += rule.nlogn[n];
         }
-    if (rule.penalty == 0) return static_cast<double>(sum);
-    std::int64_t target = rule.nlogn[rule.samples];
-    for (int k = 0; k < L; ++k) target -= rule.nlogn[t[k]];
-    weighted += unobserved * rule.penalty * (static_cast<double>(target) / rule.samples);
-    return static_cast<double>(sum) + weighted;
+    return static_cast<double>(sum);
 }
 
 }  // namespace APPORTION_ISA

@@ -43,19 +43,14 @@ class Search {
           count_(parameters.candidates),
           of_candidate_(count_ * L),
           with_target_(count_ * kTile * kInner * kInner),
-          pair_(kInner * kInner * words_),
-          all_zero_(kInner * words_) {
+          pair_(kInner * kInner * words_) {
         for (std::size_t c = 0; c < count_; ++c) count_levels(bits(c), of_candidate_.at(c * L));
     }
 
-    void tile(const std::uint64_t* targets, std::size_t target_words, std::size_t count, PredictorSet* results,
-              bool pairs) {
+    void tile(const std::uint64_t* targets, std::size_t target_words, std::size_t count, PredictorSet* results) {
         start(targets, target_words, count, results);
-        if (!pairs)
-            for (std::size_t a = 0; a < count_; ++a) search_with(a, kNoGene, results);
-        else
-            for (std::size_t a = 0; a + 1 < count_; ++a)
-                for (std::size_t b = a + 1; b < count_; ++b) search_with(a, b, results);
+        for (std::size_t a = 0; a + 1 < count_; ++a)
+            for (std::size_t b = a + 1; b < count_; ++b) search_with(a, b, results);
     }
 
   private:
@@ -88,15 +83,14 @@ class Search {
         }
     }
 
-    /// Scores predictors a and b (or a alone) for all targets of the tile.
+    /// Scores predictors a and b for all targets of the tile.
     void search_with(std::size_t a, std::size_t b, PredictorSet* results) {
-        const bool alone = b == kNoGene;
         const std::uint64_t* const a_bits = bits(a);
-        const std::uint64_t* const b_bits = alone ? all_zero_.at(0) : bits(b);
+        const std::uint64_t* const b_bits = bits(b);
         Marginals<L> m;
         for (int i = 1; i < L; ++i) {
             m.a[i] = of_candidate_.at(a * L)[i];
-            m.b[i] = alone ? 0 : of_candidate_.at(b * L)[i];
+            m.b[i] = of_candidate_.at(b * L)[i];
             for (int j = 1; j < L; ++j) {
                 std::uint64_t* const both = pair_.at(((i - 1) * kInner + j - 1) * words_);
                 m.ab[i][j] = 0;
@@ -106,29 +100,28 @@ class Search {
                 }
             }
         }
-        m.b[0] = alone ? static_cast<std::int32_t>(rule_.samples) : of_candidate_.at(b * L)[0];
+        m.b[0] = of_candidate_.at(b * L)[0];
         for (std::size_t t = 0; t < targets_; ++t) {
             const double s = score_for(t, a, b, m);
-            if (s >= results[t].score || a == excluded_[t] || (b == excluded_[t] && !alone)) continue;
+            if (s >= results[t].score || a == excluded_[t] || b == excluded_[t]) continue;
             results[t] = {static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), s};
         }
     }
 
     double score_for(std::size_t t, std::size_t a, std::size_t b, Marginals<L>& m) {
-        const bool alone = b == kNoGene;
         const std::uint16_t* const at = with_target(a, t);
-        const std::uint16_t* const bt = alone ? at : with_target(b, t);
+        const std::uint16_t* const bt = with_target(b, t);
         std::int32_t abt[L][L][L];
         for (int i = 1; i < L; ++i)
             for (int k = 1; k < L; ++k) {
                 m.at[i][k] = at[(i - 1) * kInner + k - 1];
-                m.bt[i][k] = alone ? 0 : bt[(i - 1) * kInner + k - 1];
+                m.bt[i][k] = bt[(i - 1) * kInner + k - 1];
                 for (int j = 1; j < L; ++j)
                     abt[i][j][k] =
                         common<W>(pair_.at(((i - 1) * kInner + j - 1) * words_), target_[t] + (k - 1) * words_, words_);
             }
         for (int k = 0; k < L; ++k) m.t[k] = of_target_[t][k];
-        return score<L>(rule_, complete<L>(m, abt), m.t, alone ? 1 : L);
+        return score<L>(rule_, complete<L>(m, abt));
     }
 
     const ScoreRule rule_;
@@ -137,7 +130,6 @@ class Search {
     Buffer<std::int32_t> of_candidate_;  ///< [candidate][level]: samples
     Buffer<std::uint16_t> with_target_;  ///< [candidate][target][i][k]: samples in both
     Buffer<std::uint64_t> pair_;         ///< [i][j]: samples of the current pair in both
-    Buffer<std::uint64_t> all_zero_;     ///< no sample at all
     std::size_t targets_ = 0;
     std::uint32_t excluded_[kTile];
     const std::uint64_t* target_[kTile];
@@ -150,8 +142,7 @@ void search_all(const GrnBlock& block, const GrnParameters& parameters) {
     const std::size_t target_words = parameters.target_words();
     for (std::size_t first = 0; first < block.count; first += kTile)
         search.tile(block.targets + first * target_words, target_words,
-                    block.count - first < kTile ? block.count - first : kTile, block.results + first,
-                    parameters.cardinality == 2);
+                    block.count - first < kTile ? block.count - first : kTile, block.results + first);
 }
 
 template <int L>

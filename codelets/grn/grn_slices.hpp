@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The GRN search as a GPU takes it: what two genes have in common with each other is counted before, once; then the
-// sets of predictors of a target are dealt to slices, each of them a thread block's, so that few targets use the whole
+// pairs of predictors of a target are dealt to slices, each of them a thread block's, so that few targets use the whole
 // GPU; and the best of the slices wins. Runs on the host as well, for tests.
 #pragma once
 
@@ -72,11 +72,10 @@ APPORTION_DEVICE inline void count_target(const Pass& p, std::size_t target, std
     }
 }
 
-/// The score of the pair a, b or, with b == kNoGene, of a alone.
+/// The score of the pair a, b.
 template <int L>
 APPORTION_DEVICE inline double score_of(const Pass& p, const ScoreRule& rule, std::size_t target,
                                         const std::int32_t (&t)[L], std::uint32_t a, std::uint32_t b) {
-    const bool pair = b != kNoGene;
     const std::size_t words = p.parameters.words();
     isa_generic::Marginals<L> m{};
     std::int32_t abt[L][L][L] = {};
@@ -84,26 +83,26 @@ APPORTION_DEVICE inline double score_of(const Pass& p, const ScoreRule& rule, st
     m.b[0] = static_cast<std::int32_t>(rule.samples);
     for (int i = 1; i < L; ++i) {
         m.a[i] = p.alone(a)[i - 1];
-        if (pair) m.b[0] -= m.b[i] = p.alone(b)[i - 1];
+        m.b[0] -= m.b[i] = p.alone(b)[i - 1];
         for (int k = 1; k < L; ++k) {
             m.at[i][k] = p.with_target(target, a)[(i - 1) * (L - 1) + k - 1];
-            if (pair) m.bt[i][k] = p.with_target(target, b)[(i - 1) * (L - 1) + k - 1];
+            m.bt[i][k] = p.with_target(target, b)[(i - 1) * (L - 1) + k - 1];
         }
     }
     const std::uint64_t* const a_bits = p.candidate(a);
-    const std::uint64_t* const b_bits = p.candidate(pair ? b : a);
+    const std::uint64_t* const b_bits = p.candidate(b);
     const std::uint64_t* const t_bits = p.record(target) + 1;
-    for (std::size_t w = 0; pair && w < words; ++w)
+    for (std::size_t w = 0; w < words; ++w)
         for (int i = 1; i < L; ++i)
             for (int j = 1; j < L; ++j) {
                 const std::uint64_t both = a_bits[(i - 1) * words + w] & b_bits[(j - 1) * words + w];
                 m.ab[i][j] += isa_generic::samples_in(both);
                 for (int k = 1; k < L; ++k) abt[i][j][k] += isa_generic::samples_in(both & t_bits[(k - 1) * words + w]);
             }
-    return isa_generic::score<L>(rule, isa_generic::complete<L>(m, abt), m.t, pair ? L : 1);
+    return isa_generic::score<L>(rule, isa_generic::complete<L>(m, abt));
 }
 
-/// The best of the sets that thread (x, y) of a slice has.
+/// The best of the pairs that thread (x, y) of a slice has.
 template <int L>
 APPORTION_DEVICE inline PredictorSet best_of_thread(const Pass& p, const ScoreRule& rule, std::size_t target,
                                                     unsigned slice, unsigned x, unsigned y) {
@@ -111,20 +110,15 @@ APPORTION_DEVICE inline PredictorSet best_of_thread(const Pass& p, const ScoreRu
     count_target<L>(p, target, t);
     const auto excluded = static_cast<std::uint32_t>(p.record(target)[0]);
     PredictorSet best = {kNoGene, kNoGene, INFINITY};
-    const auto try_set = [&](std::uint32_t a, std::uint32_t b) {
-        if (a == excluded || (b == excluded && b != kNoGene)) return;
-        const PredictorSet set = {a, b, score_of<L>(p, rule, target, t, a, b)};
-        if (before(set, best)) best = set;
-    };
     const std::uint32_t candidates = p.parameters.candidates;
     const std::size_t row = std::size_t{slice} * kRows + y, rows = std::size_t{p.slices} * kRows;
-    if (p.parameters.cardinality == 1)
-        for (std::size_t a = row * kRow + x; a < candidates; a += rows * kRow)
-            try_set(static_cast<std::uint32_t>(a), kNoGene);
-    else
-        for (std::size_t a = row; a + 1 < candidates; a += rows)
-            for (std::size_t b = a + 1 + x; b < candidates; b += kRow)
-                try_set(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
+    for (std::size_t first = row; first + 1 < candidates; first += rows)
+        for (std::size_t second = first + 1 + x; second < candidates; second += kRow) {
+            const auto a = static_cast<std::uint32_t>(first), b = static_cast<std::uint32_t>(second);
+            if (a == excluded || b == excluded) continue;
+            const PredictorSet pair = {a, b, score_of<L>(p, rule, target, t, a, b)};
+            if (before(pair, best)) best = pair;
+        }
     return best;
 }
 
@@ -132,9 +126,8 @@ APPORTION_DEVICE inline PredictorSet best_of_thread(const Pass& p, const ScoreRu
 /// that the last ones matter little, but none without work.
 inline unsigned slices_for(std::size_t targets, const GrnParameters& p) {
     constexpr std::size_t kThreadBlocks = 4096;
-    const std::size_t rows = p.cardinality == 1 ? p.candidates / kRow : p.candidates;
     const std::size_t wanted = (kThreadBlocks + targets - 1) / targets;
-    return static_cast<unsigned>(std::clamp<std::size_t>(wanted, 1, rows / kRows + 1));
+    return static_cast<unsigned>(std::clamp<std::size_t>(wanted, 1, p.candidates / kRows + 1));
 }
 inline constexpr std::size_t kMostFound = 2 * 4096;  ///< results of slices, where a target has several
 

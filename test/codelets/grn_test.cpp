@@ -26,7 +26,7 @@ Expression noise(std::size_t genes, std::size_t samples, unsigned seed) {
 }
 
 std::vector<PredictorSet> search(Isa isa, GrnProblem& p) {
-    const ScoreRule rule{p.nlogn.data(), p.parameters.samples, p.parameters.criterion, p.parameters.penalty};
+    const ScoreRule rule{p.nlogn.data(), p.parameters.samples};
     best_grn_kernels(isa).search({p.candidates.data(), p.targets.data(), rule, p.target_count(), p.results.data()},
                                  p.parameters);
     return p.results;
@@ -43,10 +43,7 @@ void check_search(const Expression& expression, const GrnOptions& options) {
         for (std::size_t t = 0; t < p.target_count(); ++t) {
             INFO("target " << t << ", samples " << p.samples() << ", levels " << p.parameters.levels);
             const Prediction kernel = predict(p, t, p.results[t]), best = predict(p, t, reference.results[t]);
-            if (options.criterion == GrnCriterion::entropy)
-                CHECK(kernel.entropy == Approx(best.entropy).margin(1e-6));
-            else
-                CHECK(kernel.determination == Approx(best.determination).margin(1e-12));
+            CHECK(kernel.entropy == Approx(best.entropy).margin(1e-6));
         }
     }
 }
@@ -65,30 +62,10 @@ Expression table(std::size_t samples, const std::vector<std::vector<double>>& ro
 
 TEST_CASE("the search finds what the reference finds") {
     for (std::uint32_t levels : {2u, 3u})
-        for (std::size_t samples : {2, 37, 64, 65, 130, 293, 448, 600})
-            for (std::uint32_t cardinality : {1u, 2u}) {
-                GrnOptions options;
-                options.levels = levels;
-                options.cardinality = cardinality;
-                check_search(noise(12, samples, 3), options);
-            }
-}
-
-TEST_CASE("the search follows every criterion, penalty, discretisation and lag") {
-    for (std::uint32_t levels : {2u, 3u})
-        for (std::uint32_t cardinality : {1u, 2u}) {
+        for (std::size_t samples : {2, 37, 64, 65, 130, 293, 448, 600}) {
             GrnOptions options;
             options.levels = levels;
-            options.cardinality = cardinality;
-            options.discretisation = Discretisation::deviation;
-            check_search(noise(15, 50, 4), options);
-            options.penalty = 1;
-            check_search(noise(15, 20, 5), options);
-            options.lag = 2;
-            check_search(noise(15, 40, 6), options);
-            options.penalty = 0;
-            options.criterion = GrnCriterion::determination;
-            check_search(noise(15, 70, 7), options);
+            check_search(noise(12, samples, 3), options);
         }
 }
 
@@ -115,7 +92,7 @@ TEST_CASE("a result does not depend on the block it is computed in") {
     options.levels = 3;
     GrnProblem p = make_grn_problem(noise(30, 90, 9), options);
     const auto whole = search(best_isa(), p);
-    const ScoreRule rule{p.nlogn.data(), p.parameters.samples, p.parameters.criterion, p.parameters.penalty};
+    const ScoreRule rule{p.nlogn.data(), p.parameters.samples};
     for (std::size_t begin = 0, size = 1; begin < 30; begin += size, size += 4) {
         const std::size_t n = std::min<std::size_t>(size, 30 - begin);
         std::vector<PredictorSet> part(n);
@@ -130,18 +107,10 @@ TEST_CASE("a result does not depend on the block it is computed in") {
     }
 }
 
-TEST_CASE("of equally good sets the first wins, and no gene predicts itself") {
+TEST_CASE("of equally good pairs the first wins, and no gene predicts itself") {
     // Genes 1, 2 and 3 are alike; each predicts 0 perfectly.
     const std::vector<double> row{0, 0, 1, 1, 0, 1}, other{0, 1, 0, 1, 0, 1};
-    GrnOptions options;
-    options.cardinality = 1;
-    GrnProblem single = make_grn_problem(table(6, {row, row, row, row, other}), options);
-    search_by_one_call(single);
-    CHECK(single.results[0].first == 1);
-    CHECK(single.results[1].first == 0);
-    CHECK(single.results[3].first == 0);
-    options.cardinality = 2;
-    GrnProblem pair = make_grn_problem(table(6, {row, row, row, row, other}), options);
+    GrnProblem pair = make_grn_problem(table(6, {row, row, row, row, other}), {});
     search_by_one_call(pair);
     CHECK(pair.results[0].first == 1);
     CHECK(pair.results[0].second == 2);
@@ -149,40 +118,18 @@ TEST_CASE("of equally good sets the first wins, and no gene predicts itself") {
     CHECK(pair.results[1].second == 2);
 }
 
-TEST_CASE("with a lag a gene may predict itself") {
-    const std::vector<double> alternating{0, 1, 0, 1, 0, 1, 0, 1}, other{0, 0, 1, 1, 0, 0, 1, 1};
-    GrnOptions options;
-    options.cardinality = 1;
-    options.lag = 1;
-    GrnProblem p = make_grn_problem(table(8, {alternating, other}), options);
-    CHECK(p.samples() == 7);
-    search_by_one_call(p);
-    CHECK(p.results[0].first == 0);
-    CHECK(predict(p, 0, p.results[0]).entropy == 0);
-}
-
 TEST_CASE("predictions are measured as the definitions say") {
     // Of 8 samples predictor level 0 has targets 0 0 0 1, level 1 has 1 1 1 0: H = 0.811278 bits, 2 of 4 errors go.
     const std::vector<double> target{0, 0, 0, 1, 1, 1, 1, 0}, predictor{0, 0, 0, 0, 1, 1, 1, 1};
-    GrnOptions options;
-    options.cardinality = 1;
-    GrnProblem p = make_grn_problem(table(8, {target, predictor, {0, 1, 0, 1, 0, 1, 0, 1}}), options);
-    const Prediction prediction = predict(p, 0, {1, kNoGene, 0});
+    GrnProblem p = make_grn_problem(table(8, {target, predictor, predictor}), {});
+    const Prediction prediction = predict(p, 0, {1, 2, 0});
     CHECK(prediction.entropy == Approx(0.8112781244591328));
     CHECK(prediction.determination == Approx(0.5));
-
-    // With 1 as penalty the two combinations that no sample has count as a sample of 1 bit each, and the others as one
-    // sample more: (5 + 5) 0.811278 + 2 over 4 + 8.
-    options.cardinality = 2;
-    options.penalty = 1;
-    GrnProblem penalised = make_grn_problem(table(8, {target, predictor, predictor}), options);
-    CHECK(predict(penalised, 0, {1, 2, 0}).entropy == Approx((10 * 0.8112781244591328 + 2) / 12));
-    search_by_one_call(penalised);
-    CHECK(std::ldexp(penalised.results[0].score, -kFractionBits) / 12 ==
-          Approx((10 * 0.8112781244591328 + 2) / 12).margin(1e-6));
+    search_by_one_call(p);
+    CHECK(std::ldexp(p.results[0].score, -kFractionBits) / 8 == Approx(0.8112781244591328).margin(1e-6));
 }
 
-TEST_CASE("a gene of one level is predicted by the first set, and explains nothing") {
+TEST_CASE("a gene of one level is predicted by the first pair, and explains nothing") {
     GrnProblem p = make_grn_problem(table(4, {{1, 1, 1, 1}, {0, 1, 2, 3}, {3, 0, 1, 2}}), {});
     search_by_one_call(p);
     CHECK(p.results[0].first == 1);
@@ -191,20 +138,12 @@ TEST_CASE("a gene of one level is predicted by the first set, and explains nothi
     CHECK(verify_grn(p).correct);
 }
 
-TEST_CASE("levels are of equally many samples, or split by mean and standard deviation") {
+TEST_CASE("levels are of equally many samples") {
     using Levels = std::vector<std::uint8_t>;
-    const std::vector<double> values{5, 1, 3, 2, 4, 6};
-    CHECK(discretise(values.data(), 6, 2, Discretisation::quantile) == Levels{1, 0, 0, 0, 1, 1});
-    CHECK(discretise(values.data(), 6, 3, Discretisation::quantile) == Levels{2, 0, 1, 0, 1, 2});
-    CHECK(discretise(values.data(), 6, 2, Discretisation::deviation) == Levels{1, 0, 0, 0, 1, 1});
-    // mean 3.5, standard deviation 1.708
-    CHECK(discretise(values.data(), 6, 3, Discretisation::deviation) == Levels{1, 0, 1, 1, 1, 2});
-    const std::vector<double> constant(4, 7.5);
-    for (auto method : {Discretisation::quantile, Discretisation::deviation}) {
-        CHECK(discretise(constant.data(), 4, 2, method) == Levels(4, 0));
-        const Levels three = discretise(constant.data(), 4, 3, method);
-        CHECK(three == Levels(4, three[0]));
-    }
+    const std::vector<double> values{5, 1, 3, 2, 4, 6}, constant(4, 7.5);
+    CHECK(discretise(values.data(), 6, 2) == Levels{1, 0, 0, 0, 1, 1});
+    CHECK(discretise(values.data(), 6, 3) == Levels{2, 0, 1, 0, 1, 2});
+    CHECK(discretise(constant.data(), 4, 3) == Levels(4, 0));
 }
 
 TEST_CASE("candidates are the most variable genes, in the order of the file") {
@@ -223,16 +162,11 @@ TEST_CASE("data that do not suffice are refused") {
     const auto refusal = [](std::size_t genes, std::size_t samples, const GrnOptions& options) {
         return thrown<std::runtime_error>([&] { make_grn_problem(noise(genes, samples, 1), options); });
     };
-    CHECK(refusal(1, 5, {}) == "has 1 gene; sets of 2 predictors need at least 3");
-    CHECK(refusal(2, 5, {.cardinality = 1}).empty());
-    CHECK(refusal(2, 5, {.lag = 1}).empty());
+    CHECK(refusal(1, 5, {}) == "has 1 gene; at least 3 are needed");
     CHECK(refusal(4, 1, {}) == "has 1 sample; at least 2 are needed");
-    CHECK(refusal(4, 5, {.lag = 4}) == "has 5 samples; at least 6 are needed for this lag");
-    CHECK_FALSE(refusal(4, 5, {.lag = std::numeric_limits<std::uint64_t>::max()}).empty());
     CHECK(refusal(4, 5, {.targets = 5}) == "has 4 genes, but 5 targets are wanted");
     CHECK(refusal(4, 5, {.candidates = 5}) == "has 4 genes, but 5 candidates are wanted");
-    CHECK(refusal(4, 5, {.candidates = 2}) ==
-          "is to be searched with 2 candidates; sets of 2 predictors need at least 3");
+    CHECK(refusal(4, 5, {.candidates = 2}) == "is to be searched with 2 candidates; at least 3 are needed");
     CHECK(refusal(3, 65536, {}) == "has 65536 samples; at most 65535 can be counted");
 }
 
