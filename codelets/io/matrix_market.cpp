@@ -25,8 +25,6 @@ constexpr std::string_view kBanner = "%%MatrixMarket";
 constexpr std::string_view kSpace = " \t";
 constexpr double kDense = 1.0 / 3;  ///< share of elements from which a matrix is kept dense
 
-enum class Symmetry { general, symmetric, skew };
-
 /// The file, line by line, and where in the line we are.
 class Lines : private TextFile {
   public:
@@ -82,8 +80,7 @@ class Lines : private TextFile {
 };
 
 struct Header {
-    bool coordinate = false, integer = false;
-    Symmetry symmetry = Symmetry::general;
+    bool coordinate = false, integer = false, symmetric = false;
     std::size_t rows = 0, columns = 0, entries = 0;
 };
 
@@ -106,22 +103,19 @@ Header read_header(Lines& lines) {
         lines.fail("has format {}; coordinate or array are needed", in_quotes(format));
     if (field != "real" && field != "integer" && field != "double")
         lines.fail("has elements of kind {}; real or integer are needed", in_quotes(field));
-    if (symmetry == "symmetric")
-        header.symmetry = Symmetry::symmetric;
-    else if (symmetry == "skew-symmetric")
-        header.symmetry = Symmetry::skew;
-    else if (symmetry != "general")
-        lines.fail("has symmetry {}; general, symmetric or skew-symmetric are needed", in_quotes(symmetry));
+    if (symmetry != "general" && symmetry != "symmetric")
+        lines.fail("has symmetry {}; general or symmetric are needed", in_quotes(symmetry));
     lines.end_of_line();
     header.coordinate = format == "coordinate";
     header.integer = field == "integer";
+    header.symmetric = symmetry == "symmetric";
     if (!lines.next_data()) lines.fail("ends before the line with the sizes");
     header.rows = lines.index("number of rows", 1, kMost);
     header.columns = lines.index("number of columns", 1, kMost);
     if (header.coordinate)
         header.entries = lines.index("number of entries", 0, std::numeric_limits<std::int32_t>::max());
     lines.end_of_line();
-    if (header.symmetry != Symmetry::general && header.rows != header.columns)
+    if (header.symmetric && header.rows != header.columns)
         lines.fail("a matrix of {} x {} cannot be symmetric", header.rows, header.columns);
     return header;
 }
@@ -146,10 +140,9 @@ std::vector<Entry> read_entries(Lines& lines, const Header& header) {
         const double value = lines.number(header.integer);
         lines.end_of_line();
         entries.push_back({row, column, value});
-        if (header.symmetry == Symmetry::general) continue;
-        if (column > row || (column == row && header.symmetry == Symmetry::skew))
-            lines.fail("a symmetric file has entries below the diagonal, and unless skew on it, only");
-        if (column != row) entries.push_back({column, row, header.symmetry == Symmetry::skew ? -value : value});
+        if (!header.symmetric) continue;
+        if (column > row) lines.fail("a symmetric file has entries below the diagonal and on it only");
+        if (column != row) entries.push_back({column, row, value});
     }
     expect_end(lines);
     const auto place = [](const Entry& e) { return std::pair(e.row, e.column); };
@@ -190,16 +183,12 @@ Matrix read_array(Lines& lines, const Header& header) {
     Matrix matrix = announced_matrix(lines, header);
     std::size_t read = 0;
     for (std::size_t j = 0; j < header.columns; ++j) {
-        const std::size_t first = header.symmetry == Symmetry::general     ? 0
-                                  : header.symmetry == Symmetry::symmetric ? j
-                                                                           : j + 1;
-        for (std::size_t i = first; i < header.rows; ++i, ++read) {
+        for (std::size_t i = header.symmetric ? j : 0; i < header.rows; ++i, ++read) {
             if (!lines.next_data()) lines.fail("the file ends behind {} elements; its size needs more", read);
             const double value = lines.number(header.integer);
             lines.end_of_line();
             element(matrix, i, j) = value;
-            if (header.symmetry != Symmetry::general && i != j)
-                element(matrix, j, i) = header.symmetry == Symmetry::skew ? -value : value;
+            if (header.symmetric) element(matrix, j, i) = value;
         }
     }
     expect_end(lines);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// NIST's Matrix Market exchange format for real matrices: coordinate or array; real or integer; general, symmetric or
-// skew-symmetric. Debian packages no library for it but Eigen's, whose loadMarket accepts files with lines missing or
-// malformed. This reader is strict: whatever is not exactly such a file throws UserError, "FILE:LINE:
-// problem".
+// NIST's Matrix Market exchange format for real matrices: coordinate or array; real or integer; general or symmetric.
+// Debian packages no library for it but Eigen's, whose loadMarket accepts files with lines missing or malformed. This
+// reader is strict: whatever is not exactly such a file throws UserError, "FILE:LINE: problem".
 #pragma once
 
 #include <string>
