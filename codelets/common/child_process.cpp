@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "codelets/common/child_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -22,15 +21,12 @@ namespace apportion {
 
 namespace {
 
-/// A nameless file that no child inherits: unlike pipes, three of them need not be emptied in turn.
+/// A file in memory that no child inherits: unlike pipes, three of them need not be emptied in turn.
 class TemporaryFile {
   public:
-    TemporaryFile() {
-        const char* folder = std::getenv("TMPDIR");
-        std::string name = std::string(folder && *folder ? folder : "/tmp") + "/apportion-XXXXXX";
-        fd_ = mkostemp(name.data(), O_CLOEXEC);
-        if (fd_ < 0) throw std::runtime_error(fmt::format("{}: no temporary file: {}", name, std::strerror(errno)));
-        unlink(name.c_str());
+    TemporaryFile() : fd_(memfd_create("apportion", MFD_CLOEXEC)) {
+        if (fd_ < 0)
+            throw std::runtime_error(fmt::format("no memory for a program's output: {}", std::strerror(errno)));
     }
     ~TemporaryFile() { close(fd_); }
     TemporaryFile(const TemporaryFile&) = delete;
@@ -57,7 +53,7 @@ class TemporaryFile {
     }
 
   private:
-    int fd_ = -1;
+    int fd_;
 };
 
 std::vector<std::string> changed_environment(const std::vector<EnvironmentChange>& changes) {
