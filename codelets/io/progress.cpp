@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 
 #include "codelets/io/terminal.hpp"
@@ -15,11 +14,6 @@ namespace apportion {
 namespace {
 
 constexpr const char* kClearLine = "\r\033[K";
-constexpr auto kInterval = std::chrono::milliseconds(200);
-
-double seconds_since(std::chrono::steady_clock::time_point moment) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
-}
 
 std::string readable(double seconds) {
     if (seconds < 100) return fmt::format("{:.0f} s", seconds);
@@ -29,32 +23,11 @@ std::string readable(double seconds) {
 
 }  // namespace
 
-std::string progress_text(std::size_t done, std::size_t runs, double elapsed_s, const std::string& activity,
-                          std::size_t columns) {
-    constexpr std::size_t kWidest = 30;
-    const std::size_t width = columns > 0 ? std::min(kWidest, columns / 4) : kWidest;
-    const std::size_t filled = runs > 0 ? width * done / runs : width;
-    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done, runs);
-    if (done > 0 && done < runs)
-        text += fmt::format("  {} left",
-                            readable(elapsed_s * static_cast<double>(runs - done) / static_cast<double>(done)));
-    return cut_to(activity.empty() ? text : text + "  " + shown(activity), columns);
-}
-
-ProgressLine::ProgressLine(std::string command, bool wanted, double limit_s)
-    : command_(std::move(command)), limit_s_(limit_s), shown_(wanted && isatty(STDERR_FILENO) == 1) {
-    if (shown_) thread_ = std::thread([this] { tick(); });
-}
+ProgressLine::ProgressLine(std::string command, bool wanted)
+    : command_(std::move(command)), shown_(wanted && isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() {
-    {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
-    }
-    changed_.notify_all();
-    if (!thread_.joinable()) return;
-    thread_.join();
-    std::cerr << kClearLine << std::flush;
+    if (shown_) std::cerr << kClearLine << std::flush;
 }
 
 void ProgressLine::expect(std::size_t runs) {
@@ -63,15 +36,24 @@ void ProgressLine::expect(std::size_t runs) {
 }
 
 void ProgressLine::begin(const std::string& what) {
+    constexpr auto kInterval = std::chrono::milliseconds(200);
     const std::lock_guard lock(mutex_);
-    what_ = what;
-    begun_ = Clock::now();
+    if (!shown_ || Clock::now() - written_ < kInterval) return;
+    written_ = Clock::now();
+    std::string text = done_ > 0 ? fmt::format("{} of {}, ", done_, runs_) : "";
+    if (done_ > 0 && done_ < runs_)
+        text += fmt::format("{} left, ",
+                            readable(elapsed_s() * static_cast<double>(runs_ - done_) / static_cast<double>(done_)));
+    text = fmt::format("{}: {}{}", command_, text, shown(what));
+    // A character more would begin another line.
+    const std::size_t columns = terminal_columns(STDERR_FILENO);
+    while (columns > 0 && width_of(text) >= columns) text.pop_back();
+    std::cerr << kClearLine << text << std::flush;
 }
 
 void ProgressLine::done() {
     const std::lock_guard lock(mutex_);
     ++done_;
-    if (shown_ && Clock::now() - written_ >= kInterval) show();
 }
 
 void ProgressLine::say(const std::string& sentence) {
@@ -79,26 +61,6 @@ void ProgressLine::say(const std::string& sentence) {
     std::cerr << (shown_ ? kClearLine : "") << sentence << '\n';
 }
 
-double ProgressLine::elapsed_s() const { return seconds_since(begin_); }
-
-void ProgressLine::tick() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kInterval, [this] { return ending_; })) show();
-}
-
-void ProgressLine::show() {
-    if (what_.empty()) return;
-    const double elapsed = elapsed_s();
-    // Runs for which there is time.
-    const double fitting = done_ > 0 ? static_cast<double>(done_) * limit_s_ / elapsed : 0;
-    const std::size_t runs = fitting > 0 && fitting < static_cast<double>(runs_)
-                                 ? std::max(static_cast<std::size_t>(fitting), done_)
-                                 : runs_;
-    std::string text = command_ + ": " + shown(what_);
-    if (const double since = seconds_since(begun_); since > 1) text += fmt::format(", {:.0f} s", since);
-    const std::size_t columns = terminal_columns(STDERR_FILENO);
-    written_ = Clock::now();
-    std::cerr << kClearLine << progress_text(done_, runs, elapsed, text, columns > 0 ? columns - 1 : 0) << std::flush;
-}
+double ProgressLine::elapsed_s() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
 }  // namespace apportion

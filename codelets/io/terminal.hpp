@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Text on terminals of any width. A width of 0 is that of no terminal: nothing is cut or broken.
+// Columns of text and of terminals.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace apportion {
 
-/// Columns that the text takes: a Chinese character takes two, an accent that stands over the letter before it none.
+/// Characters of a text in UTF-8, of which each takes one column.
 std::size_t width_of(std::string_view text);
 
 /// With blanks behind it up to that many columns.
@@ -18,13 +18,7 @@ std::string padded(std::string text, std::size_t columns);
 /// Columns of the terminal behind that file descriptor; 0: it is none.
 std::size_t terminal_columns(int file);
 
-/// The text, cut to that many columns.
-std::string cut_to(const std::string& text, std::size_t columns);
-
-/// Lines of at most that many columns, broken at blanks; a longer word has a line of its own.
-std::string wrapped(const std::string& text, std::size_t columns);
-
-/// The same for the terminal of standard output, with an end of line.
+/// The text with an end of line; on a terminal in lines that fit it, broken at blanks.
 std::string output_line(const std::string& text);
 
 }  // namespace apportion

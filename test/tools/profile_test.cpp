@@ -4,8 +4,6 @@
 #include <map>
 #include <random>
 
-#include "codelets/io/progress.hpp"
-#include "codelets/io/terminal.hpp"
 #include "test/catch.hpp"
 #include "test/folder.hpp"
 #include "tools/apportion/command.hpp"
@@ -317,25 +315,4 @@ TEST_CASE("sizes are from:to:step, with the end where the steps meet it") {
         CHECK_THAT(sizes_error(text), ContainsSubstring("give from:to:step"));
     CHECK_THAT(sizes_error("64:16:16"), ContainsSubstring("begins behind its end"));
     CHECK_THAT(sizes_error("1:9223372036854775807:1"), ContainsSubstring("larger step"));
-}
-
-TEST_CASE("the progress line tells points, time and activity") {
-    CHECK(progress_text(0, 4, 0, "") == "[..............................] 0/4");
-    CHECK(progress_text(1, 4, 10, "64 rows") == "[#######.......................] 1/4  30 s left  64 rows");
-    CHECK(progress_text(4, 4, 10, "") == "[##############################] 4/4");
-    CHECK(progress_text(1, 4, 10, "64 rows", 39) == "[##.......] 1/4  30 s left  64 rows");
-    CHECK(progress_text(1, 4, 10, "64 rows of a matrix", 38) == "[##.......] 1/4  30 s left  64 rows of");
-}
-
-TEST_CASE("text is as wide as a terminal shows it") {
-    CHECK(width_of("Größe") == 5);
-    CHECK(width_of("漢字 8") == 6);
-    CHECK(width_of("e\u0301a\u200d\U0001F600") == 4);  // an accent above e, a joiner, a face
-    CHECK(width_of("gr\xf6\xdf") == 4);                // Latin-1
-    CHECK(padded("漢字", 6) == "漢字  ");
-    CHECK(padded("e\u0301", 3) == "e\u0301  ");
-    CHECK(padded("漢字", 3) == "漢字");
-    CHECK(cut_to("漢字", 3) == "漢");
-    CHECK(cut_to("xe\u0301a", 2) == "xe\u0301");
-    CHECK(wrapped("漢字 漢字", 8) == "漢字\n漢字");
 }

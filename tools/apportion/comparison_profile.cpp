@@ -132,7 +132,7 @@ std::string record(ProgramRunner& runner, const RunResult& run, ProgressLine& pr
 std::vector<std::string> prepare_profile(ProgramRunner& runner, ComparisonPlan& plan, bool chosen_by_user) {
     std::vector<std::string>& policies = plan.policies;
     if (std::ranges::none_of(policies, reads_profile)) return {};
-    ProgressLine progress("apportion compare", true, plan.limit_s);
+    ProgressLine progress("apportion compare");
     progress.begin("which profile is there");
     if (!runner.command().launcher.empty() && !runner.platform()) {
         check_nodes(runner, policies);

@@ -238,7 +238,7 @@ class ComparisonRounds {
 
     const ProgramRunner& runner_;
     Comparison& comparison_;
-    ProgressLine progress_{"apportion compare", true, comparison_.plan.limit_s};
+    ProgressLine progress_{"apportion compare"};
     std::mt19937_64 random_;
     std::mutex mutex_;
     std::size_t runs_done_ = 0;
