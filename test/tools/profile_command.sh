@@ -115,7 +115,7 @@ refused "--size 0: give whole numbers from 1 on" "$apportion" profile --app matm
 refused "cannot open shared object" "$apportion" profile --kernel ./nothing.so --out new.csv
 refused "give from:to:step" "$apportion" profile --kernel "$kernel" --sizes 1:2 --out new.csv
 refused "begins behind its end" "$apportion" profile --kernel "$kernel" --sizes 2:1:1 --out new.csv
-refused "cannot be written" "$apportion" profile --kernel "$kernel" --out missing/new.csv
+refused "there is no folder" "$apportion" profile --kernel "$kernel" --out missing/new.csv
 refused "give the application" "$apportion" profile --kernel "$kernel" --platform plbhec-a
 refused "returned -22 (Invalid argument)" "$apportion" profile --kernel "$kernel" --size 666 --out new.csv
 refused "new.csv: no size fits a processor, so there is nothing to write; profile smaller sizes" \

@@ -69,9 +69,10 @@ struct TemporaryFile : Folder {
 };
 
 const Notes kIdentity = {{"kernel", "fake"}, {"machine", "node7"}, {"size", "1024"}};
+const ProfileRecord::Mode kMode = {"together: CPU 0", {"CPU 0"}};
 
 std::string refusal(const std::string& path, const Notes& identity) {
-    return thrown<FileError>([&] { const ProfileRecord record(path, identity, {}); });
+    return thrown<FileError>([&] { const ProfileRecord record(path, identity, {}, kMode); });
 }
 
 std::string sizes_error(const std::string& text) {
@@ -154,7 +155,7 @@ TEST_CASE("an interrupted measurement continues behind its last point") {
     const TemporaryFile file;
     const std::vector<Units> sizes = {10, 20, 30, 40};
     auto measure = [&](FakeSubject& subject, std::size_t stop_after) {
-        ProfileRecord record(file.path, kIdentity, {{"date", "today"}});
+        ProfileRecord record(file.path, kIdentity, {{"date", "today"}}, kMode);
         std::size_t finished = 0;
         MeasureWatcher watcher;
         watcher.known = [&](std::size_t p, Units units) { return record.has(subject.processors()[p], units); };
@@ -180,7 +181,7 @@ TEST_CASE("an interrupted measurement continues behind its last point") {
         CHECK(whole.processors[p].points[1].seconds == half.processors[p].points[1].seconds);
     }
     CHECK(whole.notes.front() == std::pair<std::string, std::string>("kernel", "fake"));
-    CHECK(whole.notes.back().first == "date");
+    CHECK(std::ranges::count(whole.notes, "date", &Notes::value_type::first) == 1);
 
     FakeSubject third;
     CHECK(measure(third, 1000));
@@ -190,7 +191,7 @@ TEST_CASE("an interrupted measurement continues behind its last point") {
 TEST_CASE("a recorded profile reads back as it was measured") {
     const TemporaryFile file;
     const ProfilePoint point{64, 0.0123456789012345, 1.25e-5, 7};
-    ProfileRecord(file.path, kIdentity, {}).add("CUDA 0.0 (K40m, 11.2 GiB)", point);
+    ProfileRecord(file.path, kIdentity, {}, kMode).add("CUDA 0.0 (K40m, 11.2 GiB)", point);
     const Profile profile = read_profile(file.path);
     REQUIRE(profile.processors.size() == 1);
     CHECK(profile.processors[0].name == "CUDA 0.0 (K40m, 11.2 GiB)");
@@ -230,7 +231,7 @@ TEST_CASE("each kind of processor may be measured by a command of its own, but n
 
 TEST_CASE("a profile of something else is refused and stays as it is") {
     const TemporaryFile file;
-    ProfileRecord(file.path, kIdentity, {}).add("CPU 0", {64, 0.5, 0, 3});
+    ProfileRecord(file.path, kIdentity, {}, kMode).add("CPU 0", {64, 0.5, 0, 3});
     const std::string before = file.text();
     for (std::size_t i = 0; i < kIdentity.size(); ++i) {
         Notes other = kIdentity;
@@ -259,7 +260,7 @@ TEST_CASE("a whole profile replaces nothing but an empty file, and one of the sa
     CHECK(reason(kIdentity).empty());
     file.write("");
     CHECK(reason(kIdentity).empty());
-    ProfileRecord(file.path, kIdentity, {}).add("CPU 0", {64, 0.5, 0, 3});
+    ProfileRecord(file.path, kIdentity, {}, kMode).add("CPU 0", {64, 0.5, 0, 3});
     CHECK(reason(kIdentity).empty());
     Notes other = kIdentity;
     other.front().second = "another";
@@ -270,39 +271,19 @@ TEST_CASE("a whole profile replaces nothing but an empty file, and one of the sa
     }
 }
 
-TEST_CASE("a line that a killed run left half-written is measured again") {
+TEST_CASE("two measurements at once keep each other's points") {
     const TemporaryFile file;
-    {
-        ProfileRecord record(file.path, kIdentity, {});
-        record.add("CPU 0", {64, 0.5, 0.01, 3});
-        record.add("CPU 0", {128, 1.25, 0.01, 3});
-    }
-    const std::string whole = file.text();
-    file.write(whole.substr(0, whole.rfind("1.25") + 3));
-    ProfileRecord record(file.path, kIdentity, {});
-    CHECK(record.has("CPU 0", 64));
-    CHECK_FALSE(record.has("CPU 0", 128));
-    CHECK_FALSE(record.has("CPU 1", 64));
-    record.add("CPU 0", {128, 1.25, 0.01, 3});
-    CHECK(file.text() == whole);
-}
-
-TEST_CASE("two measurements at once do not share a file") {
-    const TemporaryFile file;
-    {
-        ProfileRecord first(file.path, kIdentity, {});
-        CHECK_THAT(refusal(file.path, kIdentity), ContainsSubstring("another `apportion profile` writes it"));
-        first.add("CPU 0", {64, 0.5, 0.01, 3});
-        CHECK_THAT(refusal(file.path, kIdentity), ContainsSubstring("another `apportion profile` writes it"));
-        first.add("CPU 0", {128, 1.25, 0.01, 3});
-    }
-    CHECK(refusal(file.path, kIdentity) == "");
+    ProfileRecord first(file.path, kIdentity, {}, kMode), second(file.path, kIdentity, {}, kMode);
+    first.add("CPU 0", {64, 0.5, 0.01, 3});
+    second.add("CPU 0", {128, 1.25, 0.01, 3});
+    CHECK(second.has("CPU 0", 128));
+    CHECK_FALSE(second.has("CPU 1", 128));
     CHECK(read_profile(file.path).processors.at(0).points.size() == 2);
 }
 
 TEST_CASE("a measurement without a finished point leaves no file") {
     const TemporaryFile file;
-    { const ProfileRecord record(file.path, kIdentity, {}); }
+    { const ProfileRecord record(file.path, kIdentity, {}, kMode); }
     CHECK_FALSE(std::filesystem::exists(file.path));
 }
 

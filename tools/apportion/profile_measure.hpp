@@ -112,7 +112,7 @@ std::vector<Units> parse_sizes(const std::string& text, const char* option = "--
 
 // A profile file that grows point by point, so that an interrupted measurement loses no finished one and the same
 // command continues it. Its notes say what was measured; points of another kernel, machine, problem or way of measuring
-// are not mixed in. Nothing but the last, half-written line of a run that was killed is ever removed.
+// are not mixed in.
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
@@ -128,38 +128,29 @@ class ProfileRecord {
         std::vector<std::string> processors;
     };
 
-    /// Opens or creates the file, for this process alone. A file with points must have every note of `identity`, and
-    /// with the same value, and no point of one of the mode's processors that was measured in another mode; `remarks`
-    /// (the date) are written beside them into a new file and not compared. Throws FileError.
-    ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode = {});
-    /// Removes the file when it has no point and was created here.
-    ~ProfileRecord();
-    ProfileRecord(const ProfileRecord&) = delete;
-    ProfileRecord& operator=(const ProfileRecord&) = delete;
+    /// A file with points must have every note of `identity`, and with the same value, and no point of one of the
+    /// mode's processors that was measured in another mode; `remarks` (the date) are written beside them into a new
+    /// file and not compared. Throws FileError, also where nothing can be written.
+    ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode);
 
     bool has(const std::string& processor, std::int64_t units) const;
     std::size_t found() const { return found_; }  ///< points that were in the file
     /// Seconds of all sizes.
     const std::map<std::int64_t, double>& times(const std::string& processor) { return points_[processor]; }
 
-    /// Writes the point through to the file. Throws FileError when the disk does not take it.
+    /// Puts the point into the file, which another process may have changed meanwhile. Throws FileError, or
+    /// std::runtime_error when the disk does not take it.
     void add(const std::string& processor, const ProfilePoint& point);
 
   private:
-    void open();
-    void load();
-    void write(const std::string& text);
-    void compare_mode(const Profile& profile);
+    Profile content() const;  ///< of the file, or that of a new one; with the mode's note
+    void compare_mode(Profile& profile) const;
 
     std::string path_;
     Notes identity_, remarks_;
     Mode mode_;
-    bool mode_noted_ = true;
     std::map<std::string, std::map<std::int64_t, double>> points_;
     std::size_t found_ = 0;
-    int file_ = -1;  ///< every write goes to its end; locked
-    bool created_ = false;
-    bool empty_ = true;  ///< no notes and no header yet
 };
 
 // A user's own kernel in a shared library (tools/apportion/apportion_kernel.h) as a subject of `apportion profile`.
