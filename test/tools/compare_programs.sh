@@ -14,7 +14,7 @@ compare() { "$apportion" compare --policies plb-hec "$@"; }
 
 shows "a program" "fake, on this machine" compare --repeat 1 -- ./fake
 shows "a program with arguments of its own" " plb-hec 4 3.012 s" compare --repeat 1 -- ./fake --scale 3
-shows "a size in the program's arguments" '"units":512' compare --repeat 1 --json --size 512 -- ./fake --size '{size}'
+shows "a size in the program's arguments" '"units":512' compare --repeat 1 --json -- ./fake --size 512
 shows "a program under another one" " plb-hec 4 1.012 s" compare --repeat 1 -- env ./fake
 shows "all loads of a program" "seconds of loads 3 x rows columns plb-hec 3.036 1.012" \
     bash -c 'FAKE=iterated "$1" compare --policies plb-hec --repeat 1 -- ./fake | tr -s " \n" " "' bash "$apportion"
@@ -66,8 +66,7 @@ refuses "a program that is not there" 2 "./none cannot be run" compare -- ./none
 refuses "a program without a name" 2 "empty name" compare -- ''
 refuses "no number of seconds" 2 "--max-seconds: 'nan' is not usable; give a finite number above 0" compare --max-seconds nan -- ./fake
 refuses "a program without its folder" 2 "fake cannot be run: No such file or directory; did you mean ./fake?" compare -- fake
-refuses "a size that nothing takes" 2 "--size 8: nothing takes it" compare --size 8 -- ./fake
-refuses "a place for a size that is not given" 2 "give --size as well" compare -- ./fake --size '{size}'
+refuses "a size that nothing takes" 2 "--size 8: it is that of --app" compare --size 8 -- ./fake
 for scheduler in ${schedulers:?}; do
     refuses "the scheduler $scheduler" 2 "true under $scheduler submitted no load" "$apportion" compare --policies "$scheduler" -- true
 done

@@ -71,7 +71,9 @@ ProgramCommand command_of(const CompareOptions& options) {
     const std::vector<std::string>& program = program_arguments();
     if (options.app.empty() && program.empty())
         throw UserError("name what to compare: -- PROGRAM ARGUMENTS..., or a bundled application by --app and --size");
-    if (options.app.empty()) return program_command(program, options.size);
+    if (options.app.empty() && !options.size.empty())
+        throw UserError("--size {}: it is that of --app; write the size of your program behind --", options.size);
+    if (options.app.empty()) return program_command(program);
     if (options.size.empty()) throw UserError("--app {} requires --size", options.app);
     parse_numbers(options.size, "--size");
     return bundled_command(options.app, options.size, program);
@@ -154,11 +156,10 @@ void add_compare(CLI::App& app, std::function<int()>& run) {
     sub->footer(
         "Any program that submits loads is compared by\n"
         "  apportion compare [OPTIONS] -- ./program ARGUMENTS...\n"
-        "{size} in its arguments stands for --size. A bundled application may stand there by its short name.");
+        "A bundled application may stand there by its short name.");
     sub->add_option("--app", options->app, "a bundled application, such as matmul; options for it stand behind --")
         ->type_name("APP");
-    sub->add_option("--size", options->size, "its --size, or what {size} in a program's arguments stands for")
-        ->type_name("N[,N...]");
+    sub->add_option("--size", options->size, "its --size")->type_name("N[,N...]");
     sub->add_option("--platform", options->platform,
                     "simulate this platform (see apportion platform --list); else the runs are real")
         ->type_name("NAME|FILE");

@@ -142,10 +142,7 @@ std::string bound_text(const Comparison& comparison) {
 
 std::string comparison_title(const Comparison& comparison) {
     std::string what = comparison.program;
-    if (!comparison.size.empty())
-        what += ", " + fmt::format("{}", fmt::join(comparison.size, " x "));
-    else if (!comparison.asked_size.empty())
-        what += ", size " + comparison.asked_size;
+    if (!comparison.size.empty()) what += ", " + fmt::format("{}", fmt::join(comparison.size, " x "));
     return fmt::format(
         "{}, on {}", what,
         comparison.platform.empty() ? "this machine" : fmt::format("simulated platform {}", comparison.platform));

@@ -82,7 +82,7 @@ void check_nodes(const ProgramRunner& runner, const std::vector<std::string>& po
             const std::string node = fmt::format("node {} ({})", rank, host_name());
             if (report.nodes[rank].processors.empty() || report.processors[rank].name != node) continue;
             ProfileRequest request = profile_request(report.nodes[rank]);
-            request.command = fmt::format("apportion profile -- {}", fmt::join(runner.words(), " "));
+            request.command = fmt::format("apportion profile -- {}", fmt::join(runner.command().words, " "));
             request.learns = false;  // the runs of a comparison do not take what was learnt
             const std::string problem = find_recorded_times(request, this_machine()).problem;
             if (!problem.empty())

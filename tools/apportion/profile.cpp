@@ -61,8 +61,7 @@ int learn(const ProfileOptions& options) {
     const EndChildrenOnSignal end_children_on_signal;
     std::optional<simulated::Platform> platform;
     if (!options.platform.empty()) platform = simulated::load_machine(options.platform);
-    const ProgramRunner runner(program_command(program_arguments(), options.size_given ? options.size : ""), platform,
-                               false);
+    const ProgramRunner runner(program_command(program_arguments()), platform, false);
     // Before long work. Where APPORTION_PROFILES names a file, it is the one of every load.
     const std::string usual = options.out.empty() ? default_file("", runner.machine()) : options.out;
     const std::string only = options.out.empty() && usual != profiles_folder() ? "" : usual;
@@ -91,8 +90,8 @@ int learn(const ProfileOptions& options) {
 
 int act(const ProfileOptions& options) {
     const bool program = !program_arguments().empty();
-    if (program && options.subject_given)
-        throw UserError("-- {}: a program is measured by its own runs; leave out --app, --kernel and the like",
+    if (program && (options.subject_given || options.size_given))
+        throw UserError("-- {}: a program is measured by its own runs; leave out --app, --kernel, --size and the like",
                         shown(program_arguments().front()));
     if (program) return learn(options);
     if (!options.subject_given)
@@ -143,12 +142,10 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
                      "The profile (default: where programs look for it, see APPORTION_PROFILES); one that was "
                      "interrupted is continued")
         ->type_name("FILE.csv");
-    auto* size = profile
-                     ->add_option("--size", options->size,
-                                  "Size of the problem, as the application or kernel takes it, or what {size} in a "
-                                  "program's arguments stands for")
-                     ->type_name("N[,N...]")
-                     ->capture_default_str();
+    auto* size =
+        profile->add_option("--size", options->size, "Size of the problem, as the application or kernel takes it")
+            ->type_name("N[,N...]")
+            ->capture_default_str();
     profile->add_option("--repeat", options->repetitions, "Runs of a program under each of three policies")
         ->check(CLI::Range(1, 10'000))
         ->type_name("R")

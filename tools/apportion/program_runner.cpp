@@ -29,8 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kUserHasToChange = 2;  ///< exit status of an application
-constexpr const char* kSizePlace = "{size}";
+constexpr int kUserHasToChange = 2;    ///< exit status of an application
 constexpr std::size_t kDrawnRuns = 4;  ///< more are the steps of an iteration, alike and too narrow to be seen
 
 /// Whose programs are in a folder of that name.
@@ -81,13 +80,6 @@ std::string size_among(const std::vector<std::string>& words) {
         if (words[k] == option && k + 1 < words.size()) size = words[k + 1];
     }
     return size;
-}
-
-std::string with_size(std::string word, const std::string& size) {
-    const std::string place = kSizePlace;
-    for (std::size_t at = 0; (at = word.find(place, at)) != std::string::npos; at += size.size())
-        word.replace(at, place.size(), size);
-    return word;
 }
 
 /// Of that flavour, in the build folders or installed; empty where it is not there.
@@ -161,22 +153,16 @@ ProgramCommand bundled_command(const std::string& app, const std::string& size,
             "--app {}: give the name of an application, such as matmul; any other program stands with its arguments "
             "behind --",
             app);
-    ProgramCommand command{{app, "--size", kSizePlace}, size, true};
+    ProgramCommand command{{app, "--size", size}, size, true};
     command.words.insert(command.words.end(), arguments.begin(), arguments.end());
     return command;
 }
 
-ProgramCommand program_command(const std::vector<std::string>& words, const std::string& size) {
-    if (!words.empty() && words.front().empty())
+ProgramCommand program_command(const std::vector<std::string>& words) {
+    if (words.front().empty())
         throw UserError("the program behind -- has an empty name; give its path, perhaps a variable was not set");
-    const bool placed = std::ranges::any_of(words, [](const std::string& w) { return w.find(kSizePlace) != w.npos; });
-    if (placed && size.empty())
-        throw UserError("{size} stands in the program's arguments; give --size as well, in front of --");
-    if (!placed && !size.empty())
-        throw UserError(
-            fmt::format("--size {}: nothing takes it; write {{size}} where the program's arguments need it", size));
     const bool bundled = is_bundled(words.front());
-    return {words, bundled && size.empty() ? size_among(words) : size, bundled};
+    return {words, bundled ? size_among(words) : "", bundled};
 }
 
 std::string inner_policy() {
@@ -211,8 +197,8 @@ TemporaryFolder::~TemporaryFolder() {
 ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Platform> platform, bool with_trace)
     : command_(std::move(command)),
       name_(fs::path(command_.words.front()).filename().string()),
+      arguments_(command_.words),
       platform_(std::move(platform)) {
-    arguments_ = words();
     if (command_.bundled) {
         arguments_.front() = find_app(name_, flavour_of(command_, platform_));
         if (std::ranges::find(arguments_, "--json") == arguments_.end()) arguments_.push_back("--json");
@@ -230,12 +216,6 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
         for (const std::string& name : files.removed) environment_.push_back({name, "", true});
     }
     for (const auto& [name, value] : environment) environment_.push_back({name, value});
-}
-
-std::vector<std::string> ProgramRunner::words() const {
-    std::vector<std::string> words;
-    for (const std::string& word : command_.words) words.push_back(with_size(word, command_.size));
-    return words;
 }
 
 Machine ProgramRunner::machine() const {

@@ -21,8 +21,8 @@ namespace apportion {
 
 /// What to run.
 struct ProgramCommand {
-    std::vector<std::string> words;       ///< program and arguments; "{size}" in them stands for `size`
-    std::string size;                     ///< of a bundled application also what its --size is; empty: not given
+    std::vector<std::string> words;       ///< program and arguments
+    std::string size;                     ///< what the --size of a bundled application is; empty: not given
     bool bundled = false;                 ///< the program is an application of Apportion, by its short name
     std::vector<std::string> launcher{};  ///< starts the program on several nodes; empty: on one
 };
@@ -31,7 +31,7 @@ struct ProgramCommand {
 /// application. Throws UserError.
 ProgramCommand bundled_command(const std::string& app, const std::string& size,
                                const std::vector<std::string>& arguments);
-ProgramCommand program_command(const std::vector<std::string>& words, const std::string& size);
+ProgramCommand program_command(const std::vector<std::string>& words);
 
 /// Of workers, where the policies that are compared are those of nodes.
 std::string inner_policy();
@@ -103,8 +103,6 @@ class ProgramRunner {
 
     const std::string& name() const { return name_; }  ///< of the program, without its folder
     const ProgramCommand& command() const { return command_; }
-    /// Of the command, with the size where it belongs.
-    std::vector<std::string> words() const;
 
     /// The machine that the runs are on, as profiles call it.
     Machine machine() const;
