@@ -6,7 +6,6 @@ import concurrent.futures
 import json
 import math
 import os
-import shlex
 import subprocess
 import sys
 
@@ -52,7 +51,7 @@ class Machine:
         self.build, self.folder, self.limit_s = build, folder, limit_s
         self.file = folder / f"random-{seed}.toml"
         self.environment = environment_of({"XDG_CACHE_HOME": str(folder)} | (variables or {}))
-        self.ask("platform", "--random", seed, "--out", self.file)
+        self.file.write_text(self.ask("platform", "--random", seed), encoding="utf-8")
 
     def ask(self, *arguments):
         """What the `apportion` command prints."""
@@ -62,14 +61,9 @@ class Machine:
         """The platform as JSON."""
         return json.loads(self.ask("platform", self.file, "--json"))
 
-    def variables(self):
-        """Those that let programs run on it."""
-        words = (word.partition("=") for word in shlex.split(self.ask("platform", self.file, "--env")))
-        return {key: value for key, assigned, value in words if assigned}
-
     def seconds(self, app, size, repeat, variables):
         """The makespans of a load that is submitted `repeat` times in one process, or the sum of iterations' makespans."""
-        command = [self.build / "apps" / app, *size_arguments(size), "--json"]
+        command = [self.build / "tools/apportion", "platform", self.file, self.build / "apps" / app, *size_arguments(size), "--json"]
         if app not in COUNT:
             return json.loads(output_of([*command, "--repeat", repeat], self.environment | variables, self.limit_s))["runs"]
         report = self.folder / "iterations.jsonl"

@@ -29,7 +29,8 @@ constexpr int kMatrixSize = 32;              // nodes that the bandwidth and lat
 constexpr std::size_t kLongestFolder = 180;  // StarPU keeps whole paths in 256 bytes
 
 // What every simulated StarPU is told: the platform's times contain all that a block costs.
-const Environment kCosts = {{"STARPU_SIMGRID_CUDA_MALLOC_COST", "0"}, {"STARPU_SIMGRID_CUDA_QUEUE_COST", "0"}};
+const EnvironmentChange kNoMallocCost{"STARPU_SIMGRID_CUDA_MALLOC_COST", "0"},
+    kNoQueueCost{"STARPU_SIMGRID_CUDA_QUEUE_COST", "0"};
 
 /// The letters, digits, '-' and '.' of the platform's name, as a host name.
 std::string host_name(const Platform& platform) {
@@ -125,20 +126,20 @@ void write_measurements(const Platform& machine, const fs::path& folder, const s
 
 }  // namespace
 
-Environment write_machine_files(const Platform& platform, const fs::path& folder) {
+std::vector<EnvironmentChange> write_machine_files(const Platform& platform, const fs::path& folder) {
     check_size(platform, "the platform");
     const fs::path absolute = make_folder(folder);
     const std::string host = host_name(platform);
     write_measurements(platform, absolute, host);
     write_file(absolute / "bus" / (host + ".platform.v4.xml"), machine_xml(platform));
-    Environment environment{{"APPORTION_PLATFORM", platform.file.string()},
-                            {"STARPU_PERF_MODEL_DIR", absolute.string()},
-                            {"STARPU_HOSTNAME", host},
-                            {"STARPU_NCPU", std::to_string(platform.count(DeviceKind::cpu))},
-                            {"STARPU_NCUDA", std::to_string(platform.count(DeviceKind::cuda))},
-                            {"STARPU_NOPENCL", "0"}};
-    environment.insert(environment.end(), kCosts.begin(), kCosts.end());
-    return environment;
+    return {{"APPORTION_PLATFORM", platform.file.string()},
+            {"STARPU_PERF_MODEL_DIR", absolute.string()},
+            {"STARPU_HOSTNAME", host},
+            {"STARPU_NCPU", std::to_string(platform.count(DeviceKind::cpu))},
+            {"STARPU_NCUDA", std::to_string(platform.count(DeviceKind::cuda))},
+            {"STARPU_NOPENCL", "0"},
+            kNoMallocCost,
+            kNoQueueCost};
 }
 
 ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder) {
@@ -170,9 +171,12 @@ ClusterFiles write_cluster_files(const Platform& cluster, const fs::path& folder
     files.environment = {{"APPORTION_PLATFORM", cluster.file.string()},
                          {"STARPU_PERF_MODEL_DIR", absolute.string()},
                          {"STARPU_MPI_HOSTNAMES", hosts},
-                         {"STARPU_NOPENCL", "0"}};
-    files.removed = {"STARPU_HOSTNAME", "STARPU_NCPU", "STARPU_NCPUS", "STARPU_NCUDA"};
-    files.environment.insert(files.environment.end(), kCosts.begin(), kCosts.end());
+                         {"STARPU_NOPENCL", "0"},
+                         kNoMallocCost,
+                         kNoQueueCost};
+    // It is one environment for nodes that differ.
+    for (const char* name : {"STARPU_HOSTNAME", "STARPU_NCPU", "STARPU_NCPUS", "STARPU_NCUDA"})
+        files.environment.push_back({name, "", true});
     return files;
 }
 

@@ -6,27 +6,23 @@
 
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "codelets/common/child_process.hpp"
 #include "codelets/simulated/platform.hpp"
 
 namespace apportion::simulated {
 
-/// Names and values.
-using Environment = std::vector<std::pair<std::string, std::string>>;
-
 /// Writes the files into `folder`/bus, creating folders, and returns the variables under which any program that was
 /// built with the simulated flavour runs on the platform. Throws UserError when the machine is too large for
 /// StarPU, and when files cannot be written.
-Environment write_machine_files(const Platform& platform, const std::filesystem::path& folder);
+std::vector<EnvironmentChange> write_machine_files(const Platform& platform, const std::filesystem::path& folder);
 
 /// How programs of the flavour smpi are started on a cluster: the launcher, the program and its arguments, under the
 /// environment. None of the arguments may have white space in it, where smpirun divides them.
 struct ClusterFiles {
     std::vector<std::string> launcher;
-    Environment environment;
-    std::vector<std::string> removed;  ///< from the environment, which is one for nodes that differ
+    std::vector<EnvironmentChange> environment;
 };
 
 /// The same for a cluster: one rank for each node. Throws UserError.

@@ -5,8 +5,9 @@
 // next. A quantity is drawn as its place in the preferred numbers E24, 24 to the decade and nearly equidistant
 // logarithms: a uniform place is a log-uniform quantity, moving by places multiplies.
 //
-// One card or core has one speed, that of matmul. Its speed for another kernel is that of machine A of the PLB-HeC
-// paper (platforms/plbhec/machine-a.toml), times the ratio of the two machines' speeds for matmul, times a spread.
+// Counts are uniform and classes equally likely. One card or core has one speed, that of matmul. Its speed for another
+// kernel is that of machine A of the PLB-HeC paper (platforms/plbhec/machine-a.toml), times the ratio of the two
+// machines' speeds for matmul, times a spread.
 #include "codelets/simulated/random_platform.hpp"
 
 #include <fmt/format.h>
@@ -265,7 +266,7 @@ std::string Drawing::text() {
     const std::vector<int> core_counts = split(core_count, draw(kCoreKinds));
     const std::vector<int> card_counts = split(card_count, draw(machine.card_kinds));
     std::string text = fmt::format(
-        "# Drawn by: apportion platform --random {}\n# Class {}: {}; apportion platform --help tells the rest.\n"
+        "# Drawn by: apportion platform --random {}\n# Class {}: {}\n"
         "name = \"random-{}\"\ndescription = \"random {}: {} of {}, {} of {}\"\n"
         "seed = {}\nnoise = {}\n",
         seed_, kClassNames[c], machine.meaning, seed_, kClassNames[c], counted(card_count, "card"),
@@ -277,42 +278,8 @@ std::string Drawing::text() {
     return text + cards(machine, card_counts);
 }
 
-std::string range_text(Range range, int decades) {
-    return fmt::format("{} to {}", number(range.from - decades * kDecade), number(range.to - decades * kDecade));
-}
-
-std::string count_text(Range range, const char* what) {
-    if (range.to == 1) return fmt::format("1 {}", what);
-    return range.from == range.to ? fmt::format("{} {}s", range.from, what)
-                                  : fmt::format("{}-{} {}s", range.from, range.to, what);
-}
-
 }  // namespace
 
 std::string random_platform(std::uint64_t seed) { return Drawing(seed).text(); }
-
-std::string random_platform_help() {
-    std::string text = "What --random draws; counts are uniform, ranges log-uniform, classes equally likely:\n";
-    for (std::size_t c = 0; c < kClasses.size(); ++c) {
-        const MachineClass& machine = kClasses[c];
-        text += fmt::format("  {:<12} {}:\n    {} of {}; {} of {}, {} {}, {} GB, links of {} GB/s\n", kClassNames[c],
-                            machine.meaning, count_text(machine.cores, "core"), count_text(kCoreKinds, "kind"),
-                            count_text(machine.cards, "card"), count_text(machine.card_kinds, "kind"),
-                            range_text(machine.card_rate, machine.times_a_core ? 0 : 12),
-                            machine.times_a_core ? "times the fastest core" : "TFLOP/s",
-                            range_text(machine.memory_bytes, 9), range_text(machine.link_bytes_per_s, 9));
-    }
-    text += fmt::format(
-        "Everywhere: cores of {} GFLOP/s (matmul); one link for all cards or one for each kind, shared or for each\n"
-        "card, full or half duplex, latency {} us; half saturation of matmul {} units on cards,\n"
-        "{} on cores; {} us a block on cards, {} on cores. One kind in {} has a ripple\n"
-        "(matmul, fft2d): height {}, period {} to {} units. Noise {}, {} or {}. Other kernels: as on {},\n"
-        "scaled as matmul is, times {} to {}.",
-        range_text(kCoreRate, 9), range_text(kLatency_s, -6), range_text(kCardHalfSaturation, 0),
-        range_text(kCoreHalfSaturation, 0), range_text(kCardBase_s, -6), range_text(kCoreBase_s, -6), kEveryRipple,
-        range_text(kRippleHeight, 0), 1 << kRipplePeriod.from, 1 << kRipplePeriod.to, kNoise[0], kNoise[1], kNoise[2],
-        kReferenceMachine, number(kSpread.from), number(kSpread.to));
-    return text;
-}
 
 }  // namespace apportion::simulated

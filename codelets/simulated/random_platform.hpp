@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Machines that nothing was tuned for: platform files drawn by chance, with every kernel of the applications. What may
-// come out is described in one place, the tables of random_platform.cpp, from which random_platform_help() is written.
+// come out stands in the tables of random_platform.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,5 @@ namespace apportion::simulated {
 /// and the machine. Its second line names the class: "# Class server: ...". Throws UserError where the bundled
 /// platforms, from which it has what kernels ask of a machine, are missing.
 std::string random_platform(std::uint64_t seed);
-
-/// The distribution, for people; several lines.
-std::string random_platform_help();
 
 }  // namespace apportion::simulated

@@ -97,8 +97,8 @@ void set_up_machine() {
     const char* name = std::getenv("APPORTION_PLATFORM");
     if (!name || !*name)
         throw UserError(
-            "APPORTION_PLATFORM is not set, so there is nothing to simulate; set the variables that "
-            "`apportion platform NAME --env` prints");
+            "APPORTION_PLATFORM is not set, so there is nothing to simulate; start the program by `apportion platform "
+            "NAME PROGRAM`");
     m.workers.clear();
     m.platform = load_platform(name);
     int first_stream = 0;  // of the noise
@@ -119,8 +119,8 @@ void set_up_machine() {
         const int index = starpu_worker_get_devid(static_cast<int>(worker));
         if (index < 0 || index >= m.platform.count(kind))
             throw UserError(
-                "{}:1: the platform has {}, but StarPU simulates more; set all variables that `apportion "
-                "platform {} --env` prints",
+                "{}:1: the platform has {}, but StarPU simulates more; start the program by `apportion platform {} "
+                "PROGRAM`",
                 m.platform.file.string(),
                 counted(m.platform.count(kind), kind == DeviceKind::cpu ? "cpu device" : "cuda device"), name);
         const Device& device = m.platform.device(kind, index);

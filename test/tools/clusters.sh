@@ -15,7 +15,6 @@ refused 'dmda is no policy of Apportion' "$apportion" compare --platform plbhec-
 refused 'does not describe kernel "grn"' "$apportion" compare --platform gdansk-nodes --app grn --size 64
 refused 'is a cluster of 4 nodes' "$apportion" profile --platform plbhec-nodes --app matmul --size 64
 refused 'is a cluster of 4 nodes' "$apportion" profile --platform plbhec-nodes --app matmul --square --sizes 64:128:64 --out "$folder/p.csv"
-refused 'is a cluster of 4 nodes' "$apportion" platform plbhec-nodes --env
 object=$(realpath "$(cc -print-file-name=libm.so.6)") # which programs of the flavour smpi are, too
 refused 'white space' "$apportion" platform plbhec-nodes "$object" 'two words'
 refused 'is no program that runs on a simulated cluster' "$apportion" platform plbhec-nodes "$1"

@@ -37,7 +37,7 @@ declare -A done=()
 noisy=0
 for seed in $(seq 0 40); do
     machine=$folder/$seed.toml
-    "$apportion" platform --random "$seed" --out "$machine"
+    "$apportion" platform --random "$seed" >"$machine"
     class=$(sed -n 's/^# Class \([a-z-]*\):.*/\1/p' "$machine")
     [ -z "${done[$class]:-}" ] || continue
     done[$class]=$seed

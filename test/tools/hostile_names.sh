@@ -63,7 +63,7 @@ rate = 1024
 END
 said "a platform's names in a table" 0 '`touch executed`\x1b[31m"' "$apportion" platform ./platform.toml
 said "a platform's names in JSON" 0 '`touch executed`\u001b[31m' "$apportion" platform ./platform.toml --json
-said "a platform's names in machine files" 0 'STARPU_HOSTNAME' "$apportion" platform ./platform.toml --env
+said "a platform's names in machine files" 0 'platform' "$apportion" platform ./platform.toml sh -c 'echo $STARPU_HOSTNAME'
 said "a platform's names in a comparison" 0 '`touch executed`\x1b[31m' \
     "$apportion" compare --app hostile --size 64 --policies plb-hec --platform ./platform.toml --plot platform.png
 said "a report's names in JSON" 0 '`touch executed`\u001b[31m' \

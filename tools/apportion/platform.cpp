@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// `apportion platform`: lists the simulated machines, describes one, prints the environment in which programs of the
-// simulated flavour run on it, runs one there, or draws one by chance.
+// `apportion platform`: lists the simulated machines, describes one, runs a program of the simulated flavour there, or
+// draws one by chance.
 #include "codelets/simulated/platform.hpp"
 
 #include <elf.h>
@@ -24,7 +24,6 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "codelets/simulated/random_platform.hpp"
-#include "models/io/files.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
@@ -42,10 +41,10 @@ using simulated::Platform;
 using Json = nlohmann::ordered_json;
 
 struct PlatformOptions {
-    std::string platform, out;
+    std::string platform;
     std::vector<std::string> command;
     std::optional<std::uint64_t> random_seed;
-    bool list = false, env = false, json = false;
+    bool list = false, json = false;
 };
 
 const char* kind_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
@@ -135,15 +134,12 @@ Json platform_json(const Platform& platform) {
     return json;
 }
 
-/// For a shell: in single quotes, whatever the value.
-std::string for_shell(const std::string& value) {
-    std::string out = "'";
-    for (char c : value) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
-int run_command(const std::vector<std::string>& command, const simulated::Environment& environment) {
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+int run_command(const std::vector<std::string>& command, const std::vector<EnvironmentChange>& environment) {
+    for (const EnvironmentChange& change : environment)
+        if (change.remove)
+            unsetenv(change.name.c_str());
+        else
+            setenv(change.name.c_str(), change.value.c_str(), 1);
     std::vector<char*> arguments;
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
@@ -184,18 +180,9 @@ int run_on_cluster(const std::vector<std::string>& command, const Platform& clus
                    const std::filesystem::path& folder) {
     check_for_smpirun(command);
     const simulated::ClusterFiles files = simulated::write_cluster_files(cluster, folder);
-    for (const std::string& name : files.removed) unsetenv(name.c_str());
     std::vector<std::string> words = files.launcher;
     words.insert(words.end(), command.begin(), command.end());
     return run_command(words, files.environment);
-}
-
-void draw_platform(std::uint64_t seed, const std::string& file) {
-    const std::string text = simulated::random_platform(seed);
-    if (file.empty())
-        std::cout << text;
-    else
-        replace_file(file, [&](std::ostream& out) { out << text; });
 }
 
 int platform_command(const PlatformOptions& options) {
@@ -204,29 +191,22 @@ int platform_command(const PlatformOptions& options) {
         return 0;
     }
     if (options.random_seed) {
-        draw_platform(*options.random_seed, options.out);
+        std::cout << simulated::random_platform(*options.random_seed);
         return 0;
     }
     if (options.platform.empty())
         throw UserError("name a platform, or give --list to see the bundled ones, or --random SEED to draw one");
     const Platform platform = simulated::load_platform(options.platform);
-    if (!platform.nodes.empty() && options.command.empty() && options.env)
-        throw UserError(
-            "{} is a cluster of {}, which no variables alone make; name the program of the flavour smpi to run "
-            "on it: apportion platform {} build/smpi/apps/matmul --size 4096",
-            options.platform, counted(platform.node_count(), "node"), options.platform);
-    if (options.env || !options.command.empty()) {
+    if (!options.command.empty()) {
         const std::filesystem::path folder = simulated::machine_files_cache(platform);
-        if (!options.command.empty()) check_flavour(options.command.front(), platform);
+        check_flavour(options.command.front(), platform);
         if (!platform.nodes.empty()) return run_on_cluster(options.command, platform, folder);
-        const auto environment = simulated::write_machine_files(platform, folder);
-        if (!options.command.empty()) return run_command(options.command, environment);
-        for (const auto& [name, value] : environment) fmt::print("export {}={}\n", name, for_shell(value));
-    } else if (options.json) {
-        std::cout << json_text(platform_json(platform));
-    } else {
-        print_platform(platform);
+        return run_command(options.command, simulated::write_machine_files(platform, folder));
     }
+    if (options.json)
+        std::cout << json_text(platform_json(platform));
+    else
+        print_platform(platform);
     return 0;
 }
 
@@ -235,24 +215,17 @@ int platform_command(const PlatformOptions& options) {
 void add_platform(CLI::App& app, std::function<int()>& run) {
     CLI::App* sub = app.add_subcommand("platform", "Simulated machines: list, describe, draw, or run a program on one");
     auto options = std::make_shared<PlatformOptions>();
-    sub->footer(std::string("Any program of the simulated flavour runs on a platform by\n"
-                            "  apportion platform NAME PROGRAM ARGUMENTS...\n"
-                            "or, in a shell, after  eval \"$(apportion platform NAME --env)\"\n\n") +
-                simulated::random_platform_help());
+    sub->footer(
+        "Any program of the simulated flavour runs on a platform by\n"
+        "  apportion platform NAME PROGRAM ARGUMENTS...");
     auto* name = sub->add_option("platform", options->platform, "a bundled platform, or a platform file")
                      ->type_name("NAME|FILE");
     auto* list = sub->add_flag("--list", options->list, "list the bundled platforms")->excludes(name);
-    auto* env = sub->add_flag("--env", options->env, "print the variables to set, for a shell")->excludes(list);
-    auto* json =
-        sub->add_flag("--json", options->json, "print the description as one JSON object")->excludes(list, env);
-    auto* random =
-        sub->add_option("--random", options->random_seed, "draw a machine by chance: a platform file, printed")
-            ->check(seeds())
-            ->type_name("SEED")
-            ->excludes(name, list, env, json);
-    sub->add_option("--out", options->out, "write the machine that is drawn into this file")
-        ->type_name("FILE.toml")
-        ->needs(random);
+    auto* json = sub->add_flag("--json", options->json, "print the description as one JSON object")->excludes(list);
+    sub->add_option("--random", options->random_seed, "draw a machine by chance: a platform file, printed")
+        ->check(seeds())
+        ->type_name("SEED")
+        ->excludes(name, list, json);
     sub->prefix_command();
     sub->callback([options, sub, &run] {
         options->command = sub->remaining();

@@ -205,7 +205,7 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
     }
     if (with_trace) environment_.push_back({"APPORTION_TRACE", "1"});
     if (!platform_) return;
-    simulated::Environment environment;
+    std::vector<EnvironmentChange> environment;
     if (const auto folder = simulated::machine_files_cache(*platform_); platform_->nodes.empty()) {
         environment = simulated::write_machine_files(*platform_, folder);
     } else {
@@ -213,9 +213,8 @@ ProgramRunner::ProgramRunner(ProgramCommand command, std::optional<simulated::Pl
         simulated::ClusterFiles files = simulated::write_cluster_files(*platform_, folder);
         command_.launcher = std::move(files.launcher);
         environment = std::move(files.environment);
-        for (const std::string& name : files.removed) environment_.push_back({name, "", true});
     }
-    for (const auto& [name, value] : environment) environment_.push_back({name, value});
+    environment_.insert(environment_.end(), environment.begin(), environment.end());
 }
 
 Machine ProgramRunner::machine() const {

@@ -80,7 +80,7 @@ void check_in(double value, double from, double to) {
 TEST_CASE("a seed has one text, which no compiler and no machine changes") {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) hash = hash_of(random_platform(seed), hash);
-    CHECK(hash == 0x45a93d8c755a6471);
+    CHECK(hash == 0xe2aaff4572b4df19);
     CHECK(random_platform(7) == random_platform(7));
     CHECK(random_platform(7) != random_platform(8));
     CHECK(random_platform(INT64_MAX) != random_platform(INT64_MAX - 1));
@@ -188,12 +188,4 @@ TEST_CASE("all kinds of machines are drawn") {
     }
     CHECK(rippled > 0.15 * kinds);
     CHECK(rippled < 0.35 * kinds);
-}
-
-TEST_CASE("the help tells the ranges") {
-    const std::string help = random_platform_help();
-    for (const char* name : {"  laptop ", "  workstation ", "  server ", "  many-core ", "  mixed "})
-        CHECK(help.find(name) != std::string::npos);
-    CHECK(help.find("300 to 1000 times the fastest core") != std::string::npos);
-    CHECK(help.find("0.39 to 30 TFLOP/s, 2.0 to 82 GB, links of 1.5 to 51 GB/s") != std::string::npos);
 }
