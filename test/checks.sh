@@ -24,7 +24,7 @@ refuses() {
     local what=$1 status=$2 text=$3 output said actual=0
     shift 3
     output=$("$@" 2>"$folder/error" </dev/null) || actual=$?
-    said=$(grep -v -e '^\[starpu\]' -e 'other programs keep this machine busy' -e 'this size is left out$' "$folder/error") || true
+    said=$(grep -v -e '^\[starpu\]' -e 'Other programs kept .* CPUs busy meanwhile' -e 'this size is left out$' "$folder/error") || true
     [[ $actual == $status ]] || fail "$what: status $actual instead of $status: $said"
     [ -z "$output" ] || fail "$what: it printed $output"
     [[ $said == *"$text"* ]] || fail "$what: '$text' is not in: $said"

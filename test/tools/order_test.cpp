@@ -128,9 +128,3 @@ TEST_CASE("candidates are compared in the rounds that both took part in") {
     CHECK_FALSE(Order(candidates, 1, false).faster(0, 1));
     CHECK(Order({{{0, 1.0}}, {{1, 2.0}}}, 1, false).rank(1) == 1);
 }
-
-TEST_CASE("far outliers are counted") {
-    CHECK(count_outliers({1, 1.1, 1.2, 1.1, 1, 10}) == 1);
-    CHECK(count_outliers({1, 1.1, 1.2, 1.1, 1}) == 0);
-    CHECK(count_outliers({1, 10}) == 0);
-}

@@ -108,4 +108,4 @@ assert instance["d_si_bytes"] == instance["d_sr_bytes"] == 16384, instance' "$fo
     --out "$folder/b.csv" >"$folder/told" 2>&1 || fail "profile on a simulated platform: $(cat "$folder/told")"
 grep -qx '10 of them did not reach the precision of 2.5 % (10 have fewer than the 3 repetitions that tell an interval) within .*' \
     "$folder/told" || fail "sizes without an interval: $(cat "$folder/told")"
-! grep 'other programs keep this machine busy' "$folder/told" || fail "other programs are said to disturb virtual time"
+! grep 'CPUs busy meanwhile' "$folder/told" || fail "other programs are said to disturb virtual time"

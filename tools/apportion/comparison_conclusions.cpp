@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "models/io/text.hpp"
 #include "tools/apportion/comparison_parts.hpp"
+#include "tools/apportion/machine_load.hpp"
 #include "tools/apportion/run_report.hpp"
 
 namespace apportion {
 
 namespace {
-
-constexpr double kBusy = 0.1;  ///< CPUs of other programs, per CPU, that are worth a warning
 
 std::string and_list(const std::vector<std::string>& names) {
     if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
@@ -34,7 +32,6 @@ class Conclusions {
         else if (policies_.size() > 1)
             who_is_best();
         tell_ending();
-        tell_outliers();
         tell_load();
         if (!comparison_.unlike.empty()) say(comparison_.unlike + ".");
         tell_choice_of_auto();
@@ -103,22 +100,10 @@ class Conclusions {
             counted(comparison_.rounds, "round"), plan.seed, comparison_.seconds, why, 100 * (1 - kOrderError));
     }
 
-    void tell_outliers() {
-        std::vector<std::string> found;
-        for (const std::string& policy : ranked_) {
-            const Configuration& c = comparison_.best_of(policy);
-            if (const std::size_t outliers = count_outliers(c.seconds()); outliers > 0)
-                found.push_back(fmt::format("{} of {} runs of {}", outliers, c.runs.size(), policy));
-        }
-        if (!found.empty()) say("Outliers: {}. A few do not affect the medians.", and_list(found));
-    }
-
     void tell_load() {
-        const double cpus = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-        if (comparison_.platform.empty() && comparison_.cpus_of_others > kBusy * cpus)
-            say("Other programs kept {:.1f} of {:g} CPUs busy meanwhile, and what they take is in the times; compare "
-                "on a quiet machine.",
-                comparison_.cpus_of_others, cpus);
+        if (!comparison_.platform.empty()) return;
+        if (const std::string disturbed = disturbance(comparison_.cpus_of_others); !disturbed.empty())
+            say(disturbed + ".");
     }
 
     void tell_choice_of_auto() {

@@ -72,7 +72,6 @@ Json run_json(const Comparison& comparison, const Configuration& c) {
              {"share_percent", shares},
              {"choice", text_of(c.choice)},
              {"best", &c == &comparison.best_of(c.policy)},
-             {"outliers", count_outliers(c.seconds())},
              {"loads", loads_json(c.median_run())},
              {"raw", std::move(raw)}};
     if (c.asked_blocks) run["asked_blocks"] = *c.asked_blocks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tools/apportion/machine_load.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -38,19 +39,22 @@ double own_seconds() { return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDR
 
 }  // namespace
 
-double load_per_cpu() {
-    if (!platform_file_option().empty()) return 0;
-    double load = 0;
-    const unsigned cpus = std::thread::hardware_concurrency();
-    return getloadavg(&load, 1) == 1 && cpus > 0 ? load / cpus : 0;
-}
-
 MachineLoad::MachineLoad() : busy_s_(busy_seconds()), own_s_(own_seconds()) {}
 
 double MachineLoad::cpus_of_others() const {
     const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-    if (busy_s_ <= 0 || wall_s <= 0) return 0;
+    if (busy_s_ <= 0 || wall_s <= 0 || !platform_file_option().empty()) return 0;
     return std::max(0.0, (busy_seconds() - busy_s_ - (own_seconds() - own_s_)) / wall_s);
+}
+
+std::string disturbance(double cpus_of_others) {
+    constexpr double kBusy = 0.1;  // of all CPUs
+    const double cpus = std::thread::hardware_concurrency();
+    if (cpus_of_others <= kBusy * cpus) return "";
+    return fmt::format(
+        "Other programs kept {:.1f} of {:g} CPUs busy meanwhile, and what they take is in the times; measure on a "
+        "quiet machine",
+        cpus_of_others, cpus);
 }
 
 }  // namespace apportion

@@ -8,23 +8,23 @@
 
 namespace apportion {
 
-// How busy other programs keep the machine, before this one begins, and while it and its children run.
-
-/// Programs that ran or waited for a CPU during the last minute, on average, for each CPU; 0 where the system does not
-/// tell, and where time is virtual. Near 0 on a machine that is free for measurements.
-double load_per_cpu();
+// How busy other programs keep the machine while this one and its children run.
 
 class MachineLoad {
   public:
     MachineLoad();
 
-    /// CPUs that other programs kept busy on average since the construction; 0 where the system does not tell.
+    /// CPUs that other programs kept busy on average since the construction; 0 where the system does not tell, and
+    /// where time is virtual.
     double cpus_of_others() const;
 
   private:
     double busy_s_, own_s_;  ///< of all programs, and of this one with the children that ended
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
+
+/// A sentence without its full stop where so many CPUs of others are worth a warning; or empty.
+std::string disturbance(double cpus_of_others);
 
 // Where and with what something was measured.
 

@@ -13,13 +13,6 @@ namespace {
 /// scheduler submits its tasks, or rounding.
 constexpr double kNotShown = 1e-4;
 
-double quantile(const std::vector<double>& sorted, double q) {
-    const double at = q * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 }  // namespace
 
 Interval median_interval(std::vector<double> values) {
@@ -31,16 +24,6 @@ Interval median_interval(std::vector<double> values) {
     while (2 * k < n && 1 - 2 * cdf(below, k) >= kConfidence) ++k;
     return {values[static_cast<std::size_t>(k - 1)], values[static_cast<std::size_t>(n - k)],
             n > 1 ? 1 - 2 * cdf(below, k - 1) : 0};
-}
-
-std::size_t count_outliers(std::vector<double> values) {
-    constexpr std::size_t kFewest = 5;
-    constexpr double kFar = 3;
-    if (values.size() < kFewest) return 0;
-    std::ranges::sort(values);
-    const double q1 = quantile(values, 0.25), q3 = quantile(values, 0.75), far = kFar * (q3 - q1);
-    return static_cast<std::size_t>(
-        std::ranges::count_if(values, [&](double x) { return x < q1 - far || x > q3 + far; }));
 }
 
 double log_evidence(int wins, int losses) {

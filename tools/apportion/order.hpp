@@ -37,9 +37,6 @@ struct Interval {
 /// Of the median of at least one value.
 Interval median_interval(std::vector<double> values);
 
-/// Values that lie three times the distance of the quartiles outside them (Tukey's far outliers); of less than 5: none.
-std::size_t count_outliers(std::vector<double> values);
-
 /// ln E.
 double log_evidence(int wins, int losses);
 

@@ -66,13 +66,13 @@ int learn(const ProfileOptions& options) {
     const std::string usual = options.out.empty() ? default_file("", runner.machine()) : options.out;
     const std::string only = options.out.empty() && usual != profiles_folder() ? "" : usual;
     if (!only.empty()) require_own(only, {{"kernel", kLearntFromRuns}, {kMachineNote, runner.machine().description}});
-    const double load = platform ? 0 : load_per_cpu();
+    const MachineLoad load;
     std::vector<LoadProfile> profiles;
     {
         ProgressLine progress("apportion profile");
         profiles = learn_profiles(runner, options.repetitions, progress, only);
     }
-    warn_of_load(load);
+    if (!platform) warn_of_load(load);
     int status = 0;
     for (const LoadProfile& profile : profiles) {
         if (!profile.problem.empty()) {

@@ -85,10 +85,7 @@ std::vector<Units> default_sizes(const ProfileSubject& subject, Units size) {
 }
 
 /// Notes of a new file that may differ when it is continued.
-Notes remarks(double load) {
-    return {{"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))},
-            {"load per CPU before", fmt::format("{:.2f}", load)}};
-}
+Notes remarks() { return {{"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)))}}; }
 
 /// How a measurement is going: points on their way into the file, the progress line and the last sentence.
 class MeasurementCourse {
@@ -186,13 +183,9 @@ void check(const ProfileOptions& options) {
     if (!options.sizes.empty()) parse_sizes(options.sizes);
 }
 
-void warn_of_load(double load) {
-    constexpr double kQuiet = 0.3;
-    if (load > kQuiet)
-        std::cerr << fmt::format(
-            "apportion profile: other programs keep this machine busy ({:.1f} per CPU in the last minute), and what "
-            "they take is in the times; measure on a quiet machine\n",
-            load);
+void warn_of_load(const MachineLoad& load) {
+    if (const std::string disturbed = disturbance(load.cpus_of_others()); !disturbed.empty())
+        std::cerr << fmt::format("apportion profile: {}\n", disturbed);
 }
 
 int profile_here(ProfileOptions options) {
@@ -207,10 +200,11 @@ int profile_here(ProfileOptions options) {
                                              : workload_subject(options.app, size, options.processors);
     if (!options.instance.empty()) check_instance(options.instance, *subject);
     const std::string out = options.out.empty() ? default_file(subject->load(), this_machine()) : options.out;
-    const double load = load_per_cpu();
-    ProfileRecord record(out, identity(*subject, options), remarks(load), mode(*subject, options));
+    ProfileRecord record(out, identity(*subject, options), remarks(), mode(*subject, options));
+    const MachineLoad load;
+    const int status = measure(*subject, record, options, out, size.front());
     warn_of_load(load);
-    return measure(*subject, record, options, out, size.front());
+    return status;
 }
 
 }  // namespace apportion

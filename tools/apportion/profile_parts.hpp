@@ -15,6 +15,7 @@
 #include "models/samples.hpp"
 #include "policies/policy.hpp"
 #include "policies/starpu/machine.hpp"
+#include "tools/apportion/machine_load.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/program_runner.hpp"
 #include "tools/apportion/run_report.hpp"
@@ -126,8 +127,8 @@ struct ProfileOptions {
 /// Throws UserError where options contradict each other.
 void check(const ProfileOptions& options);
 
-/// Where other programs kept the machine busy before the measurement, as load_per_cpu() has it.
-void warn_of_load(double load);
+/// Where other programs kept the machine busy meanwhile.
+void warn_of_load(const MachineLoad& load);
 
 /// Returns the exit status. Throws UserError and FileError.
 int profile_here(ProfileOptions options);
