@@ -89,7 +89,7 @@ class Picture {
         int at = bottom + kAxis;
         // All on one axis, so that they can be compared.
         for (const std::string& policy : drawn)
-            longest_s_ = std::max(longest_s_, comparison_.best_of(policy).median_run().whole.makespan_s);
+            longest_s_ = std::max(longest_s_, comparison_.best_of(policy).median_run().report.makespan_s);
         for (const std::string& policy : drawn) {
             timeline_of_policy(policy, at + kHeading, at + kHeading + time_row * rows);
             at += kHeading + time_row * rows + kAxis;
@@ -199,11 +199,11 @@ class Picture {
         script_ += "\n";
     }
 
-    int rows_of(const Configuration& c) const { return static_cast<int>(c.median_run().whole.processors.size()); }
+    int rows_of(const Configuration& c) const { return static_cast<int>(c.median_run().report.processors.size()); }
 
     void timeline_of_policy(const std::string& policy, int top, int bottom) {
         const Configuration& c = comparison_.best_of(policy);
-        const RunReport& report = c.median_run().whole;
+        const RunReport& report = c.median_run().report;
         const auto& processors = report.processors;
         std::vector<int> row_of(processors.size(), 0), colour_of(processors.size(), colours_.front());
         std::string tics;
@@ -220,17 +220,19 @@ class Picture {
                 ++rows;
             }
         }
-        int runs = 0;
-        for (const LoadTimes& load : c.median_run().loads) runs += load.runs;
-        const bool all = report.units > c.median_run().report.units || runs == std::ssize(c.median_run().loads);
+        const std::vector<RunReport>& loads = c.median_run().largest_reports;
+        const bool all =
+            std::ranges::all_of(c.median_run().loads, [](const LoadTimes& load) { return load.runs == 1; });
         begin_panel(kLeft, kTimeRight, top, bottom, kHeading,
                     fmt::format("{} over time{}: {}{}, {:.1f} % idle", policy, all ? "" : ", last run",
                                 counted(report.blocks, "block"),
-                                all && runs > 1 ? fmt::format(" in {} runs of loads, with lines between", runs) : "",
+                                loads.size() > 1 ? fmt::format(" of {} loads, with lines between", loads.size()) : "",
                                 report.idle_percent));
-        for (const double begin_s : c.median_run().begins_s)
-            script_ +=
-                fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead front lc rgb '#202020'\n", begin_s);
+        double end_s = 0;
+        for (std::size_t load = 0; load + 1 < loads.size(); ++load) {
+            end_s += loads[load].makespan_s;
+            script_ += fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead front lc rgb '#202020'\n", end_s);
+        }
         const double most_s = longest_s_ * 1.01, pixel_s = most_s / ((kTimeRight - kLeft) * kWidth);
         std::string blocks;
         for (const ReportedBlock& block : report.trace)

@@ -29,8 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kUserHasToChange = 2;    ///< exit status of an application
-constexpr std::size_t kDrawnRuns = 4;  ///< more are the steps of an iteration, alike and too narrow to be seen
+constexpr int kUserHasToChange = 2;  ///< exit status of an application
 
 /// Whose programs are in a folder of that name.
 struct Flavour {
@@ -122,13 +121,6 @@ std::vector<std::int64_t> printed_size(const std::string& output) {
     for (const nlohmann::json& number : size.is_array() ? size : nlohmann::json::array({size}))
         if (number.is_number()) numbers.push_back(number.get<std::int64_t>());
     return numbers;
-}
-
-/// Every run as a load of its own.
-std::vector<LoadRuns> one_by_one(const std::vector<RunReport>& reports) {
-    std::vector<LoadRuns> runs;
-    for (const RunReport& report : reports) runs.push_back({report.load, {&report}});
-    return runs;
 }
 
 LoadTimes times_of(const LoadRuns& load) {
@@ -322,13 +314,6 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
     RunResult run;
     run.round = request.round;
     run.report = merged_report(loads);
-    const std::vector<LoadRuns> drawn = reports.size() <= kDrawnRuns ? one_by_one(reports) : loads;
-    run.whole = merged_report(drawn);
-    double end_s = 0;
-    for (const LoadRuns& part : drawn) {
-        if (&part != &drawn.front()) run.begins_s.push_back(end_s);
-        end_s += part.largest().makespan_s;
-    }
     for (const LoadRuns& load : loads) {
         run.loads.push_back(times_of(load));
         run.makespan_s += run.loads.back().seconds;

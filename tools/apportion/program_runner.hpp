@@ -67,8 +67,6 @@ struct RunResult {
     double makespan_s = 0;  ///< of all runs of all loads together; simulated::kNever_s: one of them never ends
     std::vector<std::int64_t> size{};  ///< as a bundled application understands it; else empty
     RunReport report{};                ///< of the loads' largest runs, merged
-    RunReport whole{};  ///< of all runs of all loads, where they are few enough to be drawn; else as `report`
-    std::vector<double> begins_s{};  ///< in `whole`, of all runs but the first
     std::vector<LoadTimes> loads{};
     std::vector<RunReport> largest_reports{};  ///< LoadRuns::largest() of each load
 };
