@@ -53,42 +53,15 @@ double measured_bound_s(const Comparison& comparison) {
     return seconds;
 }
 
-/// Whether each core that computed had many blocks, of alike units: one that had few may have got those that take long.
-bool mixes_units(const RunReport& report) {
-    constexpr std::int64_t kMany = 4;
-    return unlike_units(report).empty() &&
-           std::ranges::all_of(report.processors, [](const ReportedProcessor& processor) {
-               return processor.kind != kInMainMemory || processor.units == 0 || processor.blocks >= kMany;
-           });
-}
-
-/// Whether units, or cores in a way that nothing tells from them, are unlike. Cores that took unlike times for a unit
-/// are themselves unlike if they did so in every run that mixes the units.
-bool find_unlike(Comparison& comparison) {
-    bool units = false, mixed = false, mixed_alike = false;
-    const auto look_at = [&](const RunReport& report, bool only_load) {
-        const std::string cores = unlike_cores(report);
-        const bool alike = units_seem_alike(report);
-        units = units || !alike || (!cores.empty() && !unlike_units(report).empty());
-        if (mixes_units(report)) {
-            mixed = true;
-            mixed_alike = mixed_alike || cores.empty();
-        }
-        if (!comparison.unlike.empty() || (cores.empty() && alike)) return;
-        comparison.unlike =
-            (only_load ? "" : report.load + ": ") +
-            (cores.empty() ? fmt::format("under {} some units took longer than others", report.policy) : cores);
-    };
-    for (const Configuration& c : comparison.configurations)
-        for (const RunReport& report : c.median_run().largest_reports)
-            look_at(report, c.median_run().largest_reports.size() == 1);
-    if (comparison.unlike.empty()) return false;
-    const bool only_cores = !units || (mixed && !mixed_alike);
-    comparison.unlike +=
-        only_cores
-            ? ": the cores are not alike"
-            : ": units are not alike, or the cores are not, or something else used one; so no lower bound is told";
-    return !only_cores;
+/// Which cores took unlike times for a unit in the median run of some configuration; empty: none did.
+std::string find_unlike(const Comparison& comparison) {
+    for (const Configuration& c : comparison.configurations) {
+        const std::vector<RunReport>& reports = c.median_run().largest_reports;
+        for (const RunReport& report : reports)
+            if (const std::string cores = unlike_cores(report); !cores.empty())
+                return (reports.size() == 1 ? "" : report.load + ": ") + cores;
+    }
+    return "";
 }
 
 void find_bound(Comparison& comparison, const ProgramRunner& runner) {
@@ -101,7 +74,8 @@ void find_bound(Comparison& comparison, const ProgramRunner& runner) {
                                                            simulated_size(comparison.size), load.units / load.runs);
     } else {
         comparison.bound_is_measured = true;
-        if (find_unlike(comparison)) return;
+        comparison.unlike = find_unlike(comparison);
+        if (!comparison.unlike.empty()) return;
         comparison.lower_bound_s = measured_bound_s(comparison);
         if (std::isnan(comparison.lower_bound_s))
             comparison.notes.emplace_back(

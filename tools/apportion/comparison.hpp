@@ -67,7 +67,7 @@ struct Comparison {
     std::vector<Configuration> configurations;  ///< by policy in the order asked for, the default first
     double lower_bound_s = std::numeric_limits<double>::quiet_NaN();  ///< NaN: none is known
     bool bound_is_measured = false;  ///< from the best speeds that were seen; else it is exact
-    std::string unlike;              ///< what tells that units, or cores, are not alike; or empty
+    std::string unlike;              ///< what tells that units, or cores, are not alike, so that no bound is; or empty
     std::vector<std::string> notes;  ///< what was left out, and why
     ComparisonPlan plan;
     Ending ending = Ending::rounds;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "codelets/io/terminal.hpp"
@@ -111,39 +110,6 @@ std::string fastest_sentence(const RunAccount& account) {
     return text + ".";
 }
 
-/// What policies are predicted to take. Nothing where that is wrong of the policy that ran: where units are not alike,
-/// or the machine was busy, it would be as wrong of the others.
-struct Predictions {
-    std::map<std::string, double> seconds{};
-    std::string problem{};  ///< a sentence; empty: there is none
-};
-
-Predictions predictions(const RunReport& report) {
-    const std::map<std::string, double> recorded = predicted_makespans(report);
-    if (recorded.empty()) return {report.choice ? report.choice->predicted_s : recorded};
-    const auto own = recorded.find(report.policy);
-    if (own == recorded.end() || report.makespan_s <= 0) return {recorded};
-    const double ratio = own->second / report.makespan_s;
-    if (ratio < kUnlike && ratio > 1 / kUnlike) return {recorded};
-    return {
-        {},
-        fmt::format("The recorded profile predicts {} for this run, {:.2g} times what it took: units are not alike, or "
-                    "the machine was not as when it was recorded; what it predicts of other policies is not told.",
-                    seconds_text(own->second), ratio)};
-}
-
-std::string prediction_table(const RunReport& report, const Predictions& predicted) {
-    if (predicted.seconds.empty()) return "";
-    std::vector<std::pair<double, std::string>> sorted;
-    for (const auto& [policy, seconds] : predicted.seconds) sorted.emplace_back(seconds, policy);
-    std::ranges::sort(sorted);
-    TextTable rows({"policy", ">predicted", ">x of this run"});
-    for (const auto& [seconds, policy] : sorted)
-        rows.add({policy, seconds_text(seconds),
-                  report.makespan_s > 0 ? fmt::format("{:.3f}", seconds / report.makespan_s) : "-"});
-    return "\nBy the recorded profile, without transfers, the policies would take\n" + rows.text();
-}
-
 /// Empty where it is not known.
 std::string cost_text(double cost_s, double makespan_s) {
     if (!std::isfinite(cost_s) || cost_s <= 0 || makespan_s <= 0) return "";
@@ -162,15 +128,13 @@ std::vector<std::string> first_sentences(const RunReport& report, const RunAccou
     return sentences;
 }
 
-std::vector<std::string> last_sentences(const RunReport& report, const RunAccount& account,
-                                        const Predictions& predicted) {
+std::vector<std::string> last_sentences(const RunReport& report, const RunAccount& account) {
     std::vector<std::string> sentences;
     for (std::size_t p = 0; p < account.processors.size(); ++p)
         if (account.processors[p].units == 0)
             sentences.push_back(fmt::format("{} got nothing: {}.", account.processors[p].name, why_nothing(report, p)));
-    if (const std::string fastest = fastest_sentence(account); !fastest.empty() && units_seem_alike(report))
+    if (const std::string fastest = fastest_sentence(account); !fastest.empty() && unlike_cores(report).empty())
         sentences.push_back(fastest);
-    if (!predicted.problem.empty()) sentences.push_back(predicted.problem);
     if (!report.note.empty()) sentences.push_back("Note of the run: " + report.note);
     return sentences;
 }
@@ -184,9 +148,8 @@ std::string explanation_text(const RunReport& report) {
         return text;
     };
     const RunAccount account = account_of(report);
-    const Predictions predicted = predictions(report);
     return lines(first_sentences(report, account)) + "\n" + table(account) + "\n" +
-           lines(last_sentences(report, account, predicted)) + prediction_table(report, predicted);
+           lines(last_sentences(report, account));
 }
 
 nlohmann::ordered_json explanation_json(const RunReport& report) {
@@ -215,8 +178,7 @@ nlohmann::ordered_json explanation_json(const RunReport& report) {
             {"has_blocks", account.has_blocks},
             {"bound_by", account.processors[account.binding].name},
             {"processors", std::move(processors)},
-            {"facts", std::move(facts)},
-            {"predicted_seconds", predictions(report).seconds}};
+            {"facts", std::move(facts)}};
 }
 
 }  // namespace apportion

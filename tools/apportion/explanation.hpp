@@ -39,24 +39,16 @@ RunAccount account_of(const RunReport& report);
 // Whether a report shows that the units of its load, or its cores, are not alike: then the best speeds that were seen
 // are not those of all units, and n over their sum is no bound.
 
-constexpr double kUnlike = 1.5;               ///< ratio of times that noise does not explain, as in learnt_times.cpp
-constexpr double kAlikeSizes = 1.25;          ///< ratio of sizes whose times per unit compare, as there
 constexpr const char* kInMainMemory = "CPU";  ///< kind of the processors that compute there
 
-/// That on every processor with some of both halves of the load one half took longer, or that the best speeds are far
-/// from those of all blocks. Empty where there is no such sign; without its full stop.
+/// That the best speeds are far from those of all blocks. Empty where they are not; without its full stop.
 std::string unlike_units(const RunReport& report);
 
-/// Which core took how much longer for a unit than which other, where it is more than noise of both explains: units
-/// cannot be alike then, or cores not. Else empty. Without its full stop.
+/// Which core took how much longer for a unit than which other, where it is more than noise of both explains. Else
+/// empty. Without its full stop.
 std::string unlike_cores(const RunReport& report);
 
-/// By the halves of the load on each processor, and by the cores: one that took much longer than another has other
-/// units unless both took as long for blocks of either half.
-bool units_seem_alike(const RunReport& report);
-
-/// Whether n over the sum of the best speeds is a bound: units seem alike, the best speeds are near the mean ones, and
-/// those of all processors are known.
+/// Whether n over the sum of the best speeds is a bound: nothing is unlike, and the speeds of all processors are known.
 bool has_bound(const RunReport& report);
 
 // What a report of a run shows that its user should know, the most expensive first.
@@ -82,8 +74,8 @@ std::string why_nothing(const RunReport& report, std::size_t p);
 std::string explanation_text(const RunReport& report);
 
 /// An object: load, policy, run, makespan_seconds, bound_by, processors: [{name, units, blocks, seconds: {compute,
-/// copies, transfer, models, policy, home, end}, why_nothing}], facts: [{sentence, seconds}], predicted_seconds:
-/// {policy: seconds}. Seconds of a fact are what it costs at most; null: not known.
+/// copies, transfer, models, policy, home, end}, why_nothing}], facts: [{sentence, seconds}]. Seconds of a fact are
+/// what it costs at most; null: not known.
 nlohmann::ordered_json explanation_json(const RunReport& report);
 
 }  // namespace apportion

@@ -92,9 +92,6 @@ std::string variation_text(const PlanProblem& problem, Form form);
 /// of one kind.
 LoadDescription load_of_profile(const Profile& profile, Units units, Units granularity);
 
-/// Seconds by policies' names, of those that can run it with these recorded times.
-std::map<std::string, double> policy_makespans(const LoadDescription& load);
-
 /// The policies that are named, "all" for all. Throws UserError: there is no such policy, or none of them can run it.
 std::string policies_text(const LoadDescription& load, const std::vector<std::string>& names, Form form);
 

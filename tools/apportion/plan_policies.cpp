@@ -20,6 +20,18 @@ namespace apportion {
 
 namespace {
 
+/// Seconds by policies' names, of those that can run it with these recorded times.
+std::map<std::string, double> policy_makespans(const LoadDescription& load) {
+    std::map<std::string, double> makespans;
+    const std::vector<PiecewiseLinear> functions = recorded_functions(load);
+    if (functions.empty() || load.units == 0) return makespans;
+    for (const PolicyEntry& entry : registered_policies()) {
+        const double seconds = virtual_makespan(load, *entry.make(), functions);
+        if (std::isfinite(seconds)) makespans[entry.name] = seconds;
+    }
+    return makespans;
+}
+
 std::vector<std::pair<double, std::string>> chosen(const LoadDescription& load, const std::vector<std::string>& names) {
     std::vector<std::string> known;
     for (const PolicyEntry& entry : registered_policies()) known.emplace_back(entry.name);
@@ -53,17 +65,6 @@ LoadDescription load_of_profile(const Profile& profile, Units units, Units granu
     }
     load.initial_block = default_initial_block(units, granularity, static_cast<int>(load.processors.size()));
     return load;
-}
-
-std::map<std::string, double> policy_makespans(const LoadDescription& load) {
-    std::map<std::string, double> makespans;
-    const std::vector<PiecewiseLinear> functions = recorded_functions(load);
-    if (functions.empty() || load.units == 0) return makespans;
-    for (const PolicyEntry& entry : registered_policies()) {
-        const double seconds = virtual_makespan(load, *entry.make(), functions);
-        if (std::isfinite(seconds)) makespans[entry.name] = seconds;
-    }
-    return makespans;
 }
 
 std::string policies_text(const LoadDescription& load, const std::vector<std::string>& names, Form form) {

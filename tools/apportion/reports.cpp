@@ -157,6 +157,26 @@ RunReport merged_report(const std::vector<LoadRuns>& loads) {
     return merged;
 }
 
+ProfileRequest profile_request(const RunReport& report) {
+    ProfileRequest request;
+    request.load = report.profile_name;
+    request.units = report.units;
+    request.granularity = report.granularity;
+    std::map<std::string, int> kinds;
+    for (const ReportedProcessor& processor : report.processors) {
+        const std::size_t model = processor.name.find('(');
+        const std::string key =
+            processor.kind + (processor.workers > 1 ? fmt::format(" x {}", processor.workers) : "") +
+            (model == std::string::npos ? "" : processor.name.substr(model, processor.name.find(" GiB") - model));
+        Processor& entry = request.processors.emplace_back();
+        entry.name = processor.name;
+        entry.kind = kinds.emplace(key, static_cast<int>(kinds.size())).first->second;
+        entry.own_memory = processor.kind != "CPU";
+        entry.memory_units = processor.memory_units.value_or(kNoLimit);
+    }
+    return request;
+}
+
 std::string describe_choice(const RunReport& report) {
     if (!report.choice) return "";
     std::vector<std::pair<double, std::string>> predicted;

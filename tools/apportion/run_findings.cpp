@@ -5,12 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <map>
 
 #include "models/io/text.hpp"
-#include "tools/apportion/order.hpp"
 #include "tools/apportion/text_table.hpp"
 
 namespace apportion {
@@ -38,8 +35,7 @@ class Findings {
         planning();
         drift();
         spikes();
-        units();
-        cores();
+        unlike();
         link();
         memory();
         waiting();
@@ -133,42 +129,12 @@ class Findings {
         if (report_.discarded_samples > 0)
             say(fmt::format("{} of {} block times were judged to be spikes: {}something else used the machine",
                             report_.discarded_samples, report_.blocks,
-                            unlike_units(report_).empty() ? "" : "units are not alike, or "),
-                spread(excess_s()));
+                            unlike_units(report_).empty() ? "" : "units are not alike, or "));
     }
 
-    /// By how much blocks took longer than others of about their size on their processor, where noise does not explain
-    /// it.
-    double excess_s() const {
-        std::map<std::pair<std::size_t, int>, std::vector<const ReportedBlock*>> alike;
-        for (const ReportedBlock& block : report_.trace)
-            if (block.units > 0 && block.compute_s() > 0)
-                alike[{block.processor, static_cast<int>(std::log(block.units) / std::log(kAlikeSizes))}].push_back(
-                    &block);
-        double sum_s = 0;
-        for (const auto& [of, blocks] : alike) {
-            std::vector<double> per_unit;
-            for (const ReportedBlock* block : blocks)
-                per_unit.push_back(block->compute_s() / static_cast<double>(block->units));
-            const double usual = median(per_unit);
-            for (const ReportedBlock* block : blocks)
-                if (const double expected_s = usual * static_cast<double>(block->units);
-                    block->compute_s() > kUnlike * expected_s)
-                    sum_s += block->compute_s() - expected_s;
-        }
-        return sum_s;
-    }
-
-    void units() {
-        if (const std::string unlike = unlike_units(report_); !unlike.empty()) say(unlike + "; so no bound is told");
-    }
-
-    void cores() {
-        if (const std::string unlike = unlike_cores(report_); !unlike.empty())
-            say(unlike +
-                (units_seem_alike(report_) && unlike_units(report_).empty()
-                     ? ": the cores are not alike"
-                     : ": units are not alike, or the cores are not, or something else used one; so no bound is told"));
+    void unlike() {
+        for (const std::string& sentence : {unlike_units(report_), unlike_cores(report_)})
+            if (!sentence.empty()) say(sentence);
     }
 
     void link() {

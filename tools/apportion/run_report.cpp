@@ -171,10 +171,8 @@ RunReport run_report(const Json& report, const std::string& where) {
     for (ReportedProcessor& processor : own.processors)
         processor.share = static_cast<double>(processor.units) / std::max(static_cast<double>(own.units), 1.0);
     if (own.granularity < 1) throw UserError("{}: the report has no granularity", where);
-    if (const auto profile = fields.part("profile", "\"profile\"")) {
+    if (const auto profile = fields.part("profile", "\"profile\""))
         own.profile_name = profile->get_if<std::string>("name").value_or(own.load);
-        own.profile_file = profile->get_if<std::string>("file");
-    }
     if (const auto learnt = fields.part("learnt", "\"learnt\"")) {
         own.learnt_file = learnt->get_if<std::string>("file");
         own.learnt_problem = learnt->get_if<std::string>("problem");

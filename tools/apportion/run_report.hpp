@@ -34,8 +34,6 @@ struct ReportedBlock {
     std::int64_t first = 0, units = 0;
     double given_s = 0, start_s = 0, end_s = 0, home_s = 0;  ///< 0: it did not get so far
     bool given_back = false;                                 ///< others computed its units, and their result counts
-
-    double compute_s() const { return end_s > start_s ? end_s - start_s : 0; }
 };
 
 struct ReportedDistribution {
@@ -67,7 +65,7 @@ struct ReportedChoice {
 struct RunReport {
     std::string load, policy;
     std::string profile_name;  ///< under which profiles of the load are recorded
-    std::optional<std::string> profile_file{}, learnt_file{}, learnt_problem{}, error{};
+    std::optional<std::string> learnt_file{}, learnt_problem{}, error{};
     std::string note;
     std::int64_t units = 0, granularity = 1, run = 1, blocks = 0;
     std::int64_t discarded_samples = 0, policy_stalls = 0;
@@ -118,13 +116,7 @@ RunReport merged_report(const std::vector<LoadRuns>& loads);
 /// What `auto` chose and why, one sentence without its full stop; empty for other policies.
 std::string describe_choice(const RunReport& report);
 
-// The load of a report as planners see it, and what a recorded profile says about it.
-
-/// What the load of that report would look for. Processors of one model are of one kind.
+/// Which recorded profile the load of that report would look for. Processors of one model are of one kind.
 ProfileRequest profile_request(const RunReport& report);
-
-/// Makespans that the policies are predicted to have for the load of the report, from the profile that it was planned
-/// from, or else the one recorded for it on this machine. Links are thought to cost nothing. Empty without a profile.
-std::map<std::string, double> predicted_makespans(const RunReport& report);
 
 }  // namespace apportion
