@@ -18,7 +18,6 @@
 #include "models/io/text.hpp"
 #include "tools/apportion/command.hpp"
 #include "tools/apportion/comparison.hpp"
-#include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/interruption.hpp"
 #include "tools/apportion/profile_measure.hpp"
 #include "tools/apportion/profile_parts.hpp"

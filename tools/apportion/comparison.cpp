@@ -14,7 +14,6 @@
 #include "policies/policy.hpp"
 #include "policies/starpu/own_schedulers.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/comparison_parts.hpp"
 #include "tools/apportion/explanation.hpp"
 #include "tools/apportion/machine_load.hpp"
 #include "tools/apportion/processor_groups.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/io/text.hpp"
-#include "tools/apportion/comparison_parts.hpp"
+#include "tools/apportion/comparison.hpp"
 #include "tools/apportion/machine_load.hpp"
 #include "tools/apportion/run_report.hpp"
 

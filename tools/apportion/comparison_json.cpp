@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tools/apportion/comparison_parts.hpp"
+#include "tools/apportion/comparison.hpp"
 #include "tools/apportion/machine_load.hpp"
 
 namespace apportion {

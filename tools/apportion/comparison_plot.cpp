@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/comparison_parts.hpp"
+#include "tools/apportion/comparison.hpp"
 
 #include <fmt/format.h>
 

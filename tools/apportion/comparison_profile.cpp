@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tools/apportion/comparison_parts.hpp"
+#include "tools/apportion/comparison.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +12,6 @@
 #include "codelets/common/child_process.hpp"
 #include "codelets/io/progress.hpp"
 #include "tools/apportion/command.hpp"
-#include "tools/apportion/comparison.hpp"
 #include "tools/apportion/profile_parts.hpp"
 #include "tools/apportion/run_report.hpp"
 
