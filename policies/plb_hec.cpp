@@ -37,7 +37,6 @@ namespace {
 constexpr double kAlignment = 0.0625;  // of a block: blocks are multiples of the largest power of two up to that part
 constexpr double kGrowth = 12;         // a block is at most this multiple of the largest measured one
 constexpr double kSecond = 0.25;       // of a share: the block after those of one size
-constexpr double kMostParts = 20;      // a share becomes at most so many blocks: each asks for a plan
 constexpr double kFullRest = 0.5;      // of the memory that the blocks after it would fill, at most: it may grow
 constexpr double kWorthwhile_s = 0.2;  // a hundred times what IPOPT takes: distributions that predict less need none
 
@@ -247,8 +246,7 @@ Units PlbHecImproved::first_block(int processor, double now_s, const Progress& p
 
 /// The block as a multiple of the largest power of two granules that is at most `alignment` of it: libraries are fast
 /// at sizes that fit their tiles, vectors and radices. What that cuts off others compute, and a smaller power serves
-/// where that would take clearly longer; once nothing else is left, it becomes a part of the block unless the others
-/// end it as early.
+/// where that would take clearly longer.
 Units PlbHecImproved::aligned(int processor, double block, double now_s, const Progress& progress) const {
     if (block <= 0) return 0;
     const Units remaining = progress.remaining();
@@ -264,13 +262,7 @@ Units PlbHecImproved::aligned(int processor, double block, double now_s, const P
             plan_.others_end(processor, static_cast<double>(remaining - units), by_s))
             break;
     }
-    const auto rest = static_cast<double>(remaining - units);
-    if (rest < step * granule()) return remaining;
-    if (plan_.share(processor) > (1 + kAlignment) * static_cast<double>(units)) return units;
-    for (int p = 0; p < static_cast<int>(load_.processors.size()); ++p)
-        if (p != processor && plan_.share(p) > 0) return units;
-    return plan_.others_end(processor, rest, plan_.end_s(processor, static_cast<double>(remaining))) ? units
-                                                                                                     : remaining;
+    return static_cast<double>(remaining - units) < step * granule() ? remaining : units;
 }
 
 /// The plan for everything not handed out, by IPOPT where its time is little beside the run's.
@@ -320,9 +312,8 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     const double error_s = plan_.error_s(processor, block);
     if (blocks.count == 1 || (!blocks.overlapped && share <= blocks.largest)) {
         const double parts = error_s / plan_.worthwhile_error_s();
-        const double most = kMostParts / blocks.count;
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
-        if (parts > kWorthwhile && most >= 2) block /= std::clamp(parts, 2.0, most);
+        if (parts > kWorthwhile) block /= std::max(parts, 2.0);
     } else if (!blocks.overlapped) {
         // Large ones first: the last one corrects what the others were wrong by.
         block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
