@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -143,45 +144,29 @@ void World::share(void* data, std::size_t bytes) const {
 std::vector<std::string> World::gather(const std::string& text) const {
     std::vector<std::string> texts(static_cast<std::size_t>(size_), text);
     if (!starpu_mpi_runs_ || size_ == 1) return texts;
-    const std::int64_t tag = Post::kTags + tag_;
-    tag_ += 4;
     std::vector<std::uint64_t> lengths(texts.size(), text.size());
-    Transfers transfers;
-    if (rank_ != 0) {
-        transfers.send(0, tag, &lengths[0], sizeof lengths[0]);
-        transfers.send(0, tag + 1, text.data(), text.size());
+    const std::int64_t of_length = Post::kTags + tag_++, of_text = Post::kTags + tag_++;
+    {
+        Transfers transfers;
+        if (rank_ != 0) {
+            transfers.send(0, of_length, &lengths[0], sizeof lengths[0]);
+            transfers.send(0, of_text, text.data(), text.size());
+        }
+        for (int other = 1; rank_ == 0 && other < size_; ++other)
+            transfers.receive(other, of_length, &lengths[static_cast<std::size_t>(other)], sizeof lengths[0]);
         transfers.wait();
-    } else {
-        for (int other = 1; other < size_; ++other)
-            transfers.receive(other, tag, &lengths[static_cast<std::size_t>(other)], sizeof lengths[0]);
-        transfers.wait();
-        for (int other = 1; other < size_; ++other) {
+        for (int other = 1; rank_ == 0 && other < size_; ++other) {
             std::string& its = texts[static_cast<std::size_t>(other)];
             its.resize(lengths[static_cast<std::size_t>(other)]);
-            transfers.receive(other, tag + 1, its.data(), its.size());
+            transfers.receive(other, of_text, its.data(), its.size());
         }
-        transfers.wait();
     }
     std::string all;
     for (const std::string& its : texts) all += its;
-    const auto bytes_of_lengths = lengths.size() * sizeof lengths[0];
-    if (rank_ == 0) {
-        for (int other = 1; other < size_; ++other) {
-            transfers.send(other, tag + 2, lengths.data(), bytes_of_lengths);
-            transfers.send(other, tag + 3, all.data(), all.size());
-        }
-        transfers.wait();
-        return texts;
-    }
-    transfers.receive(0, tag + 2, lengths.data(), bytes_of_lengths);
-    transfers.wait();
-    std::size_t whole = 0;
-    for (const std::uint64_t length : lengths) whole += length;
-    all.resize(whole);
-    transfers.receive(0, tag + 3, all.data(), all.size());
-    transfers.wait();
-    std::size_t at = 0;
-    for (std::size_t r = 0; r < texts.size(); at += lengths[r++]) texts[r] = all.substr(at, lengths[r]);
+    share(lengths.data(), lengths.size() * sizeof lengths[0]);
+    all.resize(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+    share(all.data(), all.size());
+    for (std::size_t r = 0, at = 0; r < texts.size(); at += lengths[r++]) texts[r] = all.substr(at, lengths[r]);
     return texts;
 }
 
