@@ -188,6 +188,18 @@ TEST_CASE("an interrupted measurement continues behind its last point") {
     CHECK(third.runs.empty());
 }
 
+TEST_CASE("two measurements at once into one file keep each other's points, and the later one of the same") {
+    const TemporaryFile file;
+    ProfileRecord one(file.path, kIdentity, {}, kMode), other(file.path, kIdentity, {}, kMode);
+    one.add("CPU 0", {10, 0.1});
+    other.add("CPU 0", {20, 0.2});
+    one.add("CPU 0", {20, 0.3});
+    const Profile profile = read_profile(file.path);
+    REQUIRE(profile.processors.size() == 1);
+    REQUIRE(profile.processors[0].points.size() == 2);
+    CHECK(profile.processors[0].points[1].seconds == 0.3);
+}
+
 TEST_CASE("a recorded profile reads back as it was measured") {
     const TemporaryFile file;
     const ProfilePoint point{64, 0.0123456789012345, 1.25e-5, 7};

@@ -138,8 +138,8 @@ class ProfileRecord {
     /// Seconds of all sizes.
     const std::map<std::int64_t, double>& times(const std::string& processor) { return points_[processor]; }
 
-    /// Puts the point into the file, which another process may have changed meanwhile. Throws FileError, or
-    /// std::runtime_error when the disk does not take it.
+    /// Puts the point into the file, which another process may have changed meanwhile, even by that point. Throws
+    /// FileError, or std::runtime_error when the disk does not take it.
     void add(const std::string& processor, const ProfilePoint& point);
 
   private:

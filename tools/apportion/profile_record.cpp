@@ -115,6 +115,7 @@ void ProfileRecord::add(const std::string& processor, const ProfilePoint& point)
     Profile profile = content();
     auto entry = std::ranges::find(profile.processors, processor, &ProcessorProfile::name);
     if (entry == profile.processors.end()) entry = profile.processors.insert(entry, ProcessorProfile{processor, {}});
+    std::erase_if(entry->points, [&](const ProfilePoint& other) { return other.units == point.units; });
     entry->points.push_back(point);
     save_profile(path_, profile);
     points_[processor].emplace(point.units, point.seconds);
