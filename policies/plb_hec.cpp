@@ -37,6 +37,7 @@ namespace {
 constexpr double kAlignment = 0.0625;  // of a block: blocks are multiples of the largest power of two up to that part
 constexpr double kGrowth = 12;         // a block is at most this multiple of the largest measured one
 constexpr double kSecond = 0.25;       // of a share: the block after those of one size
+constexpr double kMostParts = 20;      // a share becomes at most so many blocks: runs of days would have millions
 constexpr double kFullRest = 0.5;      // of the memory that the blocks after it would fill, at most: it may grow
 constexpr double kWorthwhile_s = 0.2;  // a hundred times what IPOPT takes: distributions that predict less need none
 
@@ -312,8 +313,9 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
     const double error_s = plan_.error_s(processor, block);
     if (blocks.count == 1 || (!blocks.overlapped && share <= blocks.largest)) {
         const double parts = error_s / plan_.worthwhile_error_s();
+        const double most = kMostParts / blocks.count;
         constexpr double kWorthwhile = 1.4;  // two cost as much as one at the root of 2
-        if (parts > kWorthwhile) block /= std::max(parts, 2.0);
+        if (parts > kWorthwhile && most >= 2) block /= std::clamp(parts, 2.0, most);
     } else if (!blocks.overlapped) {
         // Large ones first: the last one corrects what the others were wrong by.
         block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
