@@ -133,8 +133,7 @@ TEST_CASE("data that stay are planned with once the runs to come gain more than 
     }
 }
 
-TEST_CASE(
-    "where runs are too few to bring a slow link's device all that it could compute it gets less, not nothing new") {
+TEST_CASE("where runs are too few to bring a device behind a slow link all its data, it gets a part of the units") {
     FakePlatform platform = plain_platform({100});
     platform.workers.push_back({.name = "near", .kind = 1, .seconds = [](double x) { return x / 900; }, .link = 0});
     platform.workers.push_back({.name = "far", .kind = 2, .seconds = [](double x) { return x / 9000; }, .link = 1});
