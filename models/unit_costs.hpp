@@ -33,10 +33,9 @@ struct LearntUnitCosts {
 
         bool operator==(const Piece&) const = default;
     };
-    std::int64_t units = 0;               ///< of the load; another number of units is another load
-    bool unlike = false;                  ///< more than one run's blocks say so, or a run found it by itself
-    std::vector<Piece> pieces{};          ///< by ascending units from 0 on; none: units seem alike
-    std::vector<BlockSums> processors{};  ///< each one's blocks of the last run that it had a part in
+    std::int64_t units = 0;             ///< of the load; another number of units is another load
+    std::vector<Piece> pieces;          ///< by ascending units from 0 on; none: units are alike
+    std::vector<BlockSums> processors;  ///< each one's blocks of the last run that it had a part in
 
     bool operator==(const LearntUnitCosts&) const = default;
 };

@@ -44,7 +44,7 @@ bool UnitCosts::begin_as_learnt(const LearntUnitCosts& learnt) {
 }
 
 LearntUnitCosts UnitCosts::learnt() const {
-    LearntUnitCosts learnt{.units = units_};
+    LearntUnitCosts learnt{units_, {}, {}};
     if (std::ssize(pieces_) <= kMostPieces) {
         for (const Piece& piece : pieces_) learnt.pieces.push_back({piece.first, piece.cost});
         return learnt;

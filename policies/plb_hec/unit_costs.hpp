@@ -18,9 +18,9 @@ class UnitCosts {
     /// Another load, of which nothing is known. Of an open one nothing will be.
     void reset(const LoadDescription& load);
 
-    /// As earlier processes learnt them. False: that was another load, or nothing.
+    /// As earlier processes learnt them, for this load. Returns whether units are unlike by that.
     bool begin_as_learnt(const LearntUnitCosts& learnt);
-    /// The pieces.
+    /// Without what processors took.
     LearntUnitCosts learnt() const;
 
     /// `promised_s`: what it should have taken by what was known of its processor before; 0: nothing was.

@@ -31,9 +31,8 @@ void UnlikeUnits::begin(const LoadDescription& load, const std::function<double(
         processors_ = load.processors;
         lanes_.resize(processors_.size());
         costs_.reset(load);
-        const bool learnt = costs_.begin_as_learnt(load.learnt_costs);
-        found_ = learnt && load.learnt_costs.unlike;
-        for (std::size_t p = 0; learnt && p < lanes_.size(); ++p) {
+        found_ = costs_.begin_as_learnt(load.learnt_costs);
+        for (std::size_t p = 0; found_ && p < lanes_.size(); ++p) {
             lanes_[p].before = load.learnt_costs.processors[p];
             of_kind_[processors_[p].kind].add(1, lanes_[p].before);
         }
@@ -45,13 +44,12 @@ void UnlikeUnits::begin(const LoadDescription& load, const std::function<double(
     for (Lane& lane : lanes_) lane.begin();
 }
 
-/// One run whose blocks only took other times than their sizes say may have been disturbed: its costs are kept, so that
-/// the next one can tell.
+/// As the next run of this process would take it. One disturbed run may look so: adaptive factoring then costs the next
+/// process little, while unlike units that are taken for alike ones cost it much.
 LearntUnitCosts UnlikeUnits::learnt(const std::function<double(int, Units)>& by_size_s) const {
     UnitCosts costs = costs_;
-    if (!costs.conclude(found_, by_size_s)) return {.units = units_};
+    if (!costs.conclude(found_, by_size_s)) return {units_, {}, {}};
     LearntUnitCosts learnt = costs.learnt();
-    learnt.unlike = found_ || costs_.known();
     for (const Lane& lane : lanes_) learnt.processors.push_back(lane.of_run.work > 0 ? lane.of_run : lane.before);
     return learnt;
 }

@@ -128,10 +128,9 @@ LearntDistribution parse_distribution(const std::string& text) {
     return distribution;
 }
 
-/// "1000 units unlike, 10/480/1.25 4/520/0.3, 0:0.8 128:1.2": each processor's blocks, work and seconds; what units
-/// cost.
+/// "1000 units, 10/480/1.25 4/520/0.3, 0:0.8 128:1.2": blocks, work and seconds of each processor; what units cost.
 std::string text_of(const LearntUnitCosts& costs) {
-    std::string text = fmt::format("{} units {},", costs.units, costs.unlike ? "unlike" : "suspected");
+    std::string text = fmt::format("{} units,", costs.units);
     for (const BlockSums& its : costs.processors)
         text += fmt::format(" {:.6g}/{:.6g}/{:.6g}", its.blocks, its.work, its.seconds);
     text += ",";
@@ -143,10 +142,9 @@ LearntUnitCosts parse_unit_costs(const std::string& text) {
     LearntUnitCosts costs;
     std::istringstream words(text);
     words.imbue(std::locale::classic());
-    std::string unit, are;
+    std::string unit;
     char between = 0;
-    words >> costs.units >> unit >> are;
-    costs.unlike = are == "unlike,";
+    words >> costs.units >> unit;
     for (BlockSums its; words >> its.blocks >> between >> its.work >> between >> its.seconds;)
         costs.processors.push_back(its);
     words.clear();

@@ -250,8 +250,7 @@ TEST_CASE("what unlike units cost is known to the next process, until a run find
     const LearntKey key = key_of("rows");
     const fs::path file = learnt_file(key);
     const LearntBlocks some{{{30, 4.5}}, {}};
-    const LearntUnitCosts costs{64, GENERATE(false, true), {{0, 0.5}, {40, 1.75}, {63, 3}}, {{10, 40.5, 2}, {}}},
-        alike{.units = 64};
+    const LearntUnitCosts costs{64, {{0, 0.5}, {40, 1.75}, {63, 3}}, {{10, 40.5, 2}, {}}}, alike{64, {}, {}};
     {
         LearntInProcess process(kSeldom);
         process.add(file, key, some, {}, alike);
