@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <limits>
 
 #include "models/speed_points.hpp"
 
@@ -72,9 +73,23 @@ std::optional<GrantedUnits::Computed> GrantedUnits::shorten(UnitRange range, Uni
     return ended;
 }
 
+/// Whether the worker is not as fast as it was. Neither times nor speeds fall with size, so that every block before
+/// bounds this one's time.
+bool GrantedUnits::Worker::is_another(Sample block) const {
+    constexpr double kTwice = 2;
+    double least_s = 0, most_s = std::numeric_limits<double>::infinity();
+    for (const Sample& before : last_blocks) {
+        const double ratio = block.units / before.units;
+        least_s = std::max(least_s, before.seconds * std::min(1.0, ratio));
+        most_s = std::min(most_s, before.seconds * std::max(1.0, ratio));
+    }
+    return block.seconds > kTwice * most_s || kTwice * block.seconds < least_s;
+}
+
 /// Least squares, neither fixed costs nor those of a unit below zero; without sizes that differ there are no fixed
 /// costs.
 void GrantedUnits::Worker::add(Sample block) {
+    if (is_another(block)) last_blocks.clear();
     last_blocks.push_back(block);
     if (last_blocks.size() > kLastBlocks) last_blocks.pop_front();
     const auto count = static_cast<double>(last_blocks.size());

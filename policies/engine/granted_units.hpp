@@ -5,7 +5,8 @@
 //
 // A processor's last blocks tell how long it takes: a line through their times, so that small blocks, such as those by
 // which a node learns, do not make it look slow for large ones. How large its policy would make blocks is not known
-// here: where they have grown they may grow further, otherwise they stay as large as the largest.
+// here: where they have grown they may grow further, otherwise they stay as large as the largest. A block that takes
+// twice as long as those before it admit, or half as long, tells that they are no guide any more.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,7 @@ class GrantedUnits {
         bool grow = false;                         ///< they do
 
         void add(Sample block);
+        bool is_another(Sample block) const;
         double speed() const;  ///< in such blocks as the last ones
         double units_within(double seconds) const;
     };

@@ -93,3 +93,21 @@ TEST_CASE("a node that learns with small blocks does not look slow for large one
     REQUIRE(computed.size() == 1);
     CHECK(computed.front().seconds == Approx(15));
 }
+
+TEST_CASE("a worker that has become slower, or faster, is known by what it does now") {
+    for (const double factor : {3.0, 1.0 / 3}) {
+        GrantedUnits units;
+        const auto block_s = [](double count) { return 0.1 + count / 100; };
+        units.add(1, {0, 1000});
+        Units first = 0;
+        for (const Units count : {50, 100, 50, 100}) {
+            units.done({first, count}, 0, block_s(static_cast<double>(count)));
+            first += count;
+        }
+        CHECK(units.seconds(100) == Approx(block_s(100)).epsilon(0.01));
+        units.done({first, 80}, 0, factor * block_s(80));
+        CHECK(units.seconds(80) == Approx(factor * block_s(80)).epsilon(0.01));
+        units.done({first + 80, 50}, 0, factor * block_s(50));
+        CHECK(units.seconds(80) == Approx(factor * block_s(80)).epsilon(0.01));
+    }
+}
