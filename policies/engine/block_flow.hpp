@@ -198,6 +198,7 @@ class BlockFlow final : public Progress {
     };
     /// Of what the processor computes; none, if it does not, or all is waited for.
     std::optional<Lateness> lateness(int processor) const;
+    bool others_end_it_sooner(int processor, const Lateness& its, double now_s) const;
     void want_back(int processor, const Lateness& late);
     void take_blocks_of(int processor);
     bool has(int processor, Flight::Begun begun) const;

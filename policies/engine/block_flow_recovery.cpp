@@ -77,8 +77,17 @@ bool BlockFlow::has(int processor, Flight::Begun begun) const {
                                [&](const auto& block) { return flights_.at(block.id).begun == begun; });
 }
 
-/// What an overdue node has not begun is for others, but for a granule of what it runs: its next block comes when that
-/// has ended.
+/// Whether the others at worst compute all that a node has before it does at best.
+bool BlockFlow::others_end_it_sooner(int processor, const Lateness& its, double now_s) const {
+    if (among_ != Among::nodes) return false;
+    double least_s = -its.ran_s(now_s);
+    for (const BlockInFlight& block : lane(processor).blocks) least_s += recovery_->at_least_s(processor, block.units);
+    const double own = static_cast<double>(ends_within(processor, least_s, now_s));
+    return all_end_within(least_s, now_s) - own >= granules_left(processor);
+}
+
+/// What the node has not begun is for others, but for a granule of what it runs: its next block comes when that has
+/// ended.
 void BlockFlow::want_back(int processor, const Lateness& late) {
     for (const BlockInFlight& block : lane(processor).blocks) {
         Flight& flight = flights_.at(block.id);
@@ -97,8 +106,10 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     std::vector<std::pair<double, int>> order;
     for (int p = 0; p < processors(); ++p) {
         const auto its = lateness(p);
-        if (!its || its->overdue_s(now_s) <= 0 || its->overdue_s(now_s) < smallest_s) continue;
-        want_back(p, *its);
+        if (!its) continue;
+        const bool overdue = its->overdue_s(now_s) > 0 && its->overdue_s(now_s) >= smallest_s;
+        if (overdue || others_end_it_sooner(p, *its, now_s)) want_back(p, *its);
+        if (!overdue) continue;
         if (can_be_lost(p) && !has(p, Flight::Begun::asked) && (its->late(now_s) || not_only_late()))
             order.emplace_back(rest_s(p, *its, now_s), p);
     }

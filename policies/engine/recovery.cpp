@@ -24,6 +24,13 @@ double Pace::at_most_s(Units units) const {
     return least_s;
 }
 
+double Pace::at_least_s(Units units) const {
+    double most_s = 0;
+    for (const Sample& sample : samples_)
+        most_s = std::max(most_s, sample.seconds * std::min(1.0, static_cast<double>(units) / sample.units));
+    return most_s;
+}
+
 Units Pace::within(double seconds) const {
     constexpr double kMost = 4e18;  // below 2^63
     double most = 0;

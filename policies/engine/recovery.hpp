@@ -6,13 +6,13 @@
 //     ends the last one of each size; from when its task begins, or a node is given it; no time where nothing is known.
 //     It is overdue since it exceeded that by more than any block before it did; late when it has run twice as long,
 //     and then overdue since it should have ended. It is thought to end when it has been overdue for as long again.
-//  2. When nothing is left to hand out and somebody has nothing to do, an overdue node gives back what it has not
-//     begun, but for a granule of the grant that it is at, and gets no other until that has ended. Whoever has nothing
-//     to do computes again all that a processor has, if the others end it in as long as its block is overdue (not in
-//     open loads, nor of nodes); and of late blocks as many units as it ends before they are thought to end; where the
-//     data of nodes live only a tenth as many. Nobody takes more than a granule, or than it ends at its best in as long
-//     as the whole block should have taken by all that is known of its processor. Those first that are thought to end
-//     last.
+//  2. When nothing is left to hand out and somebody has nothing to do, a node that is overdue, or that needs longer at
+//     best for what it has than the others at worst, gives back what it has not begun, but for a granule of the grant
+//     that it is at, and gets no other until that has ended. Whoever has nothing to do computes again all that a
+//     processor has, if the others end it in as long as its block is overdue (not in open loads, nor of nodes); and of
+//     late blocks as many units as it ends before they are thought to end; where the data of nodes live only a tenth as
+//     many. Nobody takes more than a granule, or than it ends at its best in as long as the whole block should have
+//     taken by all that is known of its processor. Those first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended. One that waited behind
 //     another, which goes on, is taken over alone.
@@ -44,9 +44,10 @@
 
 namespace apportion {
 
-/// How long a processor's blocks take at most, by the last few. Assumed of a time function t(x) is only that neither it
-/// nor the speed x / t(x) falls: then a block of x units bounds all others. y <= x units take at most t(x), y > x units
-/// at most t(x) y / x, and the tightest bound counts.
+/// How long a processor's blocks take at most, and at least, by the last few. Assumed of a time function t(x) is only
+/// that neither it nor the speed x / t(x) falls: then a block of x units bounds all others. y <= x units take at most
+/// t(x), y > x units at most t(x) y / x, and the tightest bound counts. What they take at least follows the other way
+/// round.
 class Pace {
   public:
     /// Remembers the last blocks, or the last one of each size (up to a power of two).
@@ -57,6 +58,8 @@ class Pace {
     bool known() const { return !samples_.empty(); }
     /// Seconds that `units` should take at most; infinite while nothing is known.
     double at_most_s(Units units) const;
+    /// Seconds that `units` should take at least; 0 while nothing is known.
+    double at_least_s(Units units) const;
     /// The most units that should take no longer than that; 0: none.
     Units within(double seconds) const;
 
@@ -93,6 +96,7 @@ class Recovery {
     double should_run_s(int processor, Units units) const {
         return known(processor) ? kernel(processor).at_most_s(units) : 0;
     }
+    double at_least_s(int processor, Units units) const { return kernel(processor).at_least_s(units); }
     double late_after_s(int processor, Units units) const { return kLate * should_run_s(processor, units); }
     double overdue_after_s(int processor, Units units) const {
         return std::min(kLate, longest_) * should_run_s(processor, units);

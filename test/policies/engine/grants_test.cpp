@@ -104,6 +104,17 @@ TEST_CASE("a node that becomes slow gives back what it has not begun, and others
     }
 }
 
+TEST_CASE("a node gives back what it has not begun when the others surely end all of it before") {
+    // As slow as it was, and never late: greedy gives it its second grant shortly before the others are done.
+    const NodesRun run = run_nodes({{1000}, {1000}, {20}}, 4000, "greedy", 50);
+    const NodesRun waiting = run_nodes({{1000}, {1000}, {20}}, 4000, "greedy", 0);
+    REQUIRE(run.done);
+    CHECK(each_unit_once(run));
+    CHECK(run.lost.empty());
+    INFO(run.makespan_s << " and " << waiting.makespan_s << " s");
+    CHECK(run.makespan_s < 0.9 * waiting.makespan_s);
+}
+
 TEST_CASE("a healthy node is not lost for being slow, and nobody waits for it longer than without recovery") {
     for (const char* policy : {"equal", "gss", "tss", "fac2", "greedy", "plb-hec"})
         for (const double slow : {50, 200, 1000}) {

@@ -30,6 +30,18 @@ TEST_CASE("smaller blocks take at most as long, larger ones at most in proportio
     CHECK(pace.within(4) == 200);
 }
 
+TEST_CASE("larger blocks take at least as long, smaller ones at least in proportion, and the tightest bound counts") {
+    Pace pace;
+    CHECK(pace.at_least_s(1) == 0);
+    pace.add(100, 2);
+    CHECK(pace.at_least_s(50) == 1);
+    CHECK(pace.at_least_s(300) == 2);
+    pace.add(10, 1);
+    CHECK(pace.at_least_s(5) == 0.5);
+    CHECK(pace.at_least_s(20) == 1);
+    CHECK(pace.at_least_s(80) == 1.6);
+}
+
 TEST_CASE("only the last few blocks count") {
     Pace pace;
     pace.add(10, 1);
