@@ -164,10 +164,24 @@ std::optional<bool> PlbHecModels::agrees_with_kind(const Entry& entry, const Blo
     return similar > 0 || too_long ? std::optional(false) : std::nullopt;
 }
 
-/// Whether a block says something else than those before it, or a first block than those of its kind. Where the kind
-/// cannot tell, only what confirms a suspicion is strange.
+/// Whether a fixed cost was told by one of the kind: what others told before they knew theirs is no time of a small
+/// block beside that.
+bool PlbHecModels::kind_tells_fixed_costs(const Entry& entry) const {
+    return std::ranges::any_of(of_kind_.at(entry.processor.kind), [&](std::size_t p) {
+        const Entry& other = entries_[p];
+        return (&other == &entry || (entry.pooled && other.pooled)) && other.told_fixed_s;
+    });
+}
+
+/// Whether its blocks are among those of its curve.
+bool PlbHecModels::counts(const Entry& entry) const {
+    return !entry.samples.empty() && (entry.told_fixed_s || !kind_tells_fixed_costs(entry));
+}
+
+/// Whether a block says something else than those before it, or than those of its kind where none before it counts.
+/// Where the kind cannot tell, only what confirms a suspicion is strange.
 bool PlbHecModels::is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
-    if (entry.samples.empty()) {
+    if (!counts(entry)) {
         if (const auto agrees = agrees_with_kind(entry, sample)) return !*agrees;
         return entry.suspect && deviation(sample.seconds, curve.seconds(sample.units)) > kAgreement;
     }
@@ -308,8 +322,7 @@ void PlbHecModels::refit(Entry& entry) {
     std::vector<Entry*> members;
     for (const std::size_t p : of_kind_.at(entry.processor.kind))
         if (Entry& other = entries_[p]; &other == &entry || (entry.pooled && other.pooled)) members.push_back(&other);
-    // What others of the kind told before they knew their fixed costs is no time of a small block beside one that does.
-    if (std::ranges::any_of(members, [](const Entry* member) { return member->told_fixed_s.has_value(); }))
+    if (kind_tells_fixed_costs(entry))
         std::erase_if(members, [](const Entry* member) { return !member->told_fixed_s; });
     std::vector<BlockTime> samples;
     for (const Entry* member : members) samples.insert(samples.end(), member->samples.begin(), member->samples.end());

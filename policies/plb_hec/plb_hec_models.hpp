@@ -107,6 +107,8 @@ class PlbHecModels {
     const FittedCurve* contradicted(int processor, const BlockTime& sample);
     void add_told_half(Entry& entry, const BlockTime& sample, double half_s);
     std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
+    bool kind_tells_fixed_costs(const Entry& entry) const;
+    bool counts(const Entry& entry) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;
     bool differs_from_kind(const Entry& entry) const;

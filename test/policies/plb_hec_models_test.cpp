@@ -285,6 +285,23 @@ TEST_CASE("once a node tells its fixed costs, what others of its kind told witho
     }
 }
 
+TEST_CASE("a node that has told nothing of its fixed costs, as its kind has, is not believed to be as fast for that") {
+    PlbHecModels models;
+    models.begin(load_of(
+        {{.name = "node 0", .kind = 3, .own_memory = true}, {.name = "node 1", .kind = 3, .own_memory = true}}));
+    for (int node = 0; node < 2; ++node) models.add(finished(node, 128, 0.07));
+    for (const Units units : {180, 360}) {
+        FinishedBlock block = finished(0, units, 0.01 + 0.0004 * static_cast<double>(units), 2);
+        block.half_busy_s = 0.01 + 0.0002 * static_cast<double>(units);
+        models.add(block);
+    }
+    CHECK(models.add(finished(1, 480, 0.98)) == SampleVerdict::spike);  // five times as long as node 0 would need
+    CHECK(models.suspected(1));
+    CHECK(models.add(finished(1, 768, 1.76)) == SampleVerdict::changed);
+    CHECK(models.curve(1)->seconds(768) == Approx(1.76).epsilon(0.2));
+    CHECK(models.curve(0)->seconds(360) == Approx(0.154));
+}
+
 TEST_CASE("sizes at which a core takes the same tell nothing of its fixed costs, those of a device do") {
     for (const bool device : {false, true}) {
         PlbHecModels models;
