@@ -70,7 +70,7 @@ class PlbHecImproved final : public Policy {
         const bool differed = models_.sizes_differ(block.processor);
         plan_.block_ended(block);
         repetition_.finished(block);
-        unlike_.finished(block, by_size_s(block.processor, block.units));
+        unlike_.finished(block, models_.at_most_s(block.processor, block.units));
         if (models_.add(block) == SampleVerdict::changed && !repetition_.as_before(block) &&
             !repetition_.changed(block.processor)) {
             ++report_.rebalances;

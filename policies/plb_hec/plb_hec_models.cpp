@@ -74,6 +74,13 @@ bool PlbHecModels::sizes_differ(int processor) const {
            known->seconds(known->largest_measured()) > (1 + known->relative_error()) * fewest_s;
 }
 
+double PlbHecModels::at_most_s(int processor, Units units) const {
+    double least_s = std::numeric_limits<double>::infinity();
+    for (const BlockTime& sample : at(processor).samples)
+        least_s = std::min(least_s, sample.seconds * std::max(1.0, static_cast<double>(units) / sample.units));
+    return least_s;
+}
+
 double PlbHecModels::suspected_s(int processor, double units) const {
     const Entry& its = at(processor);
     return its.suspect && its.suspected_in_run ? its.suspect->seconds * std::max(1.0, units / its.suspect->units) : 0;

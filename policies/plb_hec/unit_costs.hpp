@@ -23,7 +23,8 @@ class UnitCosts {
     /// Without what processors took.
     LearntUnitCosts learnt() const;
 
-    /// `promised_s`: what it should have taken by what was known of its processor before; 0: nothing was.
+    /// `promised_s`: what it takes at most by the blocks that its processor ran before, if units are alike; 0 or
+    /// infinite: nothing is known. (What others of its kind took promises nothing: they may be faster.)
     void finished(int processor, Units first, Units units, double seconds, double promised_s);
 
     /// A run has ended, and tells about the next one. Returns whether units are unlike: blocks took by half more or

@@ -29,7 +29,7 @@ class UnlikeUnits {
     /// What runs showed holds for this one where it has as many units and the same processors. `by_size_s`: what such a
     /// block takes, by all that is known of its processor when units are alike; 0: nothing is.
     void begin(const LoadDescription& load, const std::function<double(int processor, Units units)>& by_size_s);
-    /// `promised_s`: what the block should have taken by its size; 0: unknown.
+    /// `promised_s`: see UnitCosts.
     void finished(const FinishedBlock& block, double promised_s = 0);
     void late_block_ended(int processor, Units units, double busy_s);
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }

@@ -302,6 +302,17 @@ TEST_CASE("a node that has told nothing of its fixed costs, as its kind has, is 
     CHECK(models.curve(0)->seconds(360) == Approx(0.154));
 }
 
+TEST_CASE("a processor's own blocks tell how long it takes at most, whatever its kind does") {
+    PlbHecModels models;
+    models.begin(load_of({{"core 0", 0}, {"core 1", 0}}));
+    models.add(finished(0, 10, 1));
+    models.add(finished(0, 20, 1.5));
+    CHECK(models.at_most_s(0, 5) == Approx(1));
+    CHECK(models.at_most_s(0, 12) == Approx(1.2));
+    CHECK(models.at_most_s(0, 40) == Approx(3));
+    CHECK(std::isinf(models.at_most_s(1, 10)));
+}
+
 TEST_CASE("sizes at which a core takes the same tell nothing of its fixed costs, those of a device do") {
     for (const bool device : {false, true}) {
         PlbHecModels models;

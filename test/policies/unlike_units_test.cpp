@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "policies/shared/nothing_in_flight.hpp"
@@ -302,4 +303,20 @@ TEST_CASE("in another run a first block of cheap units does not make their proce
     const Units next = unlike.next_block(0, 1e-3, NothingInFlight(999));
     CHECK(next >= 10);
     CHECK(next <= 100);
+}
+
+TEST_CASE("slow cores that were thought fast by another core's blocks do not make units look unlike") {
+    LoadDescription load;
+    load.units = 4096;
+    for (int core = 0; core < 4; ++core) load.processors.push_back({"core " + std::to_string(core), 0});
+    const auto policy = find_policy("plb-hec")->make();
+    policy->begin(load);
+    for (const auto& [units, fast_s, slow_s] :
+         {std::tuple<Units, double, double>{1, 0.0058, 0.0058}, {12, 0.0129, 0.0767}, {7, 0.0098, 0.0480}}) {
+        policy->block_finished(finished(0, units, fast_s, 0));
+        for (const int slow : {1, 2, 3}) policy->block_finished(finished(slow, units, slow_s, 0));
+    }
+    load.run = 2;
+    policy->begin(load);
+    CHECK(policy->report().note.empty());
 }
