@@ -43,8 +43,10 @@ Units PlbHecPlan::first_units(int processor) const {
     if (!at(processor).own_memory)
         return round_to_granularity(kDistinct * static_cast<double>(load_.units), load_.granularity);
     if (load_.initial_block_chosen) return load_.initial_block;
-    Units units = first_of_devices(processor);
-    for (int k = of_its_kind_before(processor) % kFirstSizes; k > 0 && units < load_.units / 2; --k) units *= 2;
+    const Units first = first_of_devices(processor);
+    const Units most = std::min(load_.units / 2, std::max(first + 1, in_latency(processor)));
+    Units units = first;
+    for (int k = of_its_kind_before(processor) % kFirstSizes; k > 0 && units < most; --k) units *= 2;
     return units;
 }
 
@@ -55,13 +57,18 @@ int PlbHecPlan::of_its_kind_before(int processor) const {
 }
 
 Units PlbHecPlan::first_of_devices(int processor) const {
-    if (index(processor) >= load_.links.size()) return load_.initial_block;
-    const LoadDescription::Link& link = load_.links[index(processor)];
-    if (!(link.seconds_per_unit() > 0)) return load_.initial_block;
     const auto devices = static_cast<int>(std::ranges::count_if(load_.processors, &Processor::own_memory));
     const Units of_devices = default_initial_block(load_.units, load_.granularity, devices);
-    const Units in_latency = round_to_granularity(link.latency_s() / link.seconds_per_unit(), load_.granularity);
-    return std::max(load_.initial_block, std::min(of_devices, in_latency));
+    const bool linked = index(processor) < load_.links.size() && load_.links[index(processor)].seconds_per_unit() > 0;
+    return linked ? std::max(load_.initial_block, std::min(of_devices, in_latency(processor))) : load_.initial_block;
+}
+
+/// Units that the link carries in the time of its latency; all, where none is known.
+Units PlbHecPlan::in_latency(int processor) const {
+    if (index(processor) >= load_.links.size()) return load_.units;
+    const LoadDescription::Link& link = load_.links[index(processor)];
+    if (!(link.seconds_per_unit() > 0)) return load_.units;
+    return round_to_granularity(link.latency_s() / link.seconds_per_unit(), load_.granularity);
 }
 
 /// What the processor's remaining share would take, from all that is known now.

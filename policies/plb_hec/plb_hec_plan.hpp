@@ -92,7 +92,8 @@ class PlbHecPlan {
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
     /// of a first block where there are devices alone, if the link carries them in the time of its latency. Devices of
-    /// a kind begin with different powers of two times as many: two sizes tell what is fixed.
+    /// a kind begin with different powers of two times as many: two sizes tell what is fixed. (Twice as many are
+    /// always tried, more only while the link carries them so.)
     Units first_units(int processor) const;
     /// Nothing that it ran itself is believed. Devices of a known kind are taken for one of it until they say
     /// otherwise.
@@ -106,6 +107,7 @@ class PlbHecPlan {
     double granule() const { return static_cast<double>(load_.granularity); }
 
     Units first_of_devices(int processor) const;
+    Units in_latency(int processor) const;
     int of_its_kind_before(int processor) const;
     PipelineTime time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const;
     void guess_unknown(double now_s, const Progress& progress);

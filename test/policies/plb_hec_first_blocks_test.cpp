@@ -133,3 +133,25 @@ TEST_CASE("a device's first block is no more than its link brings before others 
         CHECK(first <= most);
     }
 }
+
+TEST_CASE("cards of a kind begin with different numbers of units as far as the link brings them in its latency") {
+    LoadDescription load;
+    load.units = 100'000;
+    load.initial_block = 4;
+    const auto firsts = [&](double latency_s) {
+        load.processors.clear();
+        load.links.clear();
+        for (int card = 0; card < 4; ++card) {
+            load.processors.push_back({.name = "card " + std::to_string(card), .kind = 1, .own_memory = true});
+            load.links.push_back({{latency_s, 1e-3}, {latency_s, 1e-3}});
+        }
+        const auto policy = improved();
+        policy->begin(load);
+        const NothingInFlight progress(load.units);
+        std::vector<Units> units;
+        for (int card = 0; card < 4; ++card) units.push_back(policy->next_block(card, 0, progress));
+        return units;
+    };
+    CHECK(firsts(1) == std::vector<Units>{391, 782, 1564, 1564});
+    CHECK(firsts(2e-3) == std::vector<Units>{4, 8, 8, 8});  // two sizes tell what is fixed
+}
