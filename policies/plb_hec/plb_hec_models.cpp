@@ -47,6 +47,8 @@ bool PlbHecModels::begin(const LoadDescription& load) {
             of_kind_[entry.processor.kind].push_back(p);
         }
         if (load.learnt.size() == entries_.size()) restore(load.learnt);
+    } else {
+        tell_apart([this](const Entry& entry) { return differs_from_kind(entry); });
     }
     discarded_ = 0;
     for (Entry& entry : entries_) entry.last_start_s = 0, entry.suspected_in_run = false;
@@ -102,16 +104,15 @@ double PlbHecModels::tolerance(const Entry& entry) const {
     return std::max(kAgreement, 3 * 1.4826 * sorted[kWindow / 2]);
 }
 
-/// Whether its latest blocks deviate to one side, by more than their scatter explains: by five standard errors, as this
-/// is asked after every block.
+/// Whether its latest blocks deviate from its kind's curve to one side.
 bool PlbHecModels::differs_from_kind(const Entry& entry) const {
-    const auto count = static_cast<double>(entry.deviations.size());
-    if (!entry.pooled || entry.samples.empty() || count < kEnough) return false;
-    const double mean = mean_of(entry.deviations);
-    double squares = 0;
-    for (const double logarithm : entry.deviations) squares += std::pow(logarithm - mean, 2);
-    const double error = std::sqrt(squares / (count * (count - 1)));
-    return std::abs(mean) > std::max(kDifference, kSurely * error);
+    if (!entry.pooled || entry.samples.empty() || of_kind_.at(entry.processor.kind).size() == 1) return false;
+    const FittedCurve& of_kind = *kinds_.at(entry.processor.kind).curve;
+    const auto latest = static_cast<std::ptrdiff_t>(std::min(kWindow, entry.samples.size()));
+    double sum = 0;
+    for (auto sample = entry.samples.end() - latest; sample != entry.samples.end(); ++sample)
+        sum += std::log(sample->seconds / of_kind.seconds(sample->units));
+    return std::abs(sum / static_cast<double>(latest)) > kDifference;
 }
 
 /// Whether another one's first block was as strange as this first one: two such blocks are no spikes, but of another
@@ -147,6 +148,17 @@ void PlbHecModels::leave_kind(Entry& entry) {
 bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const {
     return within(curve, sample.units) && deviation(sample.seconds, curve.seconds(sample.units)) >
                                               std::max(tolerance(entry), 3 * curve.relative_error());
+}
+
+/// Whether a block took as long as those of the processor itself admit, if neither times nor speeds fall with size.
+bool PlbHecModels::is_as_before(const Entry& entry, const BlockTime& sample) const {
+    double least_s = 0, most_s = std::numeric_limits<double>::infinity();
+    for (const BlockTime& before : entry.samples) {
+        const double ratio = sample.units / before.units;
+        least_s = std::max(least_s, before.seconds * std::min(1.0, ratio));
+        most_s = std::min(most_s, before.seconds * std::max(1.0, ratio));
+    }
+    return sample.seconds <= (1 + kAgreement) * most_s && (1 + kAgreement) * sample.seconds >= least_s;
 }
 
 /// Whether one of the kind needed about as long for about as many units; nothing: nobody can tell. Neither times nor
@@ -205,22 +217,19 @@ void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
 /// The curve that the block contradicts, or nullptr. Notes how far off it is: who differs from its kind leaves it.
 const FittedCurve* PlbHecModels::contradicted(int processor, const BlockTime& sample) {
     Entry& entry = at(processor);
+    if (entry.deviations.size() == kWindow && differs_from_kind(entry)) {
+        const double mean = mean_of(entry.deviations);
+        tell_apart([&](const Entry& other) { return &other == &entry; });
+        for (double& logarithm : entry.deviations) logarithm -= entry.pooled ? 0 : mean;
+    }
     const FittedCurve* current = curve(processor);
     if (!current) return nullptr;
     if (entry.pooled && entry.samples.size() < kFewestToTellSpike && deviates(entry, *current, sample))
         entry.pooled = false;  // its first block was as long as theirs by chance, or by fixed costs
-    bool strange = is_strange(entry, *current, sample);
+    const bool strange = is_strange(entry, *current, sample);
     if (!within(*current, sample.units)) return strange ? current : nullptr;
     entry.deviations.push_back(std::log(sample.seconds / current->seconds(sample.units)));
     if (entry.deviations.size() > kWindow) entry.deviations.pop_front();
-    if (differs_from_kind(entry) && of_kind_.at(entry.processor.kind).size() > 1) {
-        leave_kind(entry);
-        refit(entry);
-        current = curve(processor);
-        strange = is_strange(entry, *current, sample);
-        const double mean = mean_of(entry.deviations);
-        for (double& logarithm : entry.deviations) logarithm -= mean;
-    }
     return strange ? current : nullptr;
 }
 
@@ -266,14 +275,15 @@ void PlbHecModels::add_told_half(Entry& entry, const BlockTime& sample, double h
     entry.samples.push_back({sample.units / 2, half_s});
 }
 
-/// Two blocks in a row took longer, or less: the processor is another one now, by that factor. Its fixed costs are not
-/// told by these two.
+/// Two blocks in a row took longer, or less: the processor is another one now, by that factor, unless it was always
+/// another one than its kind. Its fixed costs are not told by these two.
 void PlbHecModels::change(Entry& entry, const FittedCurve& curve, const BlockTime& sample) {
     const BlockTime& first = *entry.suspect;
     const double factor =
         std::sqrt(first.seconds / curve.seconds(first.units) * sample.seconds / curve.seconds(sample.units));
     if (entry.unchecked) entry.samples.clear();  // what earlier processes learnt may be of something else
-    for (BlockTime& before : entry.samples) before.seconds *= factor;
+    if (!entry.pooled || !is_as_before(entry, first) || !is_as_before(entry, sample))
+        for (BlockTime& before : entry.samples) before.seconds *= factor;
     entry.samples.push_back(first);
     entry.told_fixed_s.reset();
     leave_kind(entry);

@@ -6,9 +6,9 @@
 // Two things the paper does not have, and that plb-hec-published does without:
 //  - processors of one kind share their samples while these agree, so that nine cores learn in one round what each
 //    would learn in nine; a first block that does not agree is believed when the second says the same, or the first
-//    of another one of the kind. Who takes longer than its kind, or less, by more than its latest blocks scatter, or
-//    than what earlier processes learnt of it does, shares no more: what StarPU takes for one kind may be fast and slow
-//    cores;
+//    of another one of the kind. Who deviates from its kind to one side, in its latest blocks or in what earlier
+//    processes learnt, shares no more where a curve of its own says something else than its kind's, by more than its
+//    blocks scatter: what StarPU takes for one kind may be fast and slow cores;
 //  - a block that took much longer or shorter than the model says, within the measured range, is set aside as a spike;
 //    when the next one of the processor says the same, it was a change: what its blocks took before, it takes that much
 //    longer for now, and it no longer shares those of its kind. How much is much, the processor's latest blocks tell:
@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -77,8 +78,8 @@ class PlbHecModels {
     void report(PolicyReport& report) const;
 
   private:
-    static constexpr int kEnough = 4;           ///< blocks that tell a processor from its kind,
-    static constexpr double kDifference = 0.1;  ///< which deviate from its curve by more than that,
+    static constexpr int kEnough = 4;           ///< blocks that tell a processor from its kind: their curve
+    static constexpr double kDifference = 0.1;  ///< deviates by more than that,
     static constexpr double kSurely = 5;        ///< and by so many times what they scatter
     static double deviation(double measured_s, double expected_s) {
         return std::max(measured_s / expected_s, expected_s / measured_s) - 1;
@@ -112,8 +113,10 @@ class PlbHecModels {
     std::optional<bool> agrees_with_kind(const Entry& entry, const BlockTime& sample) const;
     bool kind_tells_fixed_costs(const Entry& entry) const;
     bool counts(const Entry& entry) const;
+    bool is_as_before(const Entry& entry, const BlockTime& sample) const;
     bool is_strange(const Entry& entry, const FittedCurve& curve, const BlockTime& sample) const;
     double tolerance(const Entry& entry) const;
+    void tell_apart(const std::function<bool(const Entry&)>& suspected);
     bool differs_from_kind(const Entry& entry) const;
     double off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const;
     bool confirmed_by_kind(const Entry& entry, const BlockTime& sample);

@@ -2,6 +2,7 @@
 //
 // What earlier processes learnt, as models of this one.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -13,7 +14,7 @@ namespace apportion {
 /// By how much its kind's curve is off one of its own, at a size that it ran. Its times do not tell: a curve through
 /// large blocks of one and small ones of another fits most of both.
 double PlbHecModels::off_its_kind(const Entry& entry, const std::optional<FittedCurve>& own) const {
-    if (!entry.pooled || entry.samples.size() < kEnough) return 0;
+    if (!own || !entry.pooled || entry.samples.size() < kEnough) return 0;
     const FittedCurve& of_kind = *kinds_.at(entry.processor.kind).curve;
     double most = 0;
     for (const BlockTime& sample : entry.samples)
@@ -40,14 +41,22 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
         }
     }
     refit_all();
-    std::vector<std::optional<FittedCurve>> own;
+    tell_apart([](const Entry&) { return true; });
+    for (Entry& entry : entries_) entry.unchecked = true;
+}
+
+/// Of those that are suspected, the one leaves its kind first that is farthest off.
+void PlbHecModels::tell_apart(const std::function<bool(const Entry&)>& suspected) {
+    std::vector<std::optional<FittedCurve>> own(entries_.size());
     std::map<int, double> scatter;  // of few blocks it may be little by chance, but not of all of a kind
-    for (const Entry& entry : entries_) {
-        own.push_back(FittedCurve::fit(std::vector<BlockTime>(entry.samples.begin(), entry.samples.end())));
-        double& of_kind = scatter[entry.processor.kind];
-        if (own.back()) of_kind = std::max(of_kind, own.back()->relative_error());
-    }
     for (;;) {
+        for (std::size_t p = 0; p < entries_.size(); ++p) {
+            const Entry& entry = entries_[p];
+            if (!entry.pooled || own[p] || !suspected(entry)) continue;
+            own[p] = FittedCurve::fit(std::vector<BlockTime>(entry.samples.begin(), entry.samples.end()));
+            double& of_kind = scatter[entry.processor.kind];
+            if (own[p]) of_kind = std::max(of_kind, own[p]->relative_error());
+        }
         double most = 0;
         Entry* other = nullptr;
         for (std::size_t p = 0; p < entries_.size(); ++p) {
@@ -57,9 +66,13 @@ void PlbHecModels::restore(const std::vector<ProcessorProfile>& learnt) {
         }
         if (!other) break;
         leave_kind(*other);
-        refit_all();
+        refit(*other);
+        for (const std::size_t p : of_kind_.at(other->processor.kind)) {
+            if (!entries_[p].pooled || entries_[p].samples.empty()) continue;
+            refit(entries_[p]);
+            break;
+        }
     }
-    for (Entry& entry : entries_) entry.unchecked = true;
 }
 
 }  // namespace apportion

@@ -165,6 +165,19 @@ TEST_CASE("a processor that becomes slower has the fixed costs of before, as muc
     CHECK(later.curve(0)->seconds(100) == Approx(seconds(100)).epsilon(0.1));
 }
 
+TEST_CASE("cores that are slower than their kind at large blocks alone are told apart before the next run") {
+    const LoadDescription load = load_of({{"core 0", 0}, {"core 1", 0}, {"core 2", 0}, {"core 3", 0}});
+    const auto seconds = [](int core, double units) { return core < 2 ? 5e-4 + 3e-5 * units : 2e-4 + 6.7e-5 * units; };
+    PlbHecModels models;
+    models.begin(load);
+    for (const Units units : {4, 8, 16, 28, 36, 48})
+        for (int core = 0; core < 4; ++core)
+            models.add(finished(core, units, seconds(core, static_cast<double>(units))));
+    models.begin(load);
+    for (int core = 0; core < 4; ++core)
+        CHECK(models.curve(core)->seconds(48) == Approx(seconds(core, 48)).epsilon(0.1));
+}
+
 TEST_CASE("a core that always takes longer than its kind leaves it, but not by noise") {
     std::mt19937 random(3);
     const double noise = GENERATE(0.0, 0.05, 0.2);
