@@ -18,6 +18,7 @@ constexpr double kPartOfShare = 0.125;
 constexpr double kOtherSize = 1.25;
 constexpr double kAlike = 1.5;
 constexpr Units kLarger = 8;            // 1 / kPartOfShare
+constexpr double kWorthAGuess = 0.1;    // of the speed of all
 constexpr double kNeverWorthIt = 1000;  // times as long as the whole load takes the fastest: no plan uses that
 
 using Points = std::vector<ProfilePoint>;
@@ -86,6 +87,10 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
         speeds.push_back(speed);
     }
     const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+    // What StarPU takes for one kind may be fast and slow cores: for those that ran nothing much is risked.
+    double untried = 0;
+    for (std::size_t p = 0; p < learnt.size(); ++p) untried += learnt[p].points.empty() ? speeds[p] : 0;
+    const bool guess = untried > kWorthAGuess * all;
 
     const auto lacks = [&](std::size_t p, const Points& points) -> std::string {
         if (points.empty()) return "no block";
@@ -101,6 +106,11 @@ Choice choose(const std::vector<ProcessorProfile>& learnt, const LoadDescription
     Choice choice;
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         const Points* chosen = &learnt[p].points;
+        if (chosen->empty() && speeds[p] > 0 && !guess) {
+            choice.times.push_back(chosen);  // it gets nothing
+            choice.lacks.emplace_back();
+            continue;
+        }
         std::string its_lacks = lacks(p, *chosen);
         for (std::size_t other = 0; other < learnt.size() && !its_lacks.empty(); ++other)
             if (of_one_kind(other, p) && lacks(p, learnt[other].points).empty() &&
@@ -147,7 +157,9 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
     times.learnt = true;
     std::vector<Units> sizes;
     const Choice choice = choose(learnt, load);
-    const bool enough = std::ranges::any_of(choice.lacks, &std::string::empty);
+    bool enough = false;
+    for (std::size_t p = 0; p < learnt.size(); ++p)
+        enough = enough || (choice.lacks[p].empty() && !choice.times[p]->empty());
     if (!enough) times.note = "too little was learnt to know larger blocks: " + why_too_sparse(learnt, load);
     for (std::size_t p = 0; p < learnt.size(); ++p) {
         Points points = *choice.times[p];

@@ -2,9 +2,10 @@
 //
 // From what runs learnt to recorded times that static policies plan from. Where there are enough of at least one
 // processor, the others are planned as far as they are known: what runs made no use of, or too little to know it, was
-// hardly worth it. Such a processor gets no larger blocks than it ran, and none if nothing of its kind ran. Where there
-// are enough of no processor, as after a run that something disturbed, all get blocks of at most eight times the
-// largest that they ran, at its speed: the run with them teaches more.
+// hardly worth it. Such a processor gets no larger blocks than it ran, and none if nothing of its kind ran, or if it
+// ran nothing and all such would add less than a tenth to the speed of all: cores of a kind may be fast and slow ones.
+// Where there are enough of no processor, as after a run that something disturbed, all get blocks of at most eight
+// times the largest that they ran, at its speed: the run with them teaches more.
 //
 // Learnt times of a processor are enough when it, or else one of its kind that it does not contradict, ran
 //  - a block of at least an eighth of its share, or of what its memory admits if that is less, where the share is

@@ -69,7 +69,7 @@ TEST_CASE("learnt times are dense enough when every processor ran two sizes and 
 TEST_CASE("a processor of which too little was learnt is planned with the times of one of its kind") {
     LoadDescription load = two_kinds();
     load.processors = {{"core 0", 0}, {"core 1", 0}, {"card", 1}};
-    const ProcessorProfile core{"core 0", {{5, 5.0}, {90, 90.0}}}, card{"card", {{20, 2.0}, {800, 80.0}}};
+    const ProcessorProfile core{"core 0", {{5, 5.0}, {90, 90.0}}}, card{"card", {{20, 4.0}, {800, 160.0}}};
     for (const std::vector<ProfilePoint>& little : {std::vector<ProfilePoint>{}, std::vector<ProfilePoint>{{5, 5.0}},
                                                     std::vector<ProfilePoint>{{5, 5.0}, {7, 7.0}}}) {
         load.learnt = {core, {"core 1", little}, card};
@@ -81,10 +81,28 @@ TEST_CASE("a processor of which too little was learnt is planned with the times 
     }
     // The only one of its kind has nobody to take them from, and enough of its own is never replaced.
     load.processors[1].kind = 2;
-    CHECK(why_too_sparse(load.learnt, load) == "core 1 ran no block of 10 units or more");
+    CHECK(why_too_sparse(load.learnt, load) == "core 1 ran no block of 17 units or more");
     load.processors[1].kind = 0;
     load.learnt[1].points = {{5, 20.0}, {20, 80.0}};
     CHECK(recorded_from_learnt(load.learnt, load).processors[1].points.back().seconds == 80);
+}
+
+TEST_CASE(
+    "who ran nothing gets nothing where all such processors would add less than a tenth, if they are as their kind") {
+    LoadDescription load = two_kinds();
+    load.processors = {{"core 0", 0}, {"core 1", 0}, {"card", 1}};
+    for (const double card_speed : {5, 50}) {
+        load.learnt = {{"core 0", {{5, 5.0}, {90, 90.0}}},
+                       {"core 1", {}},
+                       {"card", {{20, 20 / card_speed}, {800, 800 / card_speed}}}};
+        FakePlatform platform = plain_platform({1, 0.2, card_speed}, 0);
+        for (std::size_t p = 0; p < 3; ++p) platform.workers[p].kind = load.processors[p].kind;
+        take_learnt(load, "file");
+        const auto policy = find_policy("hpopta")->make();
+        const FakeRun result = run(platform, *policy, load);
+        CHECK(result.done);
+        CHECK((result.units_of(1) == 0) == (card_speed == 50));
+    }
 }
 
 TEST_CASE("a processor that ran little because it is slow is not planned with the times of a fast one of its kind") {
@@ -177,7 +195,7 @@ TEST_CASE("of an open load, whose blocks are no larger than what arrives, blocks
 TEST_CASE("a memory that holds less than an eighth of the share, and one of the kind that ran, are enough") {
     LoadDescription load = two_kinds();
     load.processors[1].memory_units = 50;
-    const ProcessorProfile slow{"slow", {{5, 5.0}, {13, 13.0}}}, fast{"fast", {{20, 20.0 / 9}, {50, 50.0 / 9}}};
+    const ProcessorProfile slow{"slow", {{5, 5.0}, {25, 25.0}}}, fast{"fast", {{20, 4.0}, {50, 10.0}}};
     CHECK(why_too_sparse({slow, fast}, load).empty());
     load.processors.push_back({"slow too", 0});
     CHECK(why_too_sparse({slow, fast, {"slow too", {}}}, load).empty());
