@@ -4,6 +4,8 @@
 // (Clarke et al., FuPerMod, section 4; Khaleghzadeh et al., HPOPTA, section 1).
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,26 @@ struct BlockTime {
     double units = 0;
     double seconds = 0;
 };
+
+/// What blocks of other sizes tell of one, of whose time function t(x) only that is assumed that neither it nor the
+/// speed x / t(x) falls: larger ones take at least as long, smaller ones at least in proportion, and the other way
+/// round at most.
+struct TimeBounds {
+    double least_s = 0;
+    double most_s = std::numeric_limits<double>::infinity();
+};
+
+/// The tightest bounds by these samples (units > 0), of a block of `units`. O(samples).
+template <class Samples>
+TimeBounds bounds_by(const Samples& samples, double units) {
+    TimeBounds bounds;
+    for (const BlockTime& sample : samples) {
+        const double ratio = units / sample.units;
+        bounds.least_s = std::max(bounds.least_s, sample.seconds * std::min(1.0, ratio));
+        bounds.most_s = std::min(bounds.most_s, sample.seconds * std::max(1.0, ratio));
+    }
+    return bounds;
+}
 
 /// Sizes closer than that count as one where fixed costs are told from the rest.
 inline constexpr double kClearlyLarger = 1.25;

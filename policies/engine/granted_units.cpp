@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
-#include <limits>
-
-#include "models/speed_points.hpp"
 
 namespace apportion {
 
@@ -73,29 +70,23 @@ std::optional<GrantedUnits::Computed> GrantedUnits::shorten(UnitRange range, Uni
     return ended;
 }
 
-/// Whether the worker is not as fast as it was. Neither times nor speeds fall with size, so that every block before
-/// bounds this one's time.
-bool GrantedUnits::Worker::is_another(Sample block) const {
+/// Whether the worker is not as fast as it was.
+bool GrantedUnits::Worker::is_another(BlockTime block) const {
     constexpr double kTwice = 2;
-    double least_s = 0, most_s = std::numeric_limits<double>::infinity();
-    for (const Sample& before : last_blocks) {
-        const double ratio = block.units / before.units;
-        least_s = std::max(least_s, before.seconds * std::min(1.0, ratio));
-        most_s = std::min(most_s, before.seconds * std::max(1.0, ratio));
-    }
+    const auto [least_s, most_s] = bounds_by(last_blocks, block.units);
     return block.seconds > kTwice * most_s || kTwice * block.seconds < least_s;
 }
 
 /// Least squares, neither fixed costs nor those of a unit below zero; without sizes that differ there are no fixed
 /// costs.
-void GrantedUnits::Worker::add(Sample block) {
+void GrantedUnits::Worker::add(BlockTime block) {
     if (is_another(block)) last_blocks.clear();
     last_blocks.push_back(block);
     if (last_blocks.size() > kLastBlocks) last_blocks.pop_front();
     const auto count = static_cast<double>(last_blocks.size());
     double units = 0, seconds = 0, smallest = block.units;
     largest = block.units;
-    for (const Sample& sample : last_blocks) {
+    for (const BlockTime& sample : last_blocks) {
         units += sample.units, seconds += sample.seconds;
         smallest = std::min(smallest, sample.units), largest = std::max(largest, sample.units);
     }
@@ -104,13 +95,13 @@ void GrantedUnits::Worker::add(Sample block) {
     grow = false;
     if (largest < kClearlyLarger * smallest) return;
     double both = 0, square = 0;
-    for (const Sample& sample : last_blocks) {
+    for (const BlockTime& sample : last_blocks) {
         both += (sample.units - units / count) * (sample.seconds - seconds / count);
         square += (sample.units - units / count) * (sample.units - units / count);
     }
     const double slope = std::max(0.0, both / square), at_zero_s = (seconds - slope * units) / count;
     if (at_zero_s > 0) fixed_s = at_zero_s, seconds_per_unit = slope;
-    grow = slope > 0 && std::ranges::is_sorted(last_blocks, {}, &Sample::units);
+    grow = slope > 0 && std::ranges::is_sorted(last_blocks, {}, &BlockTime::units);
 }
 
 double GrantedUnits::Worker::speed() const {
@@ -130,7 +121,7 @@ std::vector<const GrantedUnits::Worker*> GrantedUnits::at_work() const {
     for (const auto& [worker, its] : workers_) all += its.speed();
     std::vector<const Worker*> counting;
     for (const auto& [worker, its] : workers_) {
-        const double longest_s = std::ranges::max_element(its.last_blocks, {}, &Sample::seconds)->seconds;
+        const double longest_s = std::ranges::max_element(its.last_blocks, {}, &BlockTime::seconds)->seconds;
         if (its.of_others <= kTwice * longest_s * (all - its.speed())) counting.push_back(&its);
     }
     return counting;

@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/speed_points.hpp"
 #include "policies/engine/free_units.hpp"
 
 namespace apportion {
@@ -52,19 +53,15 @@ class GrantedUnits {
         Units left = 0;
     };
     Computed computed(const Grant& grant) const;
-    struct Sample {
-        double units = 0;
-        double seconds = 0;
-    };
     struct Worker {
-        std::deque<Sample> last_blocks;
+        std::deque<BlockTime> last_blocks;
         double of_others = 0;                      ///< units since its last block
         double fixed_s = 0, seconds_per_unit = 0;  ///< the line
         double largest = 0;                        ///< of the last blocks
         bool grow = false;                         ///< they do
 
-        void add(Sample block);
-        bool is_another(Sample block) const;
+        void add(BlockTime block);
+        bool is_another(BlockTime block) const;
         double speed() const;  ///< in such blocks as the last ones
         double units_within(double seconds) const;
     };

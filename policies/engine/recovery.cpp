@@ -9,32 +9,18 @@ namespace apportion {
 
 void Pace::add(Units units, double seconds) {
     constexpr std::size_t kRemembered = 4;  // few, so that a processor that has changed is soon known by that
-    const Sample added{static_cast<double>(units), std::max(0.0, seconds)};
+    const BlockTime added{static_cast<double>(units), std::max(0.0, seconds)};
     if (of_each_size_)
-        std::erase_if(samples_, [&](const Sample& s) { return std::ilogb(s.units) == std::ilogb(added.units); });
+        std::erase_if(samples_, [&](const BlockTime& s) { return std::ilogb(s.units) == std::ilogb(added.units); });
     else if (samples_.size() == kRemembered)
         samples_.pop_front();
     samples_.push_back(added);
 }
 
-double Pace::at_most_s(Units units) const {
-    double least_s = std::numeric_limits<double>::infinity();
-    for (const Sample& sample : samples_)
-        least_s = std::min(least_s, sample.seconds * std::max(1.0, static_cast<double>(units) / sample.units));
-    return least_s;
-}
-
-double Pace::at_least_s(Units units) const {
-    double most_s = 0;
-    for (const Sample& sample : samples_)
-        most_s = std::max(most_s, sample.seconds * std::min(1.0, static_cast<double>(units) / sample.units));
-    return most_s;
-}
-
 Units Pace::within(double seconds) const {
     constexpr double kMost = 4e18;  // below 2^63
     double most = 0;
-    for (const Sample& sample : samples_)
+    for (const BlockTime& sample : samples_)
         if (sample.seconds <= seconds)
             most = std::max(most, sample.seconds > 0 ? sample.units * (seconds / sample.seconds) : kMost);
     return static_cast<Units>(std::min(most, kMost));

@@ -40,14 +40,12 @@
 #include <deque>
 #include <vector>
 
+#include "models/speed_points.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
 
-/// How long a processor's blocks take at most, and at least, by the last few. Assumed of a time function t(x) is only
-/// that neither it nor the speed x / t(x) falls: then a block of x units bounds all others. y <= x units take at most
-/// t(x), y > x units at most t(x) y / x, and the tightest bound counts. What they take at least follows the other way
-/// round.
+/// How long a processor's blocks take at most, and at least, by the last few (TimeBounds).
 class Pace {
   public:
     /// Remembers the last blocks, or the last one of each size (up to a power of two).
@@ -57,18 +55,15 @@ class Pace {
     void add(Units units, double seconds);
     bool known() const { return !samples_.empty(); }
     /// Seconds that `units` should take at most; infinite while nothing is known.
-    double at_most_s(Units units) const;
+    double at_most_s(Units units) const { return bounds_by(samples_, static_cast<double>(units)).most_s; }
     /// Seconds that `units` should take at least; 0 while nothing is known.
-    double at_least_s(Units units) const;
+    double at_least_s(Units units) const { return bounds_by(samples_, static_cast<double>(units)).least_s; }
     /// The most units that should take no longer than that; 0: none.
     Units within(double seconds) const;
 
   private:
-    struct Sample {
-        double units = 0, seconds = 0;
-    };
     bool of_each_size_;
-    std::deque<Sample> samples_;
+    std::deque<BlockTime> samples_;
 };
 
 class Recovery {

@@ -77,10 +77,7 @@ bool PlbHecModels::sizes_differ(int processor) const {
 }
 
 double PlbHecModels::at_most_s(int processor, Units units) const {
-    double least_s = std::numeric_limits<double>::infinity();
-    for (const BlockTime& sample : at(processor).samples)
-        least_s = std::min(least_s, sample.seconds * std::max(1.0, static_cast<double>(units) / sample.units));
-    return least_s;
+    return bounds_by(at(processor).samples, static_cast<double>(units)).most_s;
 }
 
 double PlbHecModels::suspected_s(int processor, double units) const {
@@ -107,11 +104,12 @@ double PlbHecModels::tolerance(const Entry& entry) const {
 /// Whether its latest blocks deviate from its kind's curve to one side.
 bool PlbHecModels::differs_from_kind(const Entry& entry) const {
     if (!entry.pooled || entry.samples.empty() || of_kind_.at(entry.processor.kind).size() == 1) return false;
-    const FittedCurve& of_kind = *kinds_.at(entry.processor.kind).curve;
+    const auto kind = kinds_.find(entry.processor.kind);
+    if (kind == kinds_.end() || !kind->second.curve) return false;
     const auto latest = static_cast<std::ptrdiff_t>(std::min(kWindow, entry.samples.size()));
     double sum = 0;
     for (auto sample = entry.samples.end() - latest; sample != entry.samples.end(); ++sample)
-        sum += std::log(sample->seconds / of_kind.seconds(sample->units));
+        sum += std::log(sample->seconds / kind->second.curve->seconds(sample->units));
     return std::abs(sum / static_cast<double>(latest)) > kDifference;
 }
 
@@ -150,14 +148,9 @@ bool PlbHecModels::deviates(const Entry& entry, const FittedCurve& curve, const 
                                               std::max(tolerance(entry), 3 * curve.relative_error());
 }
 
-/// Whether a block took as long as those of the processor itself admit, if neither times nor speeds fall with size.
+/// Whether a block took as long as those of the processor itself admit.
 bool PlbHecModels::is_as_before(const Entry& entry, const BlockTime& sample) const {
-    double least_s = 0, most_s = std::numeric_limits<double>::infinity();
-    for (const BlockTime& before : entry.samples) {
-        const double ratio = sample.units / before.units;
-        least_s = std::max(least_s, before.seconds * std::min(1.0, ratio));
-        most_s = std::min(most_s, before.seconds * std::max(1.0, ratio));
-    }
+    const auto [least_s, most_s] = bounds_by(entry.samples, sample.units);
     return sample.seconds <= (1 + kAgreement) * most_s && (1 + kAgreement) * sample.seconds >= least_s;
 }
 

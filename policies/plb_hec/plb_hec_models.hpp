@@ -44,8 +44,7 @@ class PlbHecModels {
     const FittedCurve* curve(int processor) const;
     /// Whether it has finished a block itself, and what that took is believed.
     bool measured(int processor) const { return !at(processor).samples.empty(); }
-    /// Seconds that such a block takes at most by those that it ran itself, if neither times nor speeds fall with size;
-    /// infinite: it ran none.
+    /// Seconds that such a block takes at most by those that it ran itself (TimeBounds); infinite: it ran none.
     double at_most_s(int processor, Units units) const;
     /// That of another processor of its kind which has run blocks of different sizes; nullptr: there is none.
     const FittedCurve* curve_of_kind(int processor) const;
