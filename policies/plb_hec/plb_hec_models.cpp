@@ -207,7 +207,7 @@ void PlbHecModels::add_transfer(Entry& entry, const FinishedBlock& block) {
     entry.last_start_s = std::max(entry.last_start_s, block.start_s);
 }
 
-/// The curve that the block contradicts, or nullptr. Notes how far off it is: who differs from its kind leaves it.
+/// The curve that the block contradicts, or nullptr. Notes how far off it is; who is unlike its kind leaves it first.
 const FittedCurve* PlbHecModels::contradicted(int processor, const BlockTime& sample) {
     Entry& entry = at(processor);
     if (entry.deviations.size() == kWindow && differs_from_kind(entry)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What earlier processes learnt, as models of this one.
+// What earlier processes learnt, as models of this one; and which processors, by what they and others learnt, are
+// unlike their kind.
 #include <algorithm>
 #include <functional>
 #include <map>
