@@ -16,7 +16,9 @@ struct ProfilePoint {
     double seconds = 0;            ///< > 0
     double ci_s = 0;               ///< half width of the confidence interval; 0: not known
     std::int64_t repetitions = 0;  ///< 0: not known
-    double in_s = 0, out_s = 0;    ///< of its transfers; 0: not known
+    /// Of its data's way to the processor, of its results' way back, and of both at once, while the data of all other
+    /// devices travel in the same way; 0: not known.
+    double in_s = 0, out_s = 0, both_s = 0;
 
     bool operator==(const ProfilePoint&) const = default;
 };

@@ -18,8 +18,10 @@ namespace apportion {
 
 namespace {
 
-constexpr std::string_view kColumns[] = {"processor", "units", "seconds", "ci", "repetitions", "in", "out"};
+constexpr std::string_view kColumns[] = {"processor", "units", "seconds", "ci", "repetitions", "in", "out", "both"};
 constexpr std::size_t kRequired = 3;
+constexpr const char* kHeaders =
+    "'processor,units,seconds', with ',ci,repetitions', with ',in,out' behind these, or with ',both' behind all";
 /// Beyond these a number is a mistake: times [s], of which the later columns may also be 0.
 constexpr double kShortest = 1e-12, kLongest = 1e12;
 
@@ -61,12 +63,11 @@ class Reader {
 void Reader::read_header() {
     for (std::size_t i = 0; i < std::max(kRequired, std::min(fields_.size(), std::size(kColumns))); ++i)
         if (i >= fields_.size() || fields_[i] != kColumns[i])
-            file_.fail(
-                "{}; the first line must be 'processor,units,seconds', 'processor,units,seconds,ci,repetitions' or "
-                "'processor,units,seconds,ci,repetitions,in,out'",
-                i >= fields_.size()
-                    ? fmt::format("column '{}' is missing", kColumns[i])
-                    : fmt::format("column {} is {} but must be '{}'", i + 1, in_quotes(fields_[i]), kColumns[i]));
+            file_.fail("{}; the first line must be {}",
+                       i >= fields_.size()
+                           ? fmt::format("column '{}' is missing", kColumns[i])
+                           : fmt::format("column {} is {} but must be '{}'", i + 1, in_quotes(fields_[i]), kColumns[i]),
+                       kHeaders);
     if (fields_.size() > std::size(kColumns))
         file_.fail("column {} is unknown; remove it", in_quotes(fields_[std::size(kColumns)]));
     columns_ = fields_.size();
@@ -110,6 +111,7 @@ ProfilePoint Reader::read_point() const {
     }
     point.in_s = read_seconds(5);
     point.out_s = read_seconds(6);
+    point.both_s = read_seconds(7);
     return point;
 }
 
@@ -209,19 +211,24 @@ std::string as_note(std::string_view text) {
 void write_profile(std::ostream& out, const Profile& profile) {
     for (const auto& [key, value] : profile.notes)
         out << "# " << on_one_line(key) << (key.empty() ? "" : ": ") << on_one_line(value) << '\n';
-    const bool transfers = std::ranges::any_of(profile.processors, [](const ProcessorProfile& processor) {
-        return std::ranges::any_of(processor.points, [](const ProfilePoint& p) { return p.in_s > 0 || p.out_s > 0; });
-    });
+    const auto any = [&](const auto& known) {
+        return std::ranges::any_of(profile.processors, [&](const ProcessorProfile& processor) {
+            return std::ranges::any_of(processor.points, known);
+        });
+    };
+    const bool both = any([](const ProfilePoint& p) { return p.both_s > 0; });
+    const bool transfers = both || any([](const ProfilePoint& p) { return p.in_s > 0 || p.out_s > 0; });
     const auto if_known = [](double seconds) {
         return seconds > 0 && std::isfinite(seconds) ? fmt::format("{}", seconds) : "";
     };
-    out << "processor,units,seconds,ci,repetitions" << (transfers ? ",in,out\n" : "\n");
+    out << "processor,units,seconds,ci,repetitions" << (transfers ? ",in,out" : "") << (both ? ",both\n" : "\n");
     for (const ProcessorProfile& processor : profile.processors)
         for (const ProfilePoint& point : processor.points) {
             out << csv_name(on_one_line(processor.name)) << fmt::format(",{},{},", point.units, point.seconds);
             out << if_known(point.ci_s) << ',';
             if (point.repetitions > 0) out << point.repetitions;
             if (transfers) out << ',' << if_known(point.in_s) << ',' << if_known(point.out_s);
+            if (both) out << ',' << if_known(point.both_s);
             out << '\n';
         }
 }

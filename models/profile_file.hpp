@@ -9,8 +9,9 @@
 //
 // Lines of any order; a name with a comma stands in quotes; blank lines, CRLF and units written as 64.0 or 6.4e1 are
 // accepted; a line with '#' is a note. The columns ci (half width of the confidence interval [s]) and repetitions are
-// optional, and so are in and out behind them: seconds that the data of such a block travel to the processor and its
-// results back. A size that is not listed cannot be used by that processor: it was not measured, or fails there.
+// optional, and so are in and out, and both, behind them: seconds that the data of such a block travel to the
+// processor, that its results travel back, and that both take at once, while the data of all other devices travel in
+// the same way. A size that is not listed cannot be used by that processor: it was not measured, or fails there.
 // Everything else is an error with file and line.
 #pragma once
 
@@ -41,7 +42,7 @@ std::size_t points_in(const Profile& profile);
 Profile read_profile(std::istream& in, const std::string& name);
 Profile read_profile(const std::string& path);
 
-/// Writes five columns, or all seven where a transfer is known; reading them gives the same numbers back.
+/// Writes five columns, and those of transfers where one is known; reading them gives the same numbers back.
 void write_profile(std::ostream& out, const Profile& profile);
 
 /// Replaces the file, see replace_file().

@@ -77,15 +77,25 @@ struct LoadDescription {
     };
     struct Link {
         Way in, out;
+        Way both;  ///< a block's data come and another one's results go at once; nothing: as the slower of the two
 
         Link() = default;
         Link(Way in, Way out) : in(in), out(out) {}
+        Link(Way in, Way out, Way both) : in(in), out(out), both(both) {}
         /// Half of it each way.
         Link(double latency_s, double seconds_per_unit)
             : in{latency_s / 2, seconds_per_unit / 2}, out{latency_s / 2, seconds_per_unit / 2} {}
 
         double latency_s() const { return in.latency_s + out.latency_s; }
         double seconds_per_unit() const { return in.seconds_per_unit + out.seconds_per_unit; }
+        /// Of each of many blocks whose data come while results of others go.
+        double streaming_s(Units units) const {
+            return std::max({in.seconds(units), out.seconds(units), both.seconds(units)});
+        }
+        /// By this, data that come hold up those that go, and the other way round.
+        double held_up_s(Units units) const {
+            return streaming_s(units) - std::max(in.seconds(units), out.seconds(units));
+        }
         bool operator==(const Link&) const = default;
     };
     /// To each processor, as the runtime knows it before any block ran; empty when unknown.

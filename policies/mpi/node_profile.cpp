@@ -10,6 +10,7 @@
 #include "policies/mpi/node_facts.hpp"
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/two_level.hpp"
+#include "policies/shared/block_costs.hpp"
 #include "policies/shared/learnt_profile.hpp"
 #include "policies/shared/recorded_plan.hpp"
 #include "policies/starpu/learnt_store.hpp"
@@ -23,11 +24,11 @@ namespace apportion {
 namespace {
 
 /// The smallest makespan of all processors for each number of units that the node may get, as hpopta plans it.
-DiscreteTimes best_times(const LoadDescription& load) {
+DiscreteTimes best_times(LoadDescription load) {
+    load.links = recorded_links(load);
     std::vector<ShareTimes> times;
     const RecordedSizes sizes = recorded_sizes(load);
-    for (std::size_t p = 0; p < load.processors.size(); ++p)
-        times.emplace_back(load.recorded.processors[p], load.processors[p], LoadDescription::Link{}, sizes);
+    for (std::size_t p = 0; p < load.processors.size(); ++p) times.emplace_back(load, p, sizes);
     const std::vector<double> busy_s(times.size(), 0);
     const std::vector<bool> lost(times.size(), false);
     const RecordedProblem problem = recorded_problem(load, times, sizes, load.units, busy_s, lost);

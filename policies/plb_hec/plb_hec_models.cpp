@@ -39,9 +39,9 @@ bool PlbHecModels::begin(const LoadDescription& load) {
             Entry entry;
             entry.processor = load.processors[p];
             if (p < load.links.size()) {
-                const auto& [in, out] = load.links[p];
-                entry.in = entry.in_beside_staying = TransferLine(in.latency_s, in.seconds_per_unit);
-                entry.out = TransferLine(out.latency_s, out.seconds_per_unit);
+                const LoadDescription::Link& link = load.links[p];
+                entry.in = entry.in_beside_staying = TransferLine(link.in.latency_s, link.in.seconds_per_unit);
+                entry.out = TransferLine(link.out.latency_s, link.out.seconds_per_unit);
             }
             entries_.push_back(entry);
             of_kind_[entry.processor.kind].push_back(p);

@@ -16,14 +16,15 @@ std::vector<LoadDescription::Link> recorded_links(const LoadDescription& load) {
     bool known = !load.links.empty();
     for (std::size_t p = 0; p < links.size() && p < recorded.size(); ++p) {
         if (!load.processors[p].own_memory) continue;
-        TransferLine in = line_of(links[p].in), out = line_of(links[p].out);
+        TransferLine in = line_of(links[p].in), out = line_of(links[p].out), both = line_of(links[p].both);
         for (const ProfilePoint& point : recorded[p].points) {
             const auto units = static_cast<double>(point.units);
             if (point.in_s > 0) in.add(units, point.in_s);
             if (point.out_s > 0) out.add(units, point.out_s);
+            if (point.both_s > 0) both.add(units, point.both_s);
         }
         known = known || in.samples() + out.samples() > 0;
-        links[p] = link_of(in, out);
+        links[p] = link_of(in, out, both);
     }
     if (!known) links.clear();
     return links;

@@ -24,8 +24,17 @@ inline double out_s(const LoadDescription& load, std::size_t processor, Units un
     return load.links[processor].out.seconds(units);
 }
 
-inline LoadDescription::Link link_of(const TransferLine& in, const TransferLine& out) {
-    return {{in.latency_s(), in.seconds_per_unit()}, {out.latency_s(), out.seconds_per_unit()}};
+/// By this, either holds up the other.
+inline double held_up_s(const LoadDescription& load, std::size_t processor, Units units) {
+    if (processor >= load.links.size() || !load.processors[processor].own_memory) return 0;
+    return load.links[processor].held_up_s(units);
+}
+
+inline LoadDescription::Link link_of(const TransferLine& in, const TransferLine& out, const TransferLine& both = {}) {
+    const auto way = [](const TransferLine& line) {
+        return LoadDescription::Way{line.latency_s(), line.seconds_per_unit()};
+    };
+    return {way(in), way(out), way(both)};
 }
 
 /// Links as transfers were seen beside the kernels' recorded times, of what earlier runs learnt or of a profile; as

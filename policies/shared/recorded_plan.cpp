@@ -2,6 +2,8 @@
 #include "policies/shared/recorded_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 
 #include "policies/engine/device_memory.hpp"
@@ -13,16 +15,56 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr Units kMostSteps = 2048;       // of a load
-constexpr std::size_t kFinePoints = 64;  // of every processor of a fine profile
+constexpr std::size_t kFinePoints = 64;  // of a processor of which only recorded sizes are used
+constexpr double kShareSteps = 32;       // of a sparse processor, besides: what they cut off is 2 % at most
 
-/// Whether only recorded sizes are to be used; `step` divides all of them.
-bool is_fine(const LoadDescription& load, Units step, Units block_step) {
-    for (const ProcessorProfile& processor : load.recorded.processors) {
-        const auto points = processor.points.size();
-        if (points < kFinePoints || static_cast<Units>(2 * points) < processor.points.back().units / step) return false;
+/// The commonest one between two sizes of a processor, the smallest of those; 0: there are no two.
+Units step_between(const std::vector<ProfilePoint>& points) {
+    std::map<Units, std::size_t> steps;
+    for (std::size_t k = 1; k < points.size(); ++k) ++steps[points[k].units - points[k - 1].units];
+    const auto commonest = std::ranges::max_element(steps, {}, [](const auto& step) { return step.second; });
+    return commonest == steps.end() ? 0 : commonest->first;
+}
+
+double highest_speed_of(const ProcessorProfile& processor) {
+    double speed = 0;
+    for (const ProfilePoint& point : processor.points)
+        speed = std::max(speed, static_cast<double>(point.units) / point.seconds);
+    return speed;
+}
+
+/// Of a recorded time that is told from its neighbours, as a part of it, on average: of those between the multiples of
+/// the step, if there are any.
+double interpolation_error(const std::vector<ProfilePoint>& points, Units step) {
+    const auto is_multiple = [&](const ProfilePoint& point) { return point.units % step == 0; };
+    const bool all = std::ranges::all_of(points, is_multiple);
+    double sum = 0;
+    int count = 0;
+    for (std::size_t k = 1; k + 1 < points.size(); ++k) {
+        if (!all && is_multiple(points[k])) continue;
+        const ProfilePoint &left = points[k - 1], &right = points[k + 1];
+        const double part =
+            static_cast<double>(points[k].units - left.units) / static_cast<double>(right.units - left.units);
+        sum += std::abs(std::lerp(left.seconds, right.seconds, part) / points[k].seconds - 1);
+        ++count;
     }
-    const Units share = load.units / static_cast<Units>(load.processors.size());
-    return block_step <= std::max(load.granularity, share / 8) && load.units / block_step <= 8 * kMostSteps;
+    return count > 0 ? sum / count : 0;
+}
+
+/// Of which a fine processor's blocks are multiples; 0: it is sparse. `share`: units that it would have at the highest
+/// speeds.
+Units fine_step(const LoadDescription& load, const std::vector<ProfilePoint>& points, double share) {
+    const Units step = step_between(points);
+    if (points.size() < kFinePoints || step > load.units) return 0;
+    const auto multiples =
+        std::ranges::count_if(points, [&](const ProfilePoint& point) { return point.units % step == 0; });
+    if (multiples < static_cast<Units>(kFinePoints) || 2 * multiples < points.back().units / step) return 0;
+    const Units factor = step / std::gcd(step, load.granularity);
+    if (factor > load.units / load.granularity) return 0;
+    const Units block_step = factor * load.granularity;
+    const bool pays = block_step == load.granularity ||
+                      static_cast<double>(block_step) < 2 * interpolation_error(points, step) * share;
+    return pays && load.units / block_step <= 8 * kMostSteps ? block_step : 0;
 }
 
 /// The smallest multiple of `least` that makes at most kMostSteps of `units`; if possible one of less than twice that
@@ -35,41 +77,66 @@ Units step_for(Units units, Units least) {
     return factor * least;
 }
 
+/// Of `number`, so that the quotient is at least `least`.
+Units largest_divisor(Units number, Units least) {
+    for (Units divisor = number / std::max(least, Units{1}); divisor > 1; --divisor)
+        if (number % divisor == 0) return divisor;
+    return 1;
+}
+
 }  // namespace
 
-RecordedSizes recorded_sizes(const LoadDescription& load) {
+RecordedSizes interpolated_sizes(const LoadDescription& load) {
     RecordedSizes sizes;
-    Units common = 0;
     for (const ProcessorProfile& processor : load.recorded.processors)
-        for (const ProfilePoint& point : processor.points) {
-            sizes.all.push_back(point.units);
-            common = std::gcd(common, point.units);
-        }
+        for (const ProfilePoint& point : processor.points) sizes.all.push_back(point.units);
     std::ranges::sort(sizes.all);
     sizes.all.erase(std::unique(sizes.all.begin(), sizes.all.end()), sizes.all.end());
+    sizes.steps.assign(load.recorded.processors.size(), load.granularity);
+    sizes.fine.assign(load.recorded.processors.size(), false);
     sizes.step = sizes.granularity = load.granularity;
     sizes.most = load.units;
-    if (common == 0 || common > load.units) return sizes;
-    const Units factor = common / std::gcd(common, load.granularity);
-    if (factor > load.units / load.granularity) return sizes;
-    const Units block_step = factor * load.granularity;
-    sizes.fine = is_fine(load, common, block_step);
-    if (sizes.fine) sizes.step = block_step;
     return sizes;
 }
 
-ShareTimes::ShareTimes(const ProcessorProfile& recorded, const Processor& processor, const LoadDescription::Link& link,
-                       const RecordedSizes& sizes)
-    : step_(sizes.step),
-      exact_(sizes.fine),
+RecordedSizes recorded_sizes(const LoadDescription& load) {
+    RecordedSizes sizes = interpolated_sizes(load);
+    const std::vector<ProcessorProfile>& processors = load.recorded.processors;
+    double speed = 0, least_share = static_cast<double>(load.units);
+    for (const ProcessorProfile& processor : processors) speed += highest_speed_of(processor);
+    Units common = 0;
+    for (std::size_t p = 0; p < processors.size(); ++p) {
+        const double share = static_cast<double>(load.units) * highest_speed_of(processors[p]) / speed;
+        const Units step = fine_step(load, processors[p].points, share);
+        if (step == 0) {
+            least_share = std::min(least_share, share);
+            continue;
+        }
+        sizes.steps[p] = step;
+        sizes.fine[p] = true;
+        common = std::gcd(common, step);
+    }
+    if (common == 0) return sizes;
+    sizes.step = sizes.common = common;
+    if (std::ranges::find(sizes.fine, false) == sizes.fine.end()) return sizes;
+    // Shares of sparse ones are planned in smaller steps, where that can be.
+    sizes.step /= largest_divisor(common / load.granularity, quotient_up(load.units / load.granularity, kMostSteps));
+    const bool too_coarse =
+        kShareSteps * static_cast<double>(sizes.step) > least_share && sizes.step > 2 * load.units / kMostSteps;
+    return too_coarse ? interpolated_sizes(load) : sizes;
+}
+
+ShareTimes::ShareTimes(const LoadDescription& load, std::size_t p, const RecordedSizes& sizes)
+    : step_(sizes.steps[p]),
+      exact_(sizes.fine[p]),
       granularity_(sizes.granularity),
-      own_memory_(processor.own_memory),
-      memory_(processor.memory_units),
-      most_(sizes.most),
-      link_(link) {
+      own_memory_(load.processors[p].own_memory),
+      memory_(load.processors[p].memory_units),
+      most_(sizes.most) {
+    if (p < load.links.size()) link_ = load.links[p];
     std::vector<Point> points;
     auto size = sizes.all.begin();
-    for (const ProfilePoint& point : recorded.points) {
+    for (const ProfilePoint& point : load.recorded.processors[p].points) {
         const auto here = std::lower_bound(size, sizes.all.end(), point.units);
         points.push_back({point.units, point.seconds, !points.empty() && here != size});
         size = here + 1;
@@ -86,6 +153,7 @@ ShareTimes::ShareTimes(const ProcessorProfile& recorded, const Processor& proces
 ShareTimes ShareTimes::without_holes() const {
     ShareTimes times = *this;
     times.exact_ = false;
+    times.step_ = granularity_;
     std::vector<Point> points = *points_;
     for (Point& point : points) point.hole_before = false;
     times.points_ = std::make_shared<const std::vector<Point>>(std::move(points));
@@ -108,7 +176,7 @@ double ShareTimes::kernel_seconds(Units units) const {
 
 double ShareTimes::step_s(Units units, bool overlapped) const {
     const double kernel_s = kernel_seconds(units);
-    return overlapped ? std::max({kernel_s, in_s(units), out_s(units)}) : in_s(units) + kernel_s;
+    return overlapped ? std::max(kernel_s, streaming_s(units)) : in_s(units) + held_up_s(units) + kernel_s;
 }
 
 Units ShareTimes::largest(bool overlapped) const {
@@ -140,6 +208,7 @@ Units ShareTimes::fastest_size(bool overlapped) const {
 }
 
 ShareRun ShareTimes::run(Units share, Units count, bool overlapped) const {
+    if (exact_ && share % step_ != 0 && share < most_) return {};
     const Units steps = quotient_up(share, step_);
     const Units small = steps / count * step_, more = steps % count;  // `more` blocks have one step more
     ShareRun result{0, 0, count, overlapped};
@@ -152,8 +221,15 @@ ShareRun ShareTimes::run(Units share, Units count, bool overlapped) const {
     const Units first = more > 0 ? small + step_ : small;
     add(small + step_, more);
     add(small, count - more);
-    if (overlapped)  // the first block's transfer and kernel follow each other
-        result.seconds += in_s(first) + kernel_seconds(first) - step_s(first, true);
+    if (overlapped) {
+        // The first block's transfer and kernel follow each other; but where directions hold each other up, the link is
+        // busy meanwhile with the second one's.
+        const double first_s = kernel_seconds(first), hidden_s = count > 1 ? std::min(held_up_s(first), first_s) : 0;
+        result.seconds = std::max(result.kernel_s, result.seconds - step_s(first, true) + first_s - hidden_s);
+        result.seconds += in_s(first);
+    } else {
+        result.seconds -= held_up_s(first);
+    }
     result.seconds += out_s(small);
     return result.seconds < kNever ? result : ShareRun{};
 }
@@ -203,7 +279,7 @@ BlockRuns ShareTimes::blocks(Units share) const {
 
 bool ShareTimes::same_as(const ShareTimes& other) const {
     return own_memory_ == other.own_memory_ && memory_ == other.memory_ && link_ == other.link_ &&
-           *points_ == *other.points_;
+           step_ == other.step_ && *points_ == *other.points_;
 }
 
 double share_seconds(const RecordedProblem& problem, std::size_t processor, Units share) {
@@ -260,7 +336,8 @@ RecordedProblem recorded_problem(const LoadDescription& load, std::span<const Sh
     const Units granules = up_to_multiple(units, load.granularity);
     const Units step = std::min(step_for(granules, sizes.step), std::max(granules, load.granularity));
     problem.shares.granularity = step;
-    problem.shares.units = granules / step * step;
+    const Units whole = sizes.common <= granules ? std::max(step, sizes.common) : step;
+    problem.shares.units = granules / whole * whole;
     problem.granules_left = granules - problem.shares.units;
     const double within_s = attainable_s(problem);
     for (std::size_t p = 0; p < times.size(); ++p) {

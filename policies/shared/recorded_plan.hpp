@@ -3,29 +3,32 @@
 // From a recorded profile to what the static policies plan with: the seconds in which a processor gets through a whole
 // share, transfers included, as so many blocks as are best (its best-time curve).
 //
-// Kernel time F(x) of a block of x units: the recorded points. A profile is *fine* where every processor has at least
-// 64 sizes and at least half of the multiples of the sizes' common step; then only recorded sizes are used. Otherwise
-// it is *sparse*, and seconds are interpolated linearly between neighbours; below the smallest size fixed costs stay
-// (models/speed_points.hpp, LineBelow).
-// A size that another processor has and this one has not, between its own, is a hole: nothing is interpolated across
-// it. No block is larger than the largest recorded size.
+// Kernel time F(x) of a block of x units: the recorded points. What a processor has of a profile is *fine* where it has
+// at least 64 sizes, at least half of the multiples of a step, the commonest between two of them, and where half a step
+// is a smaller part of its share, at the highest speeds, than the mean error of a time between such multiples that is
+// told from its neighbours (where there is none, of any); then only recorded sizes are used. Otherwise it is *sparse*,
+// and seconds are interpolated linearly between neighbours; below the smallest size fixed costs stay
+// (models/speed_points.hpp, LineBelow). A size that another processor has and this one has not, between its own, is a
+// hole: nothing is interpolated across it. No block is larger than the largest recorded size.
 //
-// Transfers In(x) and Out(x): latency and seconds per unit of the link in each direction, as they were seen beside the
-// recorded times, or as the runtime knows them (block_costs.hpp, recorded_links). A share of y units is cut into k
-// blocks that differ by one granule at most. Their time is
+// Transfers In(x), Out(x) and Both(x): latency and seconds per unit of the link in each direction and in both at once,
+// as they were recorded beside the kernel's times, while other devices' data travelled as well, or as the runtime knows
+// them (block_costs.hpp, recorded_links). A share of y units is cut into k blocks that differ by one granule at most.
+// With S = max(In, Out, Both), and H = S - max(In, Out), by which one direction holds the other up, their time is
 //
 //     main memory              sum of F
-//     one block at a time      sum of (In + F) + Out                         x <= memory
-//     two blocks in flight     In + F + sum over the others of max(F, In, Out) + Out     x <= 2 buffers of it
+//     one block at a time      In + F + sum over the others of (In + H + F) + Out               x <= memory
+//     two blocks in flight     In + max(sum of F,
+//                                       F + sum over the others of max(F, S) - min(F, H)) + Out x <= 2 buffers of it
 //
 // and k is the best of: the fewest blocks that memory and the profile allow, a few more, multiples of it, and the
 // number that makes blocks as large as the size of the highest recorded speed. One block more has to gain what the
 // runtime needs for a block, and is not smaller than the smallest recorded size.
 //
-// Shares are planned in steps: the granularity (a fine profile: its sizes' step) times the smallest number that makes
-// at most 2048 steps of the load; a number that divides the load is preferred. What is no whole step is added to the
-// share that ends first with it. Shares that even at the highest speed take longer than a plan that is known are left
-// out.
+// Shares are planned in steps: the granularity (where all processors' sizes are fine: what divides their steps) times
+// the smallest number that makes at most 2048 steps of the load; a number that divides the load is preferred. What is
+// no whole step is added to the share that ends first with it. Shares that even at the highest speed take longer than a
+// plan that is known are left out.
 #pragma once
 
 #include <limits>
@@ -49,20 +52,25 @@ struct ShareRun {
 
 /// The sizes that a profile's processors have, together.
 struct RecordedSizes {
-    std::vector<Units> all;  ///< of any processor, ascending
-    Units step = 1;  ///< smallest unit that blocks are made of: granularity, or the common step of a fine profile
-    bool fine = false;
-    Units most = kNoLimit;  ///< units of the load: a block that is rounded up to a granule has no more
+    std::vector<Units> all;    ///< of any processor, ascending
+    std::vector<Units> steps;  ///< of each processor: blocks are multiples of it; of sparse ones it is the granularity
+    std::vector<bool> fine;    ///< of each processor
+    Units step = 1;            ///< divides all these
+    Units common = 1;          ///< divides those of fine processors: the rest of a load may be for none of these
+    Units most = kNoLimit;     ///< units of the load: a block that is rounded up to a granule has no more
     Units granularity = 1;
 };
 
 RecordedSizes recorded_sizes(const LoadDescription& load);
 
+/// The same, if all were sparse.
+RecordedSizes interpolated_sizes(const LoadDescription& load);
+
 /// The kernel and share times of one processor. Cheap to copy.
 class ShareTimes {
   public:
-    ShareTimes(const ProcessorProfile& recorded, const Processor& processor, const LoadDescription::Link& link,
-               const RecordedSizes& sizes);
+    /// Of the load's processor `p`.
+    ShareTimes(const LoadDescription& load, std::size_t p, const RecordedSizes& sizes);
 
     /// F(x); infinite where the size is not usable. O(log points).
     double kernel_seconds(Units units) const;
@@ -79,7 +87,7 @@ class ShareTimes {
     /// Nothing tells the two apart.
     bool same_as(const ShareTimes& other) const;
 
-    /// For shares that cannot be run at recorded sizes: the same, interpolating across holes.
+    /// For shares that cannot be run at recorded sizes: the same, interpolating, also across holes.
     ShareTimes without_holes() const;
 
   private:
@@ -96,6 +104,8 @@ class ShareTimes {
     Units fastest_size(bool overlapped) const;
     double in_s(Units units) const { return own_memory_ ? link_.in.seconds(units) : 0; }
     double out_s(Units units) const { return own_memory_ ? link_.out.seconds(units) : 0; }
+    double streaming_s(Units units) const { return own_memory_ ? link_.streaming_s(units) : 0; }
+    double held_up_s(Units units) const { return own_memory_ ? link_.held_up_s(units) : 0; }
     /// Of a block among others.
     double step_s(Units units, bool overlapped) const;
 

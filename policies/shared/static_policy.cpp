@@ -90,8 +90,8 @@ StaticPolicy::WholePlan StaticPolicy::plan_staying(const LoadDescription& load, 
         load_.links = travelling;
         for (LoadDescription::Link& link : load_.links) {
             const double whole = link.seconds_per_unit();
-            for (LoadDescription::Way* way : {&link.in, &link.out}) way->seconds_per_unit *= every_time;
-            link.in.seconds_per_unit += brought * whole;
+            for (LoadDescription::Way* way : {&link.in, &link.out, &link.both}) way->seconds_per_unit *= every_time;
+            for (LoadDescription::Way* way : {&link.in, &link.both}) way->seconds_per_unit += brought * whole;
         }
     };
     travels(1 - load.staying, once * load.staying);
@@ -142,17 +142,14 @@ bool StaticPolicy::planned_before(const LoadDescription& load) const {
 
 void StaticPolicy::set_times() {
     times_.clear();
-    for (std::size_t p = 0; p < load_.processors.size(); ++p)
-        times_.emplace_back(load_.recorded.processors[p], load_.processors[p],
-                            load_.links.empty() ? LoadDescription::Link{} : load_.links[p], sizes_);
+    for (std::size_t p = 0; p < load_.processors.size(); ++p) times_.emplace_back(load_, p, sizes_);
 }
 
 /// Where recorded sizes do not add up to the load, those between them; then, if it has begun, those across holes.
 /// False: there is no more.
 bool StaticPolicy::admit_more(bool begun, bool& across_holes) {
-    if (sizes_.fine) {
-        sizes_.fine = false;
-        sizes_.step = load_.granularity;
+    if (std::ranges::find(sizes_.fine, true) != sizes_.fine.end()) {
+        sizes_ = interpolated_sizes(load_);
         set_times();
         return true;
     }

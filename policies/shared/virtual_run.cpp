@@ -33,7 +33,10 @@ class VirtualRun {
                 continue;
             }
             if (load_.processors[p].own_memory) flow_.goes_home(block.block.id);
-            events_.emplace(at_s + out_s(load_, p, block.block.units), number, true);
+            Lane& lane = lanes_[p];
+            lane.out_free_s = std::max(lane.out_free_s, at_s) + out_s(load_, p, block.block.units);
+            lane.in_free_s += held_up_s(load_, p, block.block.units);
+            events_.emplace(lane.out_free_s, number, true);
             accept(flow_.finished(block.block.id, block.start_s, block.end_s, block.end_s - block.start_s, at_s), at_s);
         }
         return makespan_s_;
@@ -41,7 +44,7 @@ class VirtualRun {
 
   private:
     struct Lane {
-        double link_free_s = 0;
+        double in_free_s = 0, out_free_s = 0;  ///< the link, in either direction
         double free_s = 0;
     };
     struct Running {
@@ -54,8 +57,9 @@ class VirtualRun {
         for (const Block& block : blocks) {
             const auto p = static_cast<std::size_t>(block.processor);
             Lane& lane = lanes_[p];
-            lane.link_free_s = std::max(lane.link_free_s, now_s) + in_s(load_, p, block.units);
-            const double start_s = std::max(lane.link_free_s, lane.free_s) + kBlockOverhead_s;
+            lane.in_free_s = std::max(lane.in_free_s, now_s) + in_s(load_, p, block.units);
+            lane.out_free_s += held_up_s(load_, p, block.units);
+            const double start_s = std::max(lane.in_free_s, lane.free_s) + kBlockOverhead_s;
             lane.free_s = start_s + functions_[p].seconds(static_cast<double>(block.units));
             events_.emplace(lane.free_s, blocks_.size(), false);
             blocks_.push_back({block, start_s, lane.free_s});

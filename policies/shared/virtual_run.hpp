@@ -3,8 +3,8 @@
 // How long a load would take under a policy if its blocks took the recorded times: the policy decides about the same
 // blocks as in earnest, in the same flow, and only the clock is virtual. So no policy needs a prediction of its own.
 //
-// A block's data travel over the processor's link as the runtime knows it, half of the line each way, one block after
-// the other, while the block before is computed; links that processors share are thought to be each one's own.
+// A block's data travel over the processor's link as recorded_links() knows it, one block after the other, while the
+// block before is computed; so do results, each direction held up by what goes the other way.
 #pragma once
 
 #include <vector>

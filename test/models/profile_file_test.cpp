@@ -51,8 +51,8 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of(kHeader) == "p.csv:1: no measurement follows the first line; add some");
     CHECK(error_of("processor,units\nA,1\n").starts_with("p.csv:1: column 'seconds' is missing"));
     CHECK(error_of("processor,units,seconds,in,out\nA,1,1,0,0\n") ==
-          "p.csv:1: column 4 is 'in' but must be 'ci'; the first line must be 'processor,units,seconds', "
-          "'processor,units,seconds,ci,repetitions' or 'processor,units,seconds,ci,repetitions,in,out'");
+          "p.csv:1: column 4 is 'in' but must be 'ci'; the first line must be 'processor,units,seconds', with "
+          "',ci,repetitions', with ',in,out' behind these, or with ',both' behind all");
     CHECK(error_of("A,1,2\n").starts_with("p.csv:1: column 1 is 'A' but must be 'processor'; the first line must be"));
     CHECK(error_of("units,processor,seconds\nA,1,2\n")
               .starts_with("p.csv:1: column 1 is 'units' but must be 'processor'"));
@@ -78,13 +78,14 @@ TEST_CASE("what is wrong in a profile is told with file, line and remedy") {
     CHECK(error_of(kHeader + "\"A\"B,1,1\n").starts_with("p.csv:2: text follows a closing quote"));
     for (const std::string number : {"-1", "nan", "inf", "1e200", "1.01e12", "1s"}) {
         const std::string why = " is '" + number + "'; it must be a number of seconds from 0 to 1e12, or empty";
-        const std::string header = "processor,units,seconds,ci,repetitions,in,out\n";
-        CHECK(error_of(header + "A,1,1," + number + ",3,1,1\n") == "p.csv:2: ci" + why);
-        CHECK(error_of(header + "A,1,1,1,3," + number + ",1\n") == "p.csv:2: in" + why);
-        CHECK(error_of(header + "A,1,1,1,3,1," + number + "\n") == "p.csv:2: out" + why);
+        const std::string header = "processor,units,seconds,ci,repetitions,in,out,both\n";
+        CHECK(error_of(header + "A,1,1," + number + ",3,1,1,1\n") == "p.csv:2: ci" + why);
+        CHECK(error_of(header + "A,1,1,1,3," + number + ",1,1\n") == "p.csv:2: in" + why);
+        CHECK(error_of(header + "A,1,1,1,3,1," + number + ",1\n") == "p.csv:2: out" + why);
+        CHECK(error_of(header + "A,1,1,1,3,1,1," + number + "\n") == "p.csv:2: both" + why);
     }
     CHECK(error_of("processor,units,seconds,ci,repetitions\nA,1,1,0,x\n").starts_with("p.csv:2: repetitions are 'x'"));
-    CHECK(error_of("processor,units,seconds,ci,repetitions,in,out,color\n")
+    CHECK(error_of("processor,units,seconds,ci,repetitions,in,out,both,color\n")
               .starts_with("p.csv:1: column 'color' is unknown"));
 }
 
@@ -163,6 +164,13 @@ TEST_CASE("times of transfers are read and written where they are known") {
     std::ostringstream out;
     write_profile(out, profile);
     CHECK(read(out.str()).processors == profile.processors);
+    CHECK(out.str().starts_with("processor,units,seconds,ci,repetitions,in,out\n"));
+    const Profile both =
+        read("processor,units,seconds,ci,repetitions,in,out,both\nA,8,1,,2,0.25,0.5,0.75\nA,16,2,,,,,\n");
+    CHECK(both.processors[0].points[0] == ProfilePoint{8, 1, 0, 2, 0.25, 0.5, 0.75});
+    out.str("");
+    write_profile(out, both);
+    CHECK(read(out.str()).processors == both.processors);
     CHECK(error_of("processor,units,seconds,ci,repetitions,in\nA,8,1,,2,-1\n").starts_with("p.csv:2: in is '-1'"));
     CHECK(error_of("processor,units,seconds,ci,repetitions,in,out\nA,8,1,,2,1,x\n").starts_with("p.csv:2: out is 'x'"));
 }

@@ -193,7 +193,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         app.add_subcommand("plan", "Distribute units over processors from a recorded profile or an instance");
     auto options = std::make_shared<PlanOptions>();
     CLI::Option* profiles = plan->add_option("--profiles", options->profiles,
-                                             "CSV file: processor,units,seconds[,ci,repetitions[,in,out]]");
+                                             "CSV file: processor,units,seconds[,ci,repetitions[,in,out[,both]]]");
     CLI::Option* instance =
         plan->add_option("--instance", options->instance, "JSON file: a data assignment instance")->excludes(profiles);
     CLI::Option* units = plan->add_option("--units", options->numbers,

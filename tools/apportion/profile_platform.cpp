@@ -57,6 +57,34 @@ ProfilePoint record(simulated::Execution& execution, Units units, double true_s,
     return {units, samples.mean_s(), samples.interval_s(), samples.repetitions()};
 }
 
+/// What the data of a unit take, while those of all devices that share the link travel.
+class SharedLink {
+  public:
+    SharedLink(const Platform& platform, const Device& device, const Kernel& kernel) {
+        if (device.link < 0) return;
+        const auto& link = platform.links[static_cast<std::size_t>(device.link)];
+        const auto& needs = needs_of(platform, kernel.app);
+        int sharers = link.shared ? 0 : 1;
+        for (const Device& other : platform.devices)
+            if (link.shared && other.link == device.link) sharers += other.count;
+        const double byte_s = sharers / link.bytes_per_s;
+        in_s_ = needs.bytes_in(kernel.measures) * byte_s;
+        out_s_ = needs.bytes_out(kernel.measures) * byte_s;
+        both_s_ = link.full_duplex ? std::max(in_s_, out_s_) : in_s_ + out_s_;
+        latency_s_ = device.latency_s;
+    }
+
+    void add_to(ProfilePoint& point) const {
+        const auto seconds = [&](double unit_s) {
+            return unit_s > 0 ? latency_s_ + static_cast<double>(point.units) * unit_s : 0;
+        };
+        point.in_s = seconds(in_s_), point.out_s = seconds(out_s_), point.both_s = seconds(both_s_);
+    }
+
+  private:
+    double in_s_ = 0, out_s_ = 0, both_s_ = 0, latency_s_ = 0;
+};
+
 }  // namespace
 
 PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const Machine& machine,
@@ -74,6 +102,7 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
     int stream = 0;
     for (const ReportedProcessor& processor : report.processors) {
         const Device& device = device_of(platform, processor.kind, processor.name);
+        const SharedLink transfers(platform, device, kernel);
         simulated::Execution execution(platform, device, stream++);
         ProcessorProfile& profile = result.profile.processors.emplace_back();
         profile.name = processor.name;
@@ -83,6 +112,7 @@ PlatformProfile true_times(const Kernel& kernel, const Platform& platform, const
                 simulated::true_seconds(platform, device, kernel.app, kernel.measures, static_cast<double>(units));
             profile.points.push_back(platform.noise > 0 ? record(execution, units, true_s, options)
                                                         : ProfilePoint{units, true_s, 0, 0});
+            transfers.add_to(profile.points.back());
         }
         if (profile.points.empty())
             throw UserError("--sizes: the smallest, {}, does not fit the memory of {}", counted(wanted.front(), "unit"),
