@@ -91,9 +91,13 @@ Notes remarks() { return {{"date", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::loca
 class MeasurementCourse {
   public:
     /// `points`: at most, to be measured.
-    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const SampleOptions& samples, std::size_t points)
-        : subject_(subject), record_(record), samples_(samples), progress_(std::in_place, "apportion profile") {
+    MeasurementCourse(ProfileSubject& subject, ProfileRecord& record, const MeasureOptions& options, std::size_t points)
+        : subject_(subject), record_(record), samples_(options.samples), progress_(std::in_place, "apportion profile") {
         progress_->expect(points);
+        if (const std::optional<Transfers> transfers = subject.transfers(); transfers && points > 0) {
+            memories_ = transfers->memories;
+            transfers_ = measure_transfers(*transfers, options.alone, is_interrupted);
+        }
     }
 
     MeasureWatcher watcher() {
@@ -132,7 +136,10 @@ class MeasurementCourse {
             progress_->say(fmt::format("apportion profile: {}; this size is left out", shown(measured.does_not_fit)));
             return;
         }
-        const ProfilePoint& point = measured.point;
+        ProfilePoint point = measured.point;
+        if (measured.processor < memories_.size())
+            if (const auto its = transfers_.find(memories_[measured.processor]); its != transfers_.end())
+                its->second.add_to(point);
         record_.add(subject_.processors()[measured.processor], point);
         ++measured_;
         if (measured.precise) return;
@@ -146,6 +153,8 @@ class MeasurementCourse {
     ProfileSubject& subject_;
     ProfileRecord& record_;
     const SampleOptions& samples_;
+    std::vector<unsigned> memories_;  ///< of each processor, where known
+    std::map<unsigned, TransferTimes> transfers_;
     std::optional<ProgressLine> progress_;
     int measured_ = 0, imprecise_ = 0, without_interval_ = 0;
     double widest_ = 0;  ///< interval relative to its mean
@@ -158,7 +167,7 @@ int measure(ProfileSubject& subject, ProfileRecord& record, const ProfileOptions
     std::size_t points = 0;
     for (const std::string& processor : subject.processors())
         points += std::ranges::count_if(sizes, [&](Units units) { return !record.has(processor, units); });
-    MeasurementCourse course(subject, record, options.measure.samples, points);
+    MeasurementCourse course(subject, record, options.measure, points);
     const bool complete = measure_profile(subject, sizes, options.measure, course.watcher());
     course.finish(out, complete);
     if (complete && !options.instance.empty()) {

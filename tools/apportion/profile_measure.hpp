@@ -17,6 +17,7 @@
 
 #include "models/profile_file.hpp"
 #include "models/samples.hpp"
+#include "models/transfer.hpp"
 #include "policies/policy.hpp"
 
 namespace apportion {
@@ -40,6 +41,11 @@ struct Transfers {
     std::vector<unsigned> memories;           ///< of each processor the number of its memory; 0: main memory
     std::function<double(unsigned memory, std::size_t bytes)>
         one_way_s;  ///< half of what a message takes there and back
+    /// So many times, seconds of each of the memories, to all of which so many bytes go at once, while so many come
+    /// from each.
+    std::function<std::vector<std::vector<double>>(std::span<const unsigned> memories, std::size_t bytes_in,
+                                                   std::size_t bytes_out, int times)>
+        journeys_s;
 };
 
 class ProfileSubject {
@@ -58,7 +64,7 @@ class ProfileSubject {
     /// another exception for a kernel that fails.
     virtual std::vector<double> run(std::span<const Units> units) = 0;
 
-    /// Nothing where that is not known; `one_way_s` must not outlive the subject.
+    /// Nothing where that is not known; its functions must not outlive the subject.
     virtual std::optional<Transfers> transfers() { return {}; }
 
   protected:
@@ -109,6 +115,20 @@ std::vector<std::int64_t> parse_numbers(const std::string& text, const char* opt
 /// "from:to:step" as ascending sizes, `to` included when it is met. Throws UserError with one sentence that names the
 /// option.
 std::vector<Units> parse_sizes(const std::string& text, const char* option = "--sizes");
+
+// Transfers are measured as kernels are, on all devices together, because in a load they will share links: what one
+// unit and what so many as have 4 MiB take, medians of five, tells latency and bandwidth, in each direction and in both
+// at once.
+
+struct TransferTimes {
+    TransferLine in, out, both;  ///< seconds of so many units
+
+    void add_to(ProfilePoint& point) const;
+};
+
+/// Of every memory but main memory; of none where `stop` ends it. `alone`: one after the other. Throws UserError.
+std::map<unsigned, TransferTimes> measure_transfers(const Transfers& transfers, bool alone,
+                                                    const std::function<bool()>& stop);
 
 // A profile file that grows point by point, so that an interrupted measurement loses no finished one and the same
 // command continues it. Its notes say what was measured; points of another kernel, machine, problem or way of measuring

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ namespace apportion {
 /// it where none are given). Throws UserError: no such application or worker, StarPU does not start, no memory.
 std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const std::vector<std::int64_t>& size,
                                                  const std::vector<unsigned>& processors);
+
+/// What transfers of so many bytes take (Transfers in profile_measure.hpp). StarPU has to run. Throw UserError.
+double one_way_s(unsigned memory, std::size_t bytes);
+std::vector<std::vector<double>> journeys_s(std::span<const unsigned> memories, std::size_t bytes_in,
+                                            std::size_t bytes_out, int times);
 
 /// "matmul, ...": the bundled applications.
 std::string workload_names();

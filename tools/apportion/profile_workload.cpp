@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <ranges>
 
 #include "codelets/common/codelet.hpp"
 #include "codelets/common/handicap.hpp"
@@ -122,29 +120,6 @@ class BundledWorkload final : public ProfileSubject {
     std::unique_ptr<Workload> workload_;
 };
 
-/// From main memory to that one and back, halved.
-double one_way_s(unsigned memory, std::size_t bytes) {
-    void* data = nullptr;
-    if (starpu_malloc(&data, bytes) != 0) throw UserError("there is no memory for a message of {} bytes", bytes);
-    std::memset(data, 0, bytes);
-    starpu_data_handle_t handle;
-    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(data), bytes, 1);
-    const auto go = [&](unsigned to) {
-        if (starpu_data_acquire_on_node(handle, static_cast<int>(to), STARPU_RW) != 0)
-            throw UserError("StarPU moves no data to memory {}", to);
-        starpu_data_release_on_node(handle, static_cast<int>(to));
-    };
-    go(memory);  // what is allocated there stays
-    go(STARPU_MAIN_RAM);
-    const double begin_us = starpu_timing_now();
-    go(memory);
-    go(STARPU_MAIN_RAM);
-    const double seconds = (starpu_timing_now() - begin_us) * 1e-6 / 2;
-    starpu_data_unregister(handle);
-    starpu_free_noflag(data, bytes);
-    return seconds;
-}
-
 std::optional<Transfers> BundledWorkload::transfers() {
     Transfers found;
     TaskRange range;
@@ -158,6 +133,7 @@ std::optional<Transfers> BundledWorkload::transfers() {
     for (const std::vector<unsigned>& group : workers_)
         found.memories.push_back(starpu_worker_get_memory_node(group.front()));
     found.one_way_s = one_way_s;
+    found.journeys_s = journeys_s;
     return found;
 }
 
@@ -171,7 +147,9 @@ std::unique_ptr<ProfileSubject> workload_subject(const std::string& app, const s
 }
 
 std::string workload_names() {
-    return fmt::format("{}", fmt::join(bundled_workloads() | std::views::transform(&WorkloadEntry::name), ", "));
+    std::vector<std::string> names;
+    for (const WorkloadEntry& entry : bundled_workloads()) names.emplace_back(entry.name);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace apportion
