@@ -37,15 +37,16 @@ void TransferLine::solve() {
         latency_s_ = (wt_ - slope_s_ * wx_) / w_;
         if (slope_s_ >= 0 && latency_s_ >= 0) return;
     }
-    // One size: as slow as the line that was believed, times a factor. Of a bandwidth nothing may be known.
-    if (!sizes_differ && believed_slope_s_ > 0) {
+    const bool falls = sizes_differ && slope_s_ < 0;
+    // One size, or more that take less time: as slow as the line that was believed, times a factor. Of a bandwidth
+    // nothing may be known.
+    if ((!sizes_differ || falls) && believed_slope_s_ > 0) {
         const double factor = wt_ / (believed_latency_s_ * w_ + believed_slope_s_ * wx_);
         slope_s_ = believed_slope_s_ * factor;
         latency_s_ = believed_latency_s_ * factor;
         return;
     }
     // One of the two is at its bound. Proportional fits at least as well as constant unless times fall with size.
-    const bool falls = sizes_differ && slope_s_ < 0;
     slope_s_ = falls ? 0 : wxt_ / wxx_;
     latency_s_ = falls ? wt_ / w_ : 0;
 }

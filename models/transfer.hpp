@@ -18,8 +18,8 @@ std::optional<double> transfer_seen_s(double given_s, double link_free_s, double
 class TransferLine {
   public:
     TransferLine() = default;
-    /// What is believed before anything is measured. Samples of one size tell by what factor it is wrong; of two it
-    /// counts as nothing.
+    /// What is believed before anything is measured. Samples of one size, and those of which larger ones take less,
+    /// tell by what factor it is wrong; beside others it counts as nothing.
     TransferLine(double latency_s, double seconds_per_unit)
         : latency_s_(latency_s),
           slope_s_(seconds_per_unit),

@@ -145,11 +145,18 @@ double PipelineTime::second_derivative(double units) const {
     return computing ? slowdown_ * kernel_->second_derivative(x) / best.count : 0;
 }
 
-double PipelineTime::end_of(const BlockInFlight& block, double free_s, double now_s) const {
-    const double units = static_cast<double>(block.units);
-    const double kernel_s = kernel_seconds(units);
-    const double end_s = std::max(free_s, block.given_s + in_.seconds(units)) + kernel_s;
-    return end_s + 2 * std::max(0.0, now_s - end_s);
+double PipelineTime::start_of(const BlockInFlight& block, const Free& free) const {
+    if (block.begun_s >= 0) return block.begun_s;
+    const double there_s = std::max(free.link_s, block.given_s) + in_.seconds(static_cast<double>(block.units));
+    return std::max(free.end_s, there_s);
+}
+
+PipelineTime::Free PipelineTime::with(const BlockInFlight& block, const Free& free, double now_s) const {
+    const auto units = static_cast<double>(block.units);
+    const double end_s = start_of(block, free) + kernel_seconds(units);
+    const double there_s =
+        block.begun_s >= 0 ? block.begun_s : std::max(free.link_s, block.given_s) + in_.seconds(units);
+    return {std::max(free.link_s, there_s), end_s + 2 * std::max(0.0, now_s - end_s)};
 }
 
 }  // namespace apportion

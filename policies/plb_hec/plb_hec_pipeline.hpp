@@ -44,9 +44,14 @@ class PipelineTime final : public ShareTime {
     double seconds_of(std::span<const Units> blocks) const;
     double kernel_seconds(double units) const;
 
-    /// When a block in flight should end; one that is late, when it has been so for as long again. `free_s` is when the
-    /// one before it does.
-    double end_of(const BlockInFlight& block, double free_s, double now_s) const;
+    /// When the link and the processor are free of the blocks so far.
+    struct Free {
+        double link_s = 0, end_s = 0;
+    };
+    /// When a block in flight behind them begins, if it has not: its data follow theirs.
+    double start_of(const BlockInFlight& block, const Free& free) const;
+    /// With it; one that is late should end when it has been so for as long again.
+    Free with(const BlockInFlight& block, const Free& free, double now_s) const;
 
     /// A block is in flight, so that the transfer into the next one is hidden.
     void follow(bool follows) { follows_ = follows, asked_units_ = -1; }

@@ -31,7 +31,8 @@ void PlbHecPlan::begin(const LoadDescription& load) {
     given_.assign(load.processors.size(), 0);
     outdate();
     solver_.reset_statistics();
-    last_end_s_.assign(load.processors.size(), 0);
+    last_.assign(load.processors.size(), {});
+    free_.assign(load.processors.size(), {});
     refused_.assign(load.processors.size(), false);
     lost_.assign(load.processors.size(), false);
     planned_end_s_.assign(load.processors.size(), {});
@@ -74,13 +75,13 @@ Units PlbHecPlan::in_latency(int processor) const {
 /// What the processor's remaining share would take, from all that is known now.
 PipelineTime PlbHecPlan::time_of(int processor, double now_s, std::span<const BlockInFlight> in_flight) const {
     const TransferLine& in = models_.in(processor);
+    const FittedCurve* curve = models_.curve(processor);
     double running_s = 0, running_units = 0;
     if (!in_flight.empty()) {
         running_units = static_cast<double>(in_flight.front().units);
-        running_s =
-            now_s - std::max(last_end_s_[index(processor)], in_flight.front().given_s + in.seconds(running_units));
+        const PipelineTime time(0, 0, in, models_.out(processor), at(processor));
+        running_s = now_s - time.start_of(in_flight.front(), last_[index(processor)]);
     }
-    const FittedCurve* curve = models_.curve(processor);
     if (curve && models_.sizes_differ(processor)) {
         PipelineTime time(*curve, in, models_.out(processor), at(processor));
         const double expected_s = curve->seconds(running_units);
@@ -143,12 +144,14 @@ void PlbHecPlan::pose_processor(int processor, double now_s, const Progress& pro
     PipelineTime& time = times_[index(processor)];
     std::deque<double>& ends_s = planned_end_s_[index(processor)];
     ends_s.clear();
-    double busy_until_s = last_end_s_[index(processor)];
-    for (const BlockInFlight& block : in_flight)
-        ends_s.push_back(busy_until_s = time.end_of(block, busy_until_s, now_s));
+    PipelineTime::Free& free = free_[index(processor)] = last_[index(processor)];
+    for (const BlockInFlight& block : in_flight) {
+        free = time.with(block, free, now_s);
+        ends_s.push_back(free.end_s);
+    }
     time.follow(!in_flight.empty());
     EqualFinishProcessor& entry = problem_.processors[index(processor)];
-    entry = {.time = &time, .busy_until_s = std::max(busy_until_s, now_s)};
+    entry = {.time = &time, .busy_until_s = std::max(free.end_s, now_s)};
     if (index(processor) < plan_.shares_units.size()) entry.expected_units = share(processor);
     if (lost_[index(processor)]) entry.maximum_units = 0;
 }
@@ -217,7 +220,7 @@ bool PlbHecPlan::adjust(int processor, double now_s, const Progress& progress) {
 double PlbHecPlan::share_end_s(int processor) const {
     if (share(processor) > 0) return end_s(processor, share(processor));
     const std::deque<double>& ends_s = planned_end_s_[index(processor)];
-    return ends_s.empty() ? last_end_s_[index(processor)] : ends_s.back();
+    return ends_s.empty() ? last_end_s(processor) : ends_s.back();
 }
 
 void PlbHecPlan::answered(int processor, Units units) {
@@ -237,7 +240,7 @@ void PlbHecPlan::block_ended(const FinishedBlock& block) {
     const int processor = block.processor;
     const double end_s = block.end_s;
     learn_waiting(block);
-    last_end_s_[index(processor)] = end_s;
+    last_[index(processor)] = {block.start_s, end_s};
     checked_at_s_.reset();
     std::deque<double>& ends_s = planned_end_s_[index(processor)];
     if (ends_s.empty()) return;
@@ -250,9 +253,11 @@ void PlbHecPlan::gave(int processor, Units units, double now_s) {
     left_ -= units;
     PipelineTime& time = times_[index(processor)];
     given_[index(processor)] += static_cast<double>(units);
-    double& busy_until_s = problem_.processors[index(processor)].busy_until_s;
-    busy_until_s = time.end_of({.units = units, .given_s = now_s}, std::max(busy_until_s, now_s), now_s);
-    planned_end_s_[index(processor)].push_back(busy_until_s);
+    PipelineTime::Free& free = free_[index(processor)];
+    free.end_s = problem_.processors[index(processor)].busy_until_s;
+    free = time.with({.units = units, .given_s = now_s}, free, now_s);
+    problem_.processors[index(processor)].busy_until_s = free.end_s;
+    planned_end_s_[index(processor)].push_back(free.end_s);
     time.follow(true);
 }
 

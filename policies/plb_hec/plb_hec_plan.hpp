@@ -46,7 +46,7 @@ class PlbHecPlan {
     /// Whether all others are.
     bool alone(int processor) const { return std::ranges::count(lost_, false) == (lost(processor) ? 0 : 1); }
     /// End of the processor's last block; 0: it has had none.
-    double last_end_s(int processor) const { return last_end_s_[index(processor)]; }
+    double last_end_s(int processor) const { return last_[index(processor)].end_s; }
 
     /// The equal-finish plan for everything not handed out, by bisection. What a processor is given is taken off its
     /// share, and the plan holds as long as all end as planned, up to worthwhile_error_s(): to find that out costs
@@ -125,9 +125,10 @@ class PlbHecPlan {
 
     const PlbHecModels& models_;
     LoadDescription load_;
-    double waiting_s_ = 0;       ///< of a core for its next block, as of late
-    std::vector<bool> refused_;  ///< the processor, since its last block ended
-    std::vector<double> last_end_s_;
+    double waiting_s_ = 0;                  ///< of a core for its next block, as of late
+    std::vector<bool> refused_;             ///< the processor, since its last block ended
+    std::vector<PipelineTime::Free> last_;  ///< after each processor's last block that ended; its data were there ...
+    std::vector<PipelineTime::Free> free_;  ///< ... and as planned, after those that it was given
     std::vector<bool> lost_;
     std::vector<PipelineTime> times_;  ///< per processor, as planned with
     EqualFinishProblem problem_;

@@ -57,6 +57,13 @@ TEST_CASE("samples of one size say by what factor a believed line is wrong") {
     line.add(1000, 6e-5);
     CHECK(line.seconds(500) == Approx(5e-5).epsilon(0.01));
 
+    // Larger blocks that take less say nothing else either: results do not come home for nothing.
+    TransferLine falling(1e-5, 1e-6);
+    falling.add(100, 8e-4);
+    falling.add(200, 7e-4);
+    CHECK(falling.seconds_per_unit() > 1e-6);
+    CHECK(falling.seconds(2000) > 5 * falling.seconds(200));
+
     TransferLine of_unknown_bandwidth(1e-5, 0);
     of_unknown_bandwidth.add(100, 0.1);
     CHECK(of_unknown_bandwidth.seconds(5000) == Approx(5));

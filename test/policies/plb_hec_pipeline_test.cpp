@@ -9,10 +9,24 @@ TEST_CASE("a block that is late is planned to be so for as long again") {
     const TransferLine none;
     const PipelineTime time(1, 1, none, none, {.name = "core"});
     const BlockInFlight block{.units = 9, .given_s = 2};
-    CHECK(time.end_of(block, 0, 5) == 12);
-    CHECK(time.end_of(block, 4, 5) == 14);
-    CHECK(time.end_of(block, 0, 12) == 12);
-    CHECK(time.end_of(block, 0, 15) == 18);
+    CHECK(time.with(block, {0, 0}, 5).end_s == 12);
+    CHECK(time.with(block, {0, 4}, 5).end_s == 14);
+    CHECK(time.with(block, {0, 0}, 12).end_s == 12);
+    CHECK(time.with(block, {0, 0}, 15).end_s == 18);
+}
+
+TEST_CASE("data follow those of the blocks before, however long ago they were asked for") {
+    const TransferLine link(0, 1);
+    const PipelineTime time(1, 0, link, link, {.name = "device", .own_memory = true});
+    const BlockInFlight next{.units = 10, .given_s = 2}, begun{.units = 10, .given_s = 2, .begun_s = 7};
+    CHECK(time.start_of(next, {.link_s = 9, .end_s = 12}) == 19);
+    CHECK(time.start_of(next, {.link_s = 1, .end_s = 5}) == 12);
+    CHECK(time.start_of(next, {.link_s = 1, .end_s = 15}) == 15);
+    CHECK(time.start_of(begun, {.link_s = 9, .end_s = 12}) == 7);
+    const PipelineTime::Free first = time.with(next, {.link_s = 9, .end_s = 12}, 12);
+    CHECK(first.link_s == 19);
+    CHECK(first.end_s == 20);
+    CHECK(time.with(next, first, 12).end_s == 30);
 }
 
 TEST_CASE("before the next of blocks that fill more than half of a memory come, results leave") {
