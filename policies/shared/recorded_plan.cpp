@@ -14,16 +14,18 @@ namespace apportion {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr Units kMostSteps = 2048;       // of a load
-constexpr std::size_t kFinePoints = 64;  // of a processor of which only recorded sizes are used
-constexpr double kShareSteps = 32;       // of a sparse processor, besides: what they cut off is 2 % at most
+constexpr Units kMostSteps = 2048;  // of a load
+constexpr double kShareSteps = 32;  // of a sparse processor, besides: what they cut off is 2 % at most
 
-/// The commonest one between two sizes of a processor, the smallest of those; 0: there are no two.
+/// In which most of the way from a processor's smallest to its largest size is gone; 0: it has one size.
 Units step_between(const std::vector<ProfilePoint>& points) {
-    std::map<Units, std::size_t> steps;
-    for (std::size_t k = 1; k < points.size(); ++k) ++steps[points[k].units - points[k - 1].units];
-    const auto commonest = std::ranges::max_element(steps, {}, [](const auto& step) { return step.second; });
-    return commonest == steps.end() ? 0 : commonest->first;
+    std::map<Units, Units> gone;
+    for (std::size_t k = 1; k < points.size(); ++k) {
+        const Units step = points[k].units - points[k - 1].units;
+        gone[step] += step;
+    }
+    const auto most = std::ranges::max_element(gone, {}, [](const auto& step) { return step.second; });
+    return most == gone.end() ? 0 : most->first;
 }
 
 double highest_speed_of(const ProcessorProfile& processor) {
@@ -55,10 +57,10 @@ double interpolation_error(const std::vector<ProfilePoint>& points, Units step) 
 /// speeds.
 Units fine_step(const LoadDescription& load, const std::vector<ProfilePoint>& points, double share) {
     const Units step = step_between(points);
-    if (points.size() < kFinePoints || step > load.units) return 0;
+    if (step == 0 || step > load.units) return 0;
     const auto multiples =
         std::ranges::count_if(points, [&](const ProfilePoint& point) { return point.units % step == 0; });
-    if (multiples < static_cast<Units>(kFinePoints) || 2 * multiples < points.back().units / step) return 0;
+    if (2 * multiples < points.back().units / step) return 0;
     const Units factor = step / std::gcd(step, load.granularity);
     if (factor > load.units / load.granularity) return 0;
     const Units block_step = factor * load.granularity;
