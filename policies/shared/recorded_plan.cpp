@@ -17,15 +17,15 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr Units kMostSteps = 2048;  // of a load
 constexpr double kShareSteps = 32;  // of a sparse processor, besides: what they cut off is 2 % at most
 
-/// In which most of the way from a processor's smallest to its largest size is gone; 0: it has one size.
+/// Between neighbouring sizes of a processor: the one that covers most of their range; 0: it has one size.
 Units step_between(const std::vector<ProfilePoint>& points) {
-    std::map<Units, Units> gone;
+    std::map<Units, Units> covered;
     for (std::size_t k = 1; k < points.size(); ++k) {
         const Units step = points[k].units - points[k - 1].units;
-        gone[step] += step;
+        covered[step] += step;
     }
-    const auto most = std::ranges::max_element(gone, {}, [](const auto& step) { return step.second; });
-    return most == gone.end() ? 0 : most->first;
+    const auto most = std::ranges::max_element(covered, {}, [](const auto& step) { return step.second; });
+    return most == covered.end() ? 0 : most->first;
 }
 
 double highest_speed_of(const ProcessorProfile& processor) {
@@ -35,8 +35,8 @@ double highest_speed_of(const ProcessorProfile& processor) {
     return speed;
 }
 
-/// Of a recorded time that is told from its neighbours, as a part of it, on average: of those between the multiples of
-/// the step, if there are any.
+/// Mean relative error of interpolating a recorded time from its neighbours: of those between the multiples of the
+/// step, if there are any.
 double interpolation_error(const std::vector<ProfilePoint>& points, Units step) {
     const auto is_multiple = [&](const ProfilePoint& point) { return point.units % step == 0; };
     const bool all = std::ranges::all_of(points, is_multiple);

@@ -3,13 +3,13 @@
 // From a recorded profile to what the static policies plan with: the seconds in which a processor gets through a whole
 // share, transfers included, as so many blocks as are best (its best-time curve).
 //
-// Kernel time F(x) of a block of x units: the recorded points. What a processor has of a profile is *fine* where it has
-// at least half of the multiples of a step, in which most of the way from its smallest to its largest size is gone, and
-// where half a step is a smaller part of its share, at the highest speeds, than the mean error of a time between such
-// multiples that is told from its neighbours (where there is none, of any); then only recorded sizes are used.
-// Otherwise it is *sparse*, and seconds are interpolated linearly between neighbours; below the smallest size fixed
-// costs stay (models/speed_points.hpp, LineBelow). A size that another processor has and this one has not, between its
-// own, is a hole: nothing is interpolated across it. No block is larger than the largest recorded size.
+// Kernel time F(x) of a block of x units: the recorded points. A processor's sizes are *fine* where they contain at
+// least half of the multiples of the step that covers most of their range, and where half a step is a smaller part of
+// the processor's share, at the highest speeds, than the mean error of interpolating a time between such multiples
+// (where none is recorded, any time) from its neighbours; then only recorded sizes are used. Otherwise they are
+// *sparse*, and seconds are interpolated linearly between neighbours; below the smallest size fixed costs stay
+// (models/speed_points.hpp, LineBelow). A size that another processor has and this one has not, between its own, is a
+// hole: nothing is interpolated across it. No block is larger than the largest recorded size.
 //
 // Transfers In(x), Out(x) and Both(x): latency and seconds per unit of the link in each direction and in both at once,
 // as they were recorded beside the kernel's times, while other devices' data travelled as well, or as the runtime knows

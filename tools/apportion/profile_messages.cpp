@@ -42,12 +42,12 @@ class Message {
         const auto ended = [](void* message) { static_cast<Message*>(message)->end(); };
         begun_ = starpu_data_acquire_on_node_cb(handle_, static_cast<int>(where_), STARPU_RW, ended, this) == 0;
     }
-    /// When it was there [us], once it has been posted.
-    double end_us() const {
-        if (!begun_) refuse(where_);
-        return end_us_;
-    }
     bool begun() const { return begun_; }
+    void require_begun() const {
+        if (!begun_) refuse(where_);
+    }
+    /// When it was there [us], once it has been posted.
+    double end_us() const { return end_us_; }
 
   private:
     [[noreturn]] static void refuse(unsigned memory) { throw UserError("StarPU moves no data to memory {}", memory); }
@@ -75,6 +75,7 @@ double travel(std::span<const std::unique_ptr<Message>> messages, bool there) {
     for (const auto& message : messages)
         if (message->begun()) starpu_sem_wait(&arrived);
     starpu_sem_destroy(&arrived);
+    for (const auto& message : messages) message->require_begun();
     return begin_us;
 }
 
