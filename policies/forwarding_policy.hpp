@@ -13,6 +13,7 @@ class ForwardingPolicy : public Policy {
     Units next_block(int processor, double now_s, const Progress& progress) override {
         return policy().next_block(processor, now_s, progress);
     }
+    bool answered_trial() const override { return policy().answered_trial(); }
     void units_added(Units units) override { policy().units_added(units); }
     void block_finished(const FinishedBlock& block) override { policy().block_finished(block); }
     void block_returned(const ReturnedBlock& block) override { policy().block_returned(block); }

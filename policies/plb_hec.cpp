@@ -56,10 +56,13 @@ class PlbHecImproved final : public Policy {
 
     Units next_block(int processor, double now_s, const Progress& progress) override {
         const bool idle = progress.in_flight(processor).empty();
+        trial_ = false;
         const Units units = next_units(processor, now_s, progress);
         if (idle) plan_.answered(processor, units);
         return units;
     }
+
+    bool answered_trial() const override { return trial_; }
 
     void units_added(Units) override {
         for (std::size_t p = 0; p < load_.processors.size(); ++p) plan_.had_nothing(static_cast<int>(p));
@@ -128,7 +131,7 @@ class PlbHecImproved final : public Policy {
             if (units == 0) return 0;
             plan_.outdate();
             all_known_ = false;
-            tried_[index(processor)] = true;
+            tried_[index(processor)] = trial_ = true;
             if (!decision_) decision_ = "processor tried";
             return units;
         }
@@ -152,6 +155,7 @@ class PlbHecImproved final : public Policy {
         const bool untried = plan_.is_untried(processor);
         const double block = untried ? 0 : block_of(processor, share, now_s, progress);
         const Units units = untried ? plan_.first_units(processor) : aligned(processor, block, now_s, progress);
+        trial_ = untried;
         plan_.gave(processor, units, now_s);
         if (!untried && share - block < granule()) plan_.leave_rest(processor);
         return units;
@@ -220,6 +224,7 @@ class PlbHecImproved final : public Policy {
     UnlikeUnits unlike_;
     PolicyReport report_;
     std::vector<bool> tried_;         ///< was given a first block, in any run
+    bool trial_ = false;              ///< what was answered last
     bool all_known_ = false;          ///< who computes, at least
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };

@@ -259,6 +259,10 @@ class Policy {
     /// where blocks are not waited for whatever they take, after asked_again_after_s(). Called only while units remain.
     virtual Units next_block(int processor, double now_s, const Progress& progress) = 0;
 
+    /// Whether what it answered last is a trial: its time tells of a processor of which little is known, and may be far
+    /// too long. It is then of the last units, which others may take as well while it runs.
+    virtual bool answered_trial() const { return false; }
+
     /// More units of an open load are there to be handed out: Progress::remaining() has grown by so many. Without
     /// effect on a policy that looks at what remains when it is asked.
     virtual void units_added(Units units) { (void)units; }

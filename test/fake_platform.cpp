@@ -21,16 +21,18 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Counts calls on their way to the policy under test.
 class Counted final : public ForwardingPolicy {
   public:
-    Counted(Policy& policy, int& asked) : policy_(policy), asked_(asked) {}
+    Counted(Policy& policy, FakeRun& result) : policy_(policy), result_(result) {}
     Units next_block(int processor, double now_s, const Progress& progress) override {
-        ++asked_;
-        return policy_.next_block(processor, now_s, progress);
+        ++result_.asked;
+        const Units units = policy_.next_block(processor, now_s, progress);
+        result_.trials += units > 0 && policy_.answered_trial();
+        return units;
     }
 
   private:
     Policy& policy() const override { return policy_; }
     Policy& policy_;
-    int& asked_;
+    FakeRun& result_;
 };
 
 struct Transfer {
@@ -58,7 +60,7 @@ class Simulation {
     Simulation(const FakePlatform& platform, Policy& policy, const LoadDescription& load,
                const std::vector<OwnedUnits>& previous)
         : platform_(platform),
-          counted_(policy, result_.asked),
+          counted_(policy, result_),
           recovery_(std::max(1.0, platform.stall_factor), load.processors.size()),
           flow_(load, counted_, previous, platform.stall_factor > 0 ? &recovery_ : nullptr),
           running_end_s_(platform.workers.size(), kNever) {

@@ -77,6 +77,7 @@ struct FakeRun {
     double makespan_s = 0;          ///< last result home
     std::vector<FakeBlock> blocks;  ///< computed ones that count, in the order in which they came home
     int given_up = 0;               ///< blocks that others compute
+    int trials = 0;                 ///< blocks that the policy called so
     int pieces = 0, dropped = 0;    ///< of late blocks, computed again; of these, for nothing
     bool stuck = false;             ///< a block was given up that nobody else may compute
     int asked = 0;                  ///< calls of next_block

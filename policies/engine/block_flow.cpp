@@ -38,6 +38,7 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
 Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
     Block block{next_id_++, processor, range.first, range.units, piece_of, is_trial(processor, range.units)};
     block.room = lane(processor).memory.take(block.id, block.units);
+    if (piece_of == kNone) end_trials(range);
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
     flights_[block.id] = {.processor = processor, .piece_of = piece_of, .trial = block.trial};
     if (among_ == Among::nodes && piece_of == kNone) flights_.at(block.id).begun = Flight::Begun::perhaps;
@@ -53,6 +54,46 @@ bool BlockFlow::is_trial(int processor, Units units) const {
     const int kind = load_.processors[static_cast<std::size_t>(processor)].kind;
     return std::ranges::any_of(load_.processors, [&](const Processor& other) { return other.kind != kind; }) &&
            std::ranges::none_of(flights_, [](const auto& entry) { return entry.second.trial; });
+}
+
+/// A trial is of the last units, which are needed last.
+UnitRange BlockFlow::take(int processor, Units units) {
+    if (among_ == Among::workers && !load_.open && policy_.answered_trial()) {
+        Units before = load_.units;
+        for (const Trial& trial : trials_) before = std::min(before, trial.range.first);
+        if (const auto range = free_.take_before(before, units, load_.granularity)) {
+            trials_.push_back({next_id_, *range});
+            return *range;
+        }
+    }
+    return free_.take(processor, units, load_.granularity);
+}
+
+void BlockFlow::may_be_taken_over(std::int64_t id) {
+    flights_.at(id).yields = true;
+    const auto trial = std::ranges::find(trials_, id, &Trial::id);
+    if (!recovery_ || trial == trials_.end() || trial->free) return;
+    trial->free = true;
+    free_.add(trial->range, FreeUnits::kNobody);
+}
+
+/// The trial, if its units are free, or null.
+const BlockFlow::Trial* BlockFlow::free_trial(std::int64_t id) const {
+    const auto trial = std::ranges::find(trials_, id, &Trial::id);
+    return trial != trials_.end() && trial->free ? &*trial : nullptr;
+}
+
+/// Of units that somebody else computes now. Their processors are occupied until somebody tells that they are not.
+void BlockFlow::end_trials(UnitRange range) {
+    for (const Trial& trial : std::vector(trials_)) {
+        const bool apart =
+            range.first + range.units <= trial.range.first || trial.range.first + trial.range.units <= range.first;
+        if (apart || !trial.free) continue;
+        const int processor = take_out(trial.id).first.processor;
+        decisions_.given_up.push_back(trial.id);
+        lane(processor).occupied = true;
+        do_without(processor);
+    }
 }
 
 Units BlockFlow::room(int processor) const {
@@ -75,7 +116,8 @@ void BlockFlow::ask(int processor, std::size_t depth, double now_s, std::vector<
         if (units <= 0) break;
         units = std::min(units, room_units);
         if (units < remaining()) units = std::max(units / load_.granularity, Units{1}) * load_.granularity;
-        out.push_back(hand_out(processor, free_.take(processor, units, load_.granularity), kNone, now_s));
+        const UnitRange range = take(processor, units);
+        out.push_back(hand_out(processor, range, kNone, now_s));
     }
 }
 
@@ -126,6 +168,7 @@ BlockInFlight* BlockFlow::find(std::int64_t id) {
 std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id) {
     const BlockInFlight block = *find(id);
     Flight flight = flights_.extract(id).mapped();
+    std::erase_if(trials_, [id](const Trial& trial) { return trial.id == id; });
     Lane& its = lane(flight.processor);
     std::erase_if(its.blocks, [id](const BlockInFlight& other) { return other.id == id; });
     its.memory.ended(id);
@@ -134,6 +177,7 @@ std::pair<BlockFlow::Flight, BlockInFlight> BlockFlow::take_out(std::int64_t id)
 
 void BlockFlow::note_finished(std::int64_t id, double start_s, double end_s, double busy_s, double now_s,
                               double half_busy_s, bool data_there) {
+    if (const Trial* trial = free_trial(id)) free_.withdraw(trial->range);
     auto [flight, block] = take_out(id);
     Lane& its = lane(flight.processor);
     // A node's grants may end in another order than they were given: the time since the other's end is not all of its
@@ -210,8 +254,10 @@ void BlockFlow::piece_computed(std::int64_t late, Units units, double now_s) {
 
 bool BlockFlow::give_back(std::int64_t id) {
     if (!find(id)) return false;
+    const bool is_free = free_trial(id) != nullptr;
     auto [flight, block] = take_out(id);
     drop_pieces(flight);
+    if (is_free) return true;
     if (flight.piece_of == kNone) {
         free_.add({block.first, block.units}, FreeUnits::kNobody);
     } else if (flight.piece_of != kInVain) {

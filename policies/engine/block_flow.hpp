@@ -5,8 +5,9 @@
 // memory of the processor, and carries out the rule of recovery.hpp. The load engine runs it under StarPU, the tests on
 // a fake platform: both see the same rules and the same decisions.
 //
-// Law: every unit counts exactly once. It is handed out once, unless its block is given back, and then once more; or
-// others compute its block again, and then perhaps once more in a piece of it: of the two, one counts.
+// Law: every unit counts exactly once. It is handed out once, unless its block is given back, or was a trial that had
+// not ended, and then once more; or others compute its block again, and then perhaps once more in a piece of it: of the
+// two, one counts.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +63,7 @@ class BlockFlow final : public Progress {
     /// The task of a block in flight runs since then (negative: none does), and its results can be dropped although it
     /// runs on.
     void begins(std::int64_t id, double begun_s);
-    void may_be_taken_over(std::int64_t id) { flights_.at(id).yields = true; }
+    void may_be_taken_over(std::int64_t id);
     /// Nobody has memory to compute that block again.
     void leave_alone(std::int64_t id) {
         if (const auto its = flights_.find(id); its != flights_.end()) its->second.alone = true;
@@ -170,12 +171,22 @@ class BlockFlow final : public Progress {
         Units taken = 0, computed = 0;
         std::vector<std::int64_t> pieces = {};
     };
+    /// A trial of the last units. Those of one that may be taken over are free all the same: whoever takes them ends
+    /// it.
+    struct Trial {
+        std::int64_t id = 0;
+        UnitRange range;
+        bool free = false;
+    };
     static constexpr std::int64_t kNone = -1, kInVain = -2;
 
     Lane& lane(int processor) { return lanes_[static_cast<std::size_t>(processor)]; }
     const Lane& lane(int processor) const { return lanes_[static_cast<std::size_t>(processor)]; }
     int processors() const { return static_cast<int>(lanes_.size()); }
     Block hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s);
+    UnitRange take(int processor, Units units);
+    const Trial* free_trial(std::int64_t id) const;
+    void end_trials(UnitRange range);
     bool is_trial(int processor, Units units) const;
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);
@@ -224,6 +235,7 @@ class BlockFlow final : public Progress {
     std::vector<Lane> lanes_;
     std::vector<int> freed_;                            ///< processors whose blocks have finished since they were asked
     std::unordered_map<std::int64_t, Flight> flights_;  ///< blocks in flight
+    std::vector<Trial> trials_;                         ///< of these
     std::int64_t next_id_ = 0;
     int stalls_ = 0;
     bool occupied_is_told_ = false;  ///< by the caller

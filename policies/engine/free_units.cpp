@@ -102,6 +102,18 @@ UnitRange FreeUnits::take(int processor, Units units, Units granularity) {
     return taken;
 }
 
+std::optional<UnitRange> FreeUnits::take_before(Units end, Units units, Units granularity) {
+    const auto next = pieces_.lower_bound(end);
+    if (next == pieces_.begin()) return {};
+    const auto& [first, piece] = *std::prev(next);
+    if (piece.owner != kNobody) return {};
+    const Units before = std::min(end - first, piece.units) / granularity * granularity;
+    if (before <= units) return {};
+    const UnitRange taken{first + before - units, units};
+    remove(taken);
+    return taken;
+}
+
 Units FreeUnits::withdraw(UnitRange range) {
     const Units end = range.first + range.units;
     Units first = end;

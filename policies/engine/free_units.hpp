@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -33,6 +34,10 @@ class FreeUnits {
     /// goes on to the load's end may be no multiple of the granularity. count() > 0. O(log ranges) for each range it
     /// takes from.
     UnitRange take(int processor, Units units, Units granularity);
+
+    /// Takes the last units before that one, as many as whole granules of their piece end with; nothing where they have
+    /// an owner, or would be all of it. O(log ranges).
+    std::optional<UnitRange> take_before(Units end, Units units, Units granularity);
 
     /// Takes the free units with which the range ends, whoever owns them. Returns how many: 0 where its last one is not
     /// free. O(log ranges) for each range it takes from.

@@ -20,6 +20,10 @@
 //     and as 1.5 s, their processors are lost, and their units are handed out again. The last processor that is left
 //     is waited for, however long it takes.
 //
+// What a policy calls a trial needs no judgement: it is of the last units, which stay free where others may compute
+// them. Whoever is given them ends it, and its processor gets nothing until its task has ended. So to try a processor
+// that may be far too slow costs others no launch in the end.
+//
 // Blocks that change data in place, or whose late results nobody can hold back, are computed by nobody else. A core's
 // first block of the smallest size is: its task gets a copy of the data if there is memory for one, unless that is much
 // of a load whose processors are all alike, where the copy would cost what it could save. While a processor that was

@@ -102,7 +102,7 @@ struct Copy {
     }
 };
 
-/// y += x in place. Cores do not end their first units before the device computes them again; the device looks then for
+/// y += x in place. Cores do not end their first units before the device computes them, too; the device looks then for
 /// a while whether they change in main memory.
 struct Held {
     std::vector<double> x = std::vector<double>(kUnits, 1), y = std::vector<double>(kUnits);
@@ -138,10 +138,15 @@ struct Held {
     }
     static int fill(starpu_task* task, apportion_block* block, void* arg) {
         auto& self = *static_cast<Held*>(arg);
-        double* const y = &self.y[block->first];
+        double* y = &self.y[block->first];
         task->handles[0] = apportion_block_vector(block, STARPU_R, &self.x[block->first], block->units, 8);
         task->handles[1] = apportion_block_vector(block, STARPU_RW, y, block->units, 8);
-        const bool again = std::exchange(self.filled[block->first], 1) != 0;
+        bool again = false;
+        for (auto unit = block->first; unit < block->first + block->units; ++unit) {
+            if (std::exchange(self.filled[unit], 1) == 0) continue;
+            again = true;
+            y = &self.y[unit];
+        }
         self.parts.emplace_back(new Part{&self, y, again});
         task->cl_arg = self.parts.back().get();
         return 0;

@@ -30,6 +30,27 @@ TEST_CASE("units are taken from the processor's own ranges, then from nobody's, 
     CHECK(free.count() == 35);
 }
 
+TEST_CASE("the last units before one are whole granules of nobody's last range, and never all of it") {
+    FreeUnits free(2);
+    CHECK_FALSE(free.take_before(100, 1, 1));
+    free.add({0, 24}, 0);
+    CHECK_FALSE(free.take_before(100, 1, 1));
+    free.add({24, 8}, FreeUnits::kNobody);
+    free.add({40, 19}, FreeUnits::kNobody);
+    const auto last = free.take_before(59, 8, 8);
+    REQUIRE(last);
+    CHECK(last->first == 48);
+    CHECK(last->units == 8);
+    CHECK_FALSE(free.take_before(59, 8, 8));  // is no granule
+    CHECK_FALSE(free.take_before(56, 8, 8));  // would be all
+    free.add(*last, FreeUnits::kNobody);
+    CHECK(free.count() == 24 + 8 + 19);
+    CHECK_FALSE(free.take_before(48, 8, 8));
+    CHECK(free.take_before(48, 4, 1)->first == 44);
+    CHECK(free.take_before(40, 1, 1)->first == 31);
+    CHECK_FALSE(free.take_before(24, 1, 1));  // has an owner
+}
+
 TEST_CASE("whatever is taken and given back, each unit is free or taken, and pieces are no longer than was asked") {
     std::mt19937 random(5);
     for (int trial = 0; trial < 300; ++trial) {
