@@ -58,6 +58,16 @@ fs::path included_part(const fs::path& folder, const std::string& part) {
     return {};
 }
 
+/// Of a part or table of a platform; empty: it can be read.
+std::string why_unreadable(const fs::path& file) {
+    try {
+        open_to_read(file.string());
+        return {};
+    } catch (const FileError& error) {
+        return error.what();
+    }
+}
+
 std::vector<std::pair<double, double>> read_table(TextFile& file) {
     if (!file.next()) file.fail("is empty");
     if (file.line() != "units,seconds") file.fail("the first line must be the heading units,seconds");
@@ -162,6 +172,7 @@ void PlatformReader::read_file(const fs::path& file, bool included) {
         if (found.empty())
             return fmt::format("include: there is no file {}, neither beside this one nor among those bundled",
                                in_quotes(part));
+        if (const std::string why = why_unreadable(found); !why.empty()) return "include: " + why;
         read_file(found, true);
         return std::string();
     });
@@ -318,6 +329,7 @@ TrueTime PlatformReader::read_time(TomlTable& table, const fs::path& folder) {
              {"base_s", "rate", "seconds_per_work", "rates", "seconds_by_n", "half_saturation", "stream_bytes_per_s"})
             if (table.has(key)) table.fail(key, "a table replaces the formula; remove {}", key);
         if (is_missing(folder / file)) table.fail("table", "table: there is no file {}", in_quotes(file));
+        if (const std::string why = why_unreadable(folder / file); !why.empty()) table.fail("table", "table: {}", why);
         time.table = read_table(folder / file);
     } else {
         time.base_s = table.zero_or_within("base_s", kTime, 0);

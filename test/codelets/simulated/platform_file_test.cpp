@@ -169,6 +169,12 @@ TEST_CASE("a mistake in a platform file is reported with file, line and what to 
     fs::create_symlink("loop", folder.path() / "loop");
     CHECK(with("rate = 1e9", "table = \"loop/a.csv\"").find("no file") == std::string::npos);
     CHECK(with("rate = 1e9", "table = \"loop/a.csv\"").find("cannot be opened") != std::string::npos);
+    fs::create_directory(folder.path() / "parts");
+    CHECK(with("rate = 1e9", "table = \"parts\"").starts_with("bad.toml:12: table: "));
+    CHECK(with("rate = 1e9", "table = \"parts\"")
+              .ends_with("parts: is not a regular file; a folder cannot be read here"));
+    CHECK(after("\ninclude = [\"parts\"]\n").starts_with("bad.toml:2: include: "));
+    CHECK(after("include = [\"loop\"]\n").starts_with("bad.toml:1: include: "));
     folder.write("part.toml", "[kernel.k]\nwork = { factor = 1 }\nname = \"x\"\n");
     CHECK(after("include = [\"part.toml\"]\n").starts_with("part.toml:3: kernel k has no key name"));
     CHECK(after("\ninclude = [\n\"missing\\n.toml\"]\n") ==
