@@ -54,8 +54,9 @@ bool has_bound(const RunReport& report);
 // What a report of a run shows that its user should know, the most expensive first.
 //
 // A finding's cost is the part of the makespan that would go at most if its cause did: the processor seconds that it
-// took, spread over all processors, or, where all wait for it, its own seconds. Costs overlap and do not add up: a
-// lost processor also shows at the end, where it has nothing to do.
+// took, of each processor as much as its speed is of all their speeds, or, where all wait for it, its own seconds. (One
+// that computed nothing is as fast as others of its kind; where there are none, what it would have added is not known.)
+// Costs overlap and do not add up: a lost processor also shows at the end, where it has nothing to do.
 
 struct Finding {
     std::string sentence;  ///< without its full stop

@@ -25,7 +25,13 @@ constexpr double kLittlePlanning_s = 50e-6;
 
 class Findings {
   public:
-    Findings(const RunReport& report, const RunAccount& account) : report_(report), account_(account) {}
+    Findings(const RunReport& report, const RunAccount& account) : report_(report), account_(account) {
+        for (std::size_t p = 0; p < account.processors.size(); ++p) weights_.push_back(speed_or_kinds(p));
+        for (const double speed : weights_) sum_of_weights_ += speed;
+        if (sum_of_weights_ > 0) return;
+        weights_.assign(account.processors.size(), 1);
+        sum_of_weights_ = static_cast<double>(account.processors.size());
+    }
 
     std::vector<Finding> all() {
         error();
@@ -48,12 +54,26 @@ class Findings {
   private:
     void say(std::string sentence, double cost_s = 0) { findings_.push_back({std::move(sentence), cost_s}); }
     double percent(double seconds) const { return account_.makespan_s > 0 ? 100 * seconds / account_.makespan_s : 0; }
-    /// Of the makespan, where it is seconds of single processors.
-    double spread(double seconds) const { return seconds / static_cast<double>(account_.processors.size()); }
+
+    static double speed(const ProcessorAccount& p) {
+        return p.compute_s > 0 ? static_cast<double>(p.units) / p.compute_s : 0;
+    }
+    /// One that computed nothing is taken to be as fast as the fastest of its kind; 0: that is not known.
+    double speed_or_kinds(std::size_t p) const {
+        const ProcessorAccount& own = account_.processors[p];
+        double found = speed(own);
+        if (own.units == 0)
+            for (const ProcessorAccount& other : account_.processors)
+                if (other.kind == own.kind) found = std::max(found, speed(other));
+        return found;
+    }
+
+    /// Of the makespan, where it is seconds of processor p alone.
+    double spread(std::size_t p, double seconds) const { return seconds * weights_[p] / sum_of_weights_; }
     double mean(double ProcessorAccount::*entry) const {
         double sum_s = 0;
-        for (const ProcessorAccount& p : account_.processors) sum_s += p.*entry;
-        return spread(sum_s);
+        for (std::size_t p = 0; p < weights_.size(); ++p) sum_s += spread(p, account_.processors[p].*entry);
+        return sum_s;
     }
 
     void error() {
@@ -65,19 +85,21 @@ class Findings {
         for (const ReportedLoss& lost : report_.losses)
             say(fmt::format("{} got no more blocks from {} on: {}; others had to compute {} of it", lost.name,
                             seconds_text(lost.at_s), lost.reason, counted(lost.units_given_back, "unit")),
-                spread(std::max(0.0, account_.makespan_s - lost.at_s)));
+                spread(lost.processor, std::max(0.0, account_.makespan_s - lost.at_s)));
     }
 
     void late_blocks() {
         const auto& late = report_.late_blocks;
         if (late.empty()) return;
         double waited_s = 0;
-        for (const ReportedLateBlock& block : late) waited_s += block.waited_s;
+        for (const ReportedLateBlock& block : late)
+            for (std::size_t p = 0; p < weights_.size(); ++p)
+                if (account_.processors[p].name == block.name) waited_s += spread(p, block.waited_s);
         say(fmt::format("{} took so long that others computed the same units; the first was one of {} on "
                         "{}, given up after {}",
                         counted(late.size(), "block"), counted(late.front().units, "unit"), late.front().name,
                         seconds_text(late.front().waited_s)),
-            account_.has_blocks ? mean(&ProcessorAccount::copies_s) : spread(waited_s));
+            account_.has_blocks ? mean(&ProcessorAccount::copies_s) : waited_s);
     }
 
     void stalls() {
@@ -120,7 +142,7 @@ class Findings {
         double units_per_s = 0, units = 0;
         for (const ProcessorAccount& p : account_.processors) {
             units += static_cast<double>(p.units);
-            if (p.compute_s > 0) units_per_s += static_cast<double>(p.units) / p.compute_s;
+            units_per_s += speed(p);
         }
         return units_per_s > 0 ? units / units_per_s : 0;
     }
@@ -161,12 +183,11 @@ class Findings {
                             "come in {} parts at least",
                             own.name, counted(*own.memory_units, "unit"), own.units,
                             quotient_up(own.units, *own.memory_units)),
-                spread(account_.processors[p].transfer_s));
+                spread(p, account_.processors[p].transfer_s));
         }
     }
 
-    /// What the columns of the account are in all, where that is much: at most what other shares could have saved, as
-    /// slow processors that wait are no loss beside fast ones.
+    /// What the columns of the account are in all, where that is much: at most what other shares could have saved.
     void waiting() {
         if (!account_.has_blocks) return;
         const double most_s = std::max(0.0, account_.makespan_s - perfect_s());
@@ -184,9 +205,9 @@ class Findings {
 
     void blocks() {
         double compute_s = 0, without_s = 0;
-        for (const ProcessorAccount& p : account_.processors) {
-            compute_s += p.compute_s;
-            if (p.units == 0) without_s += account_.makespan_s;
+        for (std::size_t p = 0; p < weights_.size(); ++p) {
+            compute_s += account_.processors[p].compute_s;
+            if (account_.processors[p].units == 0) without_s += spread(p, account_.makespan_s);
         }
         const std::int64_t n = report_.blocks;
         if (n < 1) return;
@@ -196,11 +217,11 @@ class Findings {
             say(fmt::format("blocks compute for {} on average: they are too small beside what each costs; larger ones "
                             "(granularity, initial block, fewer blocks) would take less",
                             seconds_text(mean_s)),
-                std::min(account_.makespan_s, spread(kBlockCost_s * static_cast<double>(n))));
+                std::min(account_.makespan_s, kBlockCost_s * static_cast<double>(n) / static_cast<double>(processors)));
         if (n < processors)
             say(fmt::format("the load was cut into {} for {} processors, so that some got none", counted(n, "block"),
                             processors),
-                spread(without_s));
+                without_s);
     }
 
     void models() {
@@ -212,6 +233,8 @@ class Findings {
 
     const RunReport& report_;
     const RunAccount& account_;
+    std::vector<double> weights_;  ///< of processors, by their speeds
+    double sum_of_weights_ = 0;
     std::vector<Finding> findings_;
 };
 
