@@ -32,15 +32,6 @@ constexpr std::size_t kLongestFolder = 180;  // StarPU keeps whole paths in 256 
 const EnvironmentChange kNoMallocCost{"STARPU_SIMGRID_CUDA_MALLOC_COST", "0"},
     kNoQueueCost{"STARPU_SIMGRID_CUDA_QUEUE_COST", "0"};
 
-/// The letters, digits, '-' and '.' of the platform's name, as a host name.
-std::string host_name(const Platform& platform) {
-    constexpr std::size_t kLongest = 60;
-    std::string name = platform.name.substr(0, kLongest);
-    for (char& c : name)
-        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '-';
-    return name;
-}
-
 /// One line a node, columns by tabs; nodes that do not exist are nan.
 std::string matrix(std::size_t nodes, const std::function<double(std::size_t, std::size_t)>& value) {
     std::string text;
@@ -125,6 +116,15 @@ void write_measurements(const Platform& machine, const fs::path& folder, const s
 }
 
 }  // namespace
+
+/// The letters, digits, '-' and '.' of its name.
+std::string host_name(const Platform& platform) {
+    constexpr std::size_t kLongest = 60;
+    std::string name = platform.name.substr(0, kLongest);
+    for (char& c : name)
+        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '-';
+    return name;
+}
 
 std::vector<EnvironmentChange> write_machine_files(const Platform& platform, const fs::path& folder) {
     check_size(platform, "the platform");

@@ -13,6 +13,9 @@
 
 namespace apportion::simulated {
 
+/// STARPU_HOSTNAME of the platform, a single machine.
+std::string host_name(const Platform& platform);
+
 /// Writes the files into `folder`/bus, creating folders, and returns the variables under which any program that was
 /// built with the simulated flavour runs on the platform. Throws UserError when the machine is too large for
 /// StarPU, and when files cannot be written.

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "models/io/text.hpp"
 
@@ -110,6 +111,12 @@ void set_up_machine() {
                 m.platform.file.string());
         first_stream = STARPU_NMAXWORKERS * starpu_mpi_world_rank();
         m.platform = machine_of_node(m.platform, starpu_mpi_world_rank());
+    } else if (const char* host = std::getenv("STARPU_HOSTNAME"); !host || host != host_name(m.platform)) {
+        throw UserError(
+            "APPORTION_PLATFORM={0}: StarPU simulates another machine, as STARPU_HOSTNAME is not {1}; start the "
+            "program "
+            "by `apportion platform {0} PROGRAM`",
+            name, host_name(m.platform));
     }
     if (const char* seed = std::getenv("APPORTION_PLATFORM_SEED"); seed && *seed)
         m.platform.seed = std::strtoull(seed, nullptr, 10);

@@ -10,6 +10,11 @@ file=$folder/data/apportion/profiles/plbhec-ab/matmul-16384.csv
 run() { STARPU_SCHED=$1 "$apportion" platform plbhec-ab "$matmul" --size 16384 --json; }
 
 status=0
+said=$(APPORTION_PLATFORM=plbhec-ab "$matmul" --size 1024 2>&1) || status=$?
+[[ $status -eq 2 && $said == *"APPORTION_PLATFORM=plbhec-ab: StarPU simulates another machine, as STARPU_HOSTNAME is not plbhec-ab; start the program by "* ]] ||
+    fail "a platform that StarPU does not know: $status, $said"
+
+status=0
 said=$(run hpopta 2>&1) || status=$?
 [ $status -ne 0 ] || fail "hpopta runs without a profile"
 [[ $said == *"there is no recorded profile $file; record it with \`apportion profile --app matmul --size 16384 --platform "* ]] ||
