@@ -163,5 +163,7 @@ refuses "a list of what is to be drawn" 2 "excludes --random" "$apportion" platf
 
 refuses "a folder that cannot be made" 2 "cannot be made" env XDG_CACHE_HOME="$folder/tiny.toml/x" "$apportion" platform plbhec-a true
 refuses "a program that is not there" 2 "cannot be run" "$apportion" platform plbhec-a ./nothing
+refuses "a program without its folder" 2 "tiny.toml cannot be run: No such file or directory; did you mean ./tiny.toml?" \
+    "$apportion" platform plbhec-a tiny.toml
 refuses "an unknown option" 2 "--unknown" "$apportion" platform plbhec-a --unknown
 

@@ -144,7 +144,8 @@ int run_command(const std::vector<std::string>& command, const std::vector<Envir
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     execvp(arguments.front(), arguments.data());
-    throw UserError("{} cannot be run: {}", command.front(), std::strerror(errno));
+    const char* const why = std::strerror(errno);
+    throw UserError("{} cannot be run: {}{}", command.front(), why, program_here(command.front()));
 }
 
 /// A program of the flavour smpi is a shared object, which names no loader; a file that is no program is left to

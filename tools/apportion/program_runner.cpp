@@ -162,6 +162,12 @@ std::string inner_policy() {
     return chosen ? chosen : "plb-hec";
 }
 
+std::string program_here(const std::string& name) {
+    std::error_code missing;
+    return fs::path(name).has_parent_path() || !fs::exists(name, missing) ? ""
+                                                                          : fmt::format("; did you mean ./{}?", name);
+}
+
 void check_for_smpirun(const std::vector<std::string>& words) {
     for (const std::string& word : words)
         if (word.empty() || word.find_first_of(" \t\n\r*?[") != word.npos)
@@ -298,11 +304,7 @@ RunResult ProgramRunner::run(const RunRequest& request) const {
                  : platform_               ? run_child(on_nodes(environment), environment)
                                            : run_child(on_nodes(environment));
     } catch (const CannotRun& error) {
-        std::error_code missing;
-        throw UserError("{}{}", error.what(),
-                        name_ == command_.words.front() && fs::exists(name_, missing)
-                            ? fmt::format("; did you mean ./{}?", name_)
-                            : "");
+        throw UserError("{}{}", error.what(), program_here(command_.words.front()));
     }
     if (result.status != 0) {
         const std::string problem = fmt::format("{} failed: {}", what, complaint(name_, result));

@@ -36,6 +36,9 @@ ProgramCommand program_command(const std::vector<std::string>& words);
 /// Of workers, where the policies that are compared are those of nodes.
 std::string inner_policy();
 
+/// What to add when a program of that name cannot be run: that one is in this folder, if it is, and no folder is named.
+std::string program_here(const std::string& name);
+
 /// Throws UserError when smpirun, which starts programs on simulated clusters, would pass on other words than these.
 void check_for_smpirun(const std::vector<std::string>& words);
 
