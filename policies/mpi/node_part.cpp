@@ -125,7 +125,7 @@ void NodePart::wait_for_tasks() {
 void NodePart::finish() {
     if (!std::exchange(waiting_, false)) return;
     {  // for a task that nobody else on the node can compute, though another node has
-        const auto deadline = deadline_of(a_task_, (starpu_timing_now() - begun_us_) * 1e-6);
+        const auto deadline = deadline_of(a_task_, (starpu_timing_now() - begun_us_) * 1e-6, Awaited::computed_again);
         starpu_pthread_join(waits_, nullptr);
     }
     report_ = load_->report();

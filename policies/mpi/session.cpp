@@ -158,15 +158,17 @@ std::string a_task_of(const World& world, const std::string& load) {
     return fmt::format("rank {} ({}): a task of load '{}'", world.rank(), host_name(), load);
 }
 
-std::optional<Deadline> deadline_of(const std::string& task, double run_s) {
+std::optional<Deadline> deadline_of(const std::string& task, double run_s, Awaited which) {
     const double factor = stall_factor_option();
     if (factor <= 0) return std::nullopt;
-    const double limit_s = std::max(Recovery(factor, 1).silence_s(), factor * run_s);
+    const bool given_up = which == Awaited::given_up;
+    const double stalls_s = std::max(Recovery(factor, 1).silence_s(), factor * run_s);
+    const double limit_s = given_up ? stalls_s : stalls_s + stalls_s;
     return std::optional<Deadline>(
         std::in_place,
-        fmt::format("{} that was given up has not ended after another {:g} s: it hangs, and the job ends; "
-                    "a larger APPORTION_STALL_FACTOR waits longer",
-                    task, limit_s),
+        fmt::format("{} that {} has not ended after another {:g} s: it hangs, and the job ends; a larger "
+                    "APPORTION_STALL_FACTOR waits longer",
+                    task, given_up ? "was given up" : "others have computed again", limit_s),
         limit_s);
 }
 

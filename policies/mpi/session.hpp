@@ -34,9 +34,11 @@ class Deadline {
 /// "rank 1 (its host): a task of load 'its name'".
 std::string a_task_of(const World& world, const std::string& load);
 
-/// For who waits for a task that was given up, and may never end: a_task_of() whom, and how long its run took: its
-/// blocks may be long. None where all is waited for.
-std::optional<Deadline> deadline_of(const std::string& task, double run_s);
+/// For who waits for a task that may never end: a_task_of() whom, and how long its run took: its blocks may be long.
+/// One that others have computed again may stall before it is given up, which takes as long. None where all is waited
+/// for.
+enum class Awaited { given_up, computed_again };
+std::optional<Deadline> deadline_of(const std::string& task, double run_s, Awaited which = Awaited::given_up);
 
 /// Appends a run's report. The results are there: where it cannot, this costs a sentence on standard error alone.
 void report_to_file(const std::string& file, const std::string& report);

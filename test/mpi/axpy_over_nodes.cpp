@@ -39,7 +39,7 @@ struct Work {
 
 Work work;
 std::atomic<int> tasks = 0, running = 0;
-std::atomic<bool> stalled = false, no_threads = false;
+std::atomic<bool> stalled = false, returned = false, no_threads = false;
 
 void compute(void* buffers[], void*) {
     const bool here = apportion_mpi_rank() == work.rank;
@@ -52,8 +52,12 @@ void compute(void* buffers[], void*) {
     }
     if (here && work.what == "exits" && number > 3) std::exit(7);
     if (here && work.what == "hangs") raise(SIGSTOP);
-    if (here && (work.what == "stalls" || work.what == "stays") && number > 1 && !stalled.exchange(true))
-        usleep(6'000'000);
+    if (here && (work.what == "stalls" || work.what == "stays") && number > 1 && !stalled.exchange(true)) {
+        if (work.what == "stalls" && work.rank == 0)
+            while (!returned) usleep(1000);  // the run ends with that
+        else
+            usleep(12'000'000);
+    }
     const bool hangs = work.what == "task hangs" || work.what == "stays and hangs";
     if (here && hangs && number > 1 && !stalled.exchange(true)) pause();
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
@@ -181,7 +185,9 @@ int run(apportion_mpi_load* load, std::optional<Writer>& writer) {
         std::fill(work.y.begin(), work.y.end(), -1);
         if (writer) writer->begin();
         tasks = 0;
-        if (apportion_mpi_load_run(load) != 0) return 2;
+        const int status = apportion_mpi_load_run(load);
+        returned = true;
+        if (status != 0) return 2;
         if (apportion_mpi_rank() != 0) continue;
         for (std::size_t i = 0; i < work.units * kColumns; ++i)
             if (work.y[i] != 2 * work.x[i] + 1) {

@@ -33,13 +33,15 @@ right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
 # Its own load gives up a block, which still runs when the next run begins.
-right 1 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
+right 1 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=4 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
+# One core, which nobody there can tell to stall, has as long as a block that stalls and is given up.
+right 1 -np 2 env APPORTION_STALL_FACTOR=3 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
 refused "rank 1 .*a task of load 'axpy' that was given up has not ended after another .* it hangs" -np 2 \
-    env STARPU_NCPU=2 APPORTION_STALL_FACTOR=1 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'task hangs' 1
+    env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'task hangs' 1
 # Another core computes its block, and whatever begins next does not wait forever for who hangs.
 refused "rank 1 .*a task of load 'axpy' that was given up has not ended after another .* it hangs" -np 2 \
-    env STARPU_NCPU=2 APPORTION_STALL_FACTOR=1 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'stays and hangs' 1
-refused 'node 0 .*not finished' -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 0
+    env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'stays and hangs' 1
+refused 'node 0 .*not finished' -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=4 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 0
 right 0 -np 1 env STARPU_NCPU=2 STARPU_SCHED=greedy "$axpy" 2000 stays 0
 for inner in greedy eager; do right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=$inner "$axpy" 2000 unfilled 1; done
 
