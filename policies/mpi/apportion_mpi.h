@@ -77,11 +77,11 @@ struct apportion_mpi_load* apportion_mpi_load_create(const struct apportion_load
                                                      const struct apportion_mpi_array* arrays, unsigned count);
 
 /** Computes all units; then all results are in rank 0's arrays. On other ranks `arrays` may have any content behind it.
- *  May be called again. Each rank waits for the program's tasks that come before on handles in options.uses, and with
- *  options.results_stay, at the end, for its tasks that others were faster than: when this returns, its arrays may be
- *  changed. A node on which the load fails gets no more units, and others compute those that
- *  it had; when none is left the run has failed, and when a task of node 0 stalls, which may still write to the
- *  results. A node other than 0 that still computes what others have computed again in the run before is left out. */
+ *  May be called again. Each rank waits for the program's tasks that come before on handles in options.uses, and at the
+ *  end for its tasks that others were faster than and that may still store in main memory: when this returns its arrays
+ *  may be changed, and be those of another load. A node on which the load fails gets no more units, and others compute
+ *  those that it had; when none is left the run has failed. It has, too, when a task of node 0 stalls: that may still
+ *  write to the results until the load is destroyed. */
 int apportion_mpi_load_run(struct apportion_mpi_load* load);
 
 /** The report of the last run as JSON: on rank 0 that of the outer policy, whose processors are the nodes, with theirs

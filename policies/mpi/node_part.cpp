@@ -82,6 +82,7 @@ void NodePart::wait_for_uses() const {
 void NodePart::begin() {
     finish();
     report_ = "{}";
+    status_ = 0;
     wait_for_uses();
     begun_us_ = starpu_timing_now();
     load_->submit();
@@ -96,7 +97,7 @@ void* NodePart::wait_for_end(void* part) {
     auto& self = *static_cast<NodePart*>(part);
     Event event;
     event.kind = Event::Kind::ended;
-    event.status = apportion_load_wait(self.load_->get());
+    event.status = self.status_ = apportion_load_wait(self.load_->get());
     if (event.status != 0) event.text = apportion_error();
     self.post_.add(std::move(event));
     return nullptr;

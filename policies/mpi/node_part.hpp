@@ -37,10 +37,11 @@ class NodePart {
     void finish();
     /// And then until no task of it runs any more.
     void wait_for_tasks();
+    /// finish() has returned: whether tasks that were given up may still store in main memory.
+    bool may_store() const { return status_ != 0 || options_.results_stay != 0; }
 
     const std::string& report() const { return report_; }
     std::string policy() const { return load_->policy(); }
-    bool results_stay() const { return options_.results_stay != 0; }
 
   private:
     void check_profile(apportion_load_options own) const;
@@ -59,6 +60,7 @@ class NodePart {
     starpu_pthread_t waits_{};  ///< for the load's end, in virtual time where that is simulated
     double begun_us_ = 0;
     bool waiting_ = false;
+    int status_ = 0;  ///< of the load's end; written by who waits for it
     std::string report_ = "{}";
 };
 

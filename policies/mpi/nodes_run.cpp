@@ -31,7 +31,7 @@ std::string apportion_mpi_load::run() {
     description_.run = ++runs_;
     try {
         part_->begin();
-    } catch (const std::exception& error) {  // a task of the run before may still run: others compute without this node
+    } catch (const std::exception& error) {  // others compute without this node
         (world_.rank() == 0 ? problem : unable) = error.what();
     }
     try {
@@ -52,9 +52,11 @@ std::string apportion_mpi_load::run() {
     part_->finish();
     while (post_.wait(0)) continue;  // what the node's own load told last
     if (begun) collect_reports(std::exchange(collects_, false));
-    // Cores that were late may still store what others have computed, and the memory may be changed from now on: by the
-    // program, and on other ranks by the input of another load.
-    if (begun && sentence_.empty() && !part_ended_ && part_->results_stay()) part_->wait_for_tasks();
+    // Tasks that were given up may still store, what others have computed or will, and the memory may be changed from
+    // now on: by the program, and on other ranks by the input of another load. Where one of rank 0 stalls the run has
+    // failed with that.
+    const bool told = world_.rank() == 0 && part_ended_;
+    if (begun && !told && part_->may_store()) part_->wait_for_tasks();
     return sentence_;
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +42,30 @@ Work work;
 std::atomic<int> tasks = 0, running = 0;
 std::atomic<bool> stalled = false, returned = false, no_threads = false;
 
+/// A task that stores what it should when its rank has begun with the units' next load, or after this long.
+class StoresLate {
+  public:
+    /// Of the next load: until the task has stored, if that is into these units' input.
+    void meet(const double* x, std::size_t size) {
+        if (!y_ || x + size <= y_ || y_ + size_ <= x) return;
+        met_ = true;
+        while (!stored_) usleep(1000);
+    }
+    void wait(const double* y, std::size_t size) {
+        size_ = size;
+        y_ = y;
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(12);
+        while (!met_ && std::chrono::steady_clock::now() < until) usleep(1000);
+    }
+    void stored() { stored_ = true; }
+
+  private:
+    std::size_t size_ = 0;
+    std::atomic<const double*> y_ = nullptr;
+    std::atomic<bool> met_ = false, stored_ = false;
+};
+StoresLate late;
+
 void compute(void* buffers[], void*) {
     const bool here = apportion_mpi_rank() == work.rank;
     const int number = tasks++;
@@ -60,6 +85,7 @@ void compute(void* buffers[], void*) {
     }
     const bool hangs = work.what == "task hangs" || work.what == "stays and hangs";
     if (here && hangs && number > 1 && !stalled.exchange(true)) pause();
+    const bool stores_late = here && work.what == "stores late" && number > 1 && !stalled.exchange(true);
     const std::size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
     const std::size_t ldx = STARPU_MATRIX_GET_LD(buffers[0]), ldy = STARPU_MATRIX_GET_LD(buffers[1]);
     const auto* x = reinterpret_cast<const double*>(STARPU_MATRIX_GET_PTR(buffers[0]));
@@ -69,8 +95,13 @@ void compute(void* buffers[], void*) {
     if (here && work.what == "slow") us_per_unit *= 3;
     const std::size_t units = work.rows ? nx : ny;
     usleep(static_cast<useconds_t>(us_per_unit * static_cast<double>(units)));
+    if (stores_late)
+        late.wait(y, nx * ny);
+    else
+        late.meet(x, nx * ny);
     for (std::size_t j = 0; j < ny; ++j)
         for (std::size_t i = 0; i < nx; ++i) y[i + j * ldy] = 2 * x[i + j * ldx] + 1;
+    if (stores_late) late.stored();
     --running;
 }
 
@@ -181,7 +212,8 @@ class ShortOptions {
 
 /// 0: right.
 int run(apportion_mpi_load* load, std::optional<Writer>& writer) {
-    for (int times = 0; times < 2; ++times) {
+    const int runs = work.what == "stores late" ? 1 : 2;
+    for (int times = 0; times < runs; ++times) {
         std::fill(work.y.begin(), work.y.end(), -1);
         if (writer) writer->begin();
         tasks = 0;
@@ -214,6 +246,20 @@ int run(apportion_mpi_load* load, std::optional<Writer>& writer) {
                     network.at("least_bytes").get<double>());
     }
     return 0;
+}
+
+/// Its input is where the load before had its results. Status as of run().
+int run_next_load(const apportion::LoadOptions& options) {
+    work.x.swap(work.y);
+    for (std::size_t i = 0; apportion_mpi_rank() == 0 && i < work.x.size(); ++i)
+        work.x[i] = 0.25 - static_cast<double>(i);
+    const std::size_t unit = kColumns * sizeof(double);
+    const apportion_mpi_array arrays[] = {{work.x.data(), unit, 1, 0, STARPU_R}, {work.y.data(), unit, 1, 0, STARPU_W}};
+    apportion_mpi_load* const load = apportion_mpi_load_create(&options, arrays, 2);
+    std::optional<Writer> nobody;
+    const int status = load ? run(load, nobody) : 2;
+    apportion_mpi_load_destroy(load);
+    return status;
 }
 
 }  // namespace
@@ -279,6 +325,7 @@ int main(int argc, char** argv) {
     std::optional<Letter> letter;
     if (work.what == "letter") letter.emplace();
     int status = here && work.what == "ends early" ? 0 : run(load, writer);
+    if (work.what == "stores late" && status == 0) status = run_next_load(options);
     if (letter && !letter->arrives()) {
         std::fprintf(stderr, "axpy_over_nodes: the letter is another\n");
         status = 1;

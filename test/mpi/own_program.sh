@@ -32,10 +32,12 @@ nodes -np 1 env -u STARPU_SILENT -u STARPU_NCPU -u STARPU_MPI_NOBIND "$axpy" 7 >
 right 1 -np 3 env APPORTION_NODES=greedy "$axpy" 2000 fails 1
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 fails 0
 right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
-# Its own load gives up a block, which still runs when the next run begins.
+# Its own load gives up a block, which its run waits for.
 right 1 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=4 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
 # One core, which nobody there can tell to stall, has as long as a block that stalls and is given up.
 right 1 -np 2 env APPORTION_STALL_FACTOR=3 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
+# What a task stores that was given up reaches no other load's input.
+right 0 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=4 APPORTION_NODES=equal STARPU_SCHED=greedy "$axpy" 2000 'stores late' 1
 refused "rank 1 .*a task of load 'axpy' that was given up has not ended after another .* it hangs" -np 2 \
     env STARPU_NCPU=2 APPORTION_STALL_FACTOR=2 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 'task hangs' 1
 # Another core computes its block, and whatever begins next does not wait forever for who hangs.
