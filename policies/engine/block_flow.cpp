@@ -275,7 +275,7 @@ std::vector<Block> BlockFlow::withdrawn(std::int64_t id, Units kept, double now_
     if (kept == 0) {
         give_back(id);
     } else if (kept < block.units) {
-        free_.add({block.first + kept, block.units - kept}, FreeUnits::kNobody);
+        if (flights_.at(id).piece_of == kNone) free_.add({block.first + kept, block.units - kept}, FreeUnits::kNobody);
         block.units = kept;
     }
     return ask_all(now_s);

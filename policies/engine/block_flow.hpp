@@ -48,7 +48,7 @@ struct Decisions {
 
 /// What a load's processors are. To nodes the input of a block travels through a network that others need, too: its
 /// time counts from when it is given, not from when its task begins, which waits for the runtime as well. Node 0
-/// computes in place, and what it computes again for nothing is waited for.
+/// computes in place, and what it has begun to compute again for nothing is waited for.
 enum class Among { workers, nodes };
 
 class BlockFlow final : public Progress {
@@ -96,7 +96,8 @@ class BlockFlow final : public Progress {
     /// Gives the units of a block back, because it was not computed, if it is in flight; no processor is asked.
     bool give_back(std::int64_t id);
 
-    /// A node computes only these first units of a grant: what it had not begun is free again, for all.
+    /// A node computes only these first units of a grant: what it had not begun is free again, for all, or counts
+    /// already where it computed that again.
     std::vector<Block> withdrawn(std::int64_t id, Units kept, double now_s);
 
     /// The processor gets no more blocks; its blocks in flight stay until they finish or are given back.
@@ -218,7 +219,6 @@ class BlockFlow final : public Progress {
     double granules_left(int processor) const;
     double all_end_within(double seconds, double now_s) const;
     bool can_be_lost(int processor) const;
-    double waits(int processor) const;
     double smallest_piece_s() const;
     /// Where nothing more comes, and the caller tells the next run who is occupied.
     bool not_only_late() const { return !load_.open && occupied_is_told_; }

@@ -13,7 +13,6 @@ namespace apportion {
 
 namespace {
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
-constexpr double kWaitsAtHome = 10;  ///< of node 0, on which all wait for what it computes in vain
 }  // namespace
 
 void BlockFlow::begins(std::int64_t id, double begun_s) {
@@ -123,15 +122,11 @@ void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
     }
 }
 
-/// How many times as long as it computes again others must be overdue, if all of that is waited for.
-double BlockFlow::waits(int processor) const { return among_ == Among::nodes && processor == 0 ? kWaitsAtHome : 1; }
-
 /// How long others must be overdue for the smallest piece of those that have nothing to do.
 double BlockFlow::smallest_piece_s() const {
     double smallest_s = kNever_s;
     for (int p = 0; p < processors(); ++p)
-        if (lane(p).idle())
-            smallest_s = std::min(smallest_s, waits(p) * recovery_->whole(p).at_most_s(load_.granularity));
+        if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
     return smallest_s;
 }
 
@@ -139,7 +134,6 @@ double BlockFlow::smallest_piece_s() const {
 Units BlockFlow::ends_within(int processor, double seconds, double now_s) const {
     const auto its = lateness(processor);
     if (!lane(processor).takes_blocks() || (its && its->late(now_s))) return 0;
-    seconds /= waits(processor);
     const Pace& pace = recovery_->whole(processor);
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);

@@ -125,7 +125,10 @@ Grants::Orders Grants::withdrawn(std::int64_t id, Units kept, double now_s) {
         grant.state = GrantRecord::State::dropped;
     else
         grant.block.units = kept;
-    return go_on(flow_.withdrawn(id, kept, now_s), now_s);
+    const bool home = grant.block.processor == kHome;
+    Orders orders = go_on(flow_.withdrawn(id, kept, now_s), now_s);
+    if (home) fetch_deferred(now_s, orders);
+    return orders;
 }
 
 void Grants::home(std::int64_t id, double now_s) {

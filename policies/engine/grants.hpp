@@ -7,8 +7,8 @@
 //
 // A grant's life: compute (its input follows) -> arrived -> computed -> send_results -> home. Results are fetched only
 // when it is decided that they count: of a late grant and those that compute its units again (recovery.hpp), one is
-// told to forget them, and nobody waits for it. Node 0 computes in place: its grants are always waited for, and nothing
-// is fetched into a range that it still computes.
+// told to forget them, and nobody waits for it. Node 0 computes in place: what it has begun is always waited for, and
+// nothing is fetched into a range that it still computes; of what it is told to forget it begins no more.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,9 @@
 //     best for what it has than the others at worst, gives back what it has not begun, but for a granule of the grant
 //     that it is at, and gets no other until that has ended. Whoever has nothing to do computes again all that a
 //     processor has, if the others end it in as long as its block is overdue (not in open loads, nor of nodes); and of
-//     late blocks as many units as it ends before they are thought to end; where the data of nodes live only a tenth as
-//     many. Nobody takes more than a granule, or than it ends at its best in as long as the whole block should have
-//     taken by all that is known of its processor. Those first that are thought to end last.
+//     late blocks as many units as it ends before they are thought to end. Nobody takes more than a granule, or than it
+//     ends at its best in as long as the whole block should have taken by all that is known of its processor. Those
+//     first that are thought to end last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended. One that waited behind
 //     another, which goes on, is taken over alone.
@@ -36,8 +36,8 @@
 // noise makes healthy blocks exceed what the last few admit, blocks before them tell. *Twice*, because who waits as
 // long as a thing should take pays at most twice the best; from then on parts of a block are worth computing, which are
 // in vain if it ends before all others. *The whole block should have taken*, because it may be late as its units are
-// dear: then they are as dear to others. Where the data of nodes live less is computed again, as results of others
-// cannot come to where units are still computed in vain.
+// dear: then they are as dear to others. Where the data of nodes live, results of others cannot come to where units are
+// still computed in vain: what is not begun of these is dropped at once.
 #pragma once
 
 #include <algorithm>

@@ -160,6 +160,7 @@ void apportion_mpi_load::carry_out(const Grants::Orders& orders) {
                 break;
             case GrantOrder::Kind::forget:
                 message.kind = Message::Kind::forget;
+                if (order.node == 0) withdraw_here(order.grant, order.range);  // nobody waits for it in vain
                 break;
         }
         if (order.node != 0) post_.send(order.node, message);

@@ -150,7 +150,8 @@ class Simulation {
                 message_s + (order.node == 0 ? 0 : nodes_[static_cast<std::size_t>(order.node)].way_s);
             if (order.kind == GrantOrder::Kind::compute) {
                 at(now_s_ + delay_s, [this, order] { arrive(order); });
-            } else if (order.kind == GrantOrder::Kind::withdraw) {
+            } else if (order.kind == GrantOrder::Kind::withdraw ||
+                       (order.kind == GrantOrder::Kind::forget && order.node == 0)) {
                 at(now_s_ + message_s, [this, order] { withdraw(order); });
             } else if (order.kind == GrantOrder::Kind::send_results) {
                 for (const GrantOrder& own : work_[0].grants)

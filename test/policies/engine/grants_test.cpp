@@ -196,23 +196,25 @@ TEST_CASE("whichever nodes are slow, stall or fail, nothing is written where nod
     }
 }
 
-TEST_CASE(
-    "what node 0 computes in place is waited for, also when it does not count, and makes nobody wait much longer") {
-    // Node 0 is done after 1 s, and begins after ten with the units of node 1, which are computed there half a second
-    // later.
-    FakeNode slower{1000 / 10.5};
-    slower.at_once = true;
-    const NodesRun run = run_nodes({{1000}, slower}, 2000, "equal", 50, 0);
-    REQUIRE(run.done);
-    CHECK(each_unit_once(run));
-    CHECK(run.units == std::vector<Units>{1000, 1000});
-    CHECK(run.makespan_s == Approx(11));
+TEST_CASE("what node 0 computes in place for nothing is waited for as far as it is begun") {
+    // Node 0 is done after 1 s, and begins with the units of node 1, which are computed there half a second later.
+    for (const bool at_once : {false, true}) {
+        std::vector<FakeNode> nodes{{1000}, {1000 / 1.5}};
+        nodes[0].at_once = at_once;
+        nodes[1].at_once = true;
+        const NodesRun run = run_nodes(nodes, 2000, "equal", 50, 0);
+        REQUIRE(run.done);
+        CHECK(each_unit_once(run));
+        CHECK_FALSE(run.written_twice_at_once);
+        if (!at_once) CHECK(run.units == std::vector<Units>{1000, 1000});
+        CHECK(run.makespan_s == Approx(at_once ? 2 : 1.5).epsilon(0.01));
+    }
 }
 
 TEST_CASE("results that wait for node 0 to be done with the same units are fetched when it fails") {
-    std::vector<FakeNode> nodes{{1000}, {1000 / 10.5}};  // as above
-    nodes[1].at_once = true;
-    nodes[0].fails_at_s = 10.8;
+    std::vector<FakeNode> nodes{{1000}, {1000 / 1.5}};  // as above
+    for (FakeNode& node : nodes) node.at_once = true;
+    nodes[0].fails_at_s = 1.8;
     const NodesRun run = run_nodes(nodes, 2000, "equal", 50, 0);
     REQUIRE(run.done);
     CHECK(each_unit_once(run));
