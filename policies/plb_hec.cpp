@@ -62,7 +62,10 @@ class PlbHecImproved final : public Policy {
         return units;
     }
 
-    bool answered_trial() const override { return trial_; }
+    /// Only where there are devices, which may be so much faster than cores or than each other.
+    bool answered_trial() const override {
+        return trial_ && std::ranges::any_of(load_.processors, &Processor::own_memory);
+    }
 
     void units_added(Units) override {
         for (std::size_t p = 0; p < load_.processors.size(); ++p) plan_.had_nothing(static_cast<int>(p));
@@ -205,8 +208,8 @@ class PlbHecImproved final : public Policy {
         double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
                                                        : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
-        if (models_.to_be_checked(processor) || models_.suspected(processor))
-            block = part_to_check(processor, share, block);
+        const bool to_be_checked = models_.to_be_checked(processor) && models_.sizes_differ(processor);
+        if (to_be_checked || models_.suspected(processor)) block = part_to_check(processor, share, block);
         return block;
     }
 
@@ -348,7 +351,8 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
 
 /// What earlier processes learnt may be wrong by now, and who took much longer or shorter for its last block than it
 /// should may have changed: a part of the share tells, where it costs little, before more is handed out (as in
-/// guarded_policy.cpp). What it costs its processor, all make up for.
+/// guarded_policy.cpp). What that costs all of its kind, who check at once, all make up for. Where one size was learnt,
+/// the next block, of another size, tells as much.
 double PlbHecImproved::part_to_check(int processor, double share, double block) const {
     constexpr double kPart = 0.125, kMaxCost = 0.035;  // of the share; of the makespan
     const PipelineTime& time = plan_.time(processor);
@@ -356,7 +360,10 @@ double PlbHecImproved::part_to_check(int processor, double share, double block) 
     const double part = std::max({wanted, models_.curve(processor)->smallest_measured(), granule()});
     if (part >= block) return block;
     const double cost_s = time.kernel_seconds(part) + time.kernel_seconds(share - part) - time.kernel_seconds(share);
-    return cost_s * share / plan_.units() <= kMaxCost * plan_.finish_s() ? part : block;
+    double checking = share;
+    for (int p = 0; p < static_cast<int>(load_.processors.size()) && !models_.suspected(processor); ++p)
+        if (p != processor && at(p).kind == at(processor).kind) checking += plan_.shares()[index(p)];
+    return cost_s * checking / plan_.units() <= kMaxCost * plan_.finish_s() ? part : block;
 }
 
 }  // namespace

@@ -114,8 +114,7 @@ void set_up_machine() {
     } else if (const char* host = std::getenv("STARPU_HOSTNAME"); !host || host != host_name(m.platform)) {
         throw UserError(
             "APPORTION_PLATFORM={0}: StarPU simulates another machine, as STARPU_HOSTNAME is not {1}; start the "
-            "program "
-            "by `apportion platform {0} PROGRAM`",
+            "program by `apportion platform {0} PROGRAM`",
             name, host_name(m.platform));
     }
     if (const char* seed = std::getenv("APPORTION_PLATFORM_SEED"); seed && *seed)

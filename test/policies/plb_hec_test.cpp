@@ -198,6 +198,50 @@ TEST_CASE("a core that earlier processes saw to be slow is not thought fast by a
     CHECK(run(platform, *knows, load).makespan_s <= 1.05 * nothing_s);
 }
 
+namespace {
+
+/// What earlier processes learnt: of every worker blocks of these sizes.
+LoadDescription with_learnt(const FakePlatform& platform, Units units, const std::vector<Units>& sizes) {
+    LoadDescription load = platform.load(units);
+    load.recorded = {};
+    for (const FakeWorker& worker : platform.workers) {
+        load.learnt.push_back({worker.name, {}});
+        for (const Units size : sizes)
+            load.learnt.back().points.push_back({size, worker.seconds(static_cast<double>(size))});
+    }
+    return load;
+}
+
+std::vector<Units> blocks_of(const FakeRun& result, int processor) {
+    std::vector<Units> blocks;
+    for (const FakeBlock& block : result.blocks)
+        if (block.processor == processor) blocks.push_back(block.units);
+    return blocks;
+}
+
+FakePlatform alike(int count, double fixed_s, double unit_s) {
+    FakePlatform platform;
+    for (int w = 0; w < count; ++w)
+        platform.workers.push_back({"core", 0, [=](double units) { return fixed_s + unit_s * units; }});
+    return platform;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "what earlier processes learnt is not checked by a block of its own where that costs as much on each as a run") {
+    const FakePlatform platform = alike(8, 0.009, 2e-5);  // of 50 ms: to check costs 9 ms on each
+    const FakeRun result = run(platform, *improved(), with_learnt(platform, 16'384, {128, 1024, 2048}));
+    for (int w = 0; w < 8; ++w) CHECK(blocks_of(result, w).size() == 1);
+    CHECK(result.makespan_s < 0.053);
+}
+
+TEST_CASE("where one size was learnt, another one tells whether it is still right") {
+    const FakePlatform platform = alike(4, 0.006, 0.006);
+    const FakeRun result = run(platform, *improved(), with_learnt(platform, 8, {1}));
+    for (int w = 0; w < 4; ++w) CHECK(blocks_of(result, w) == std::vector<Units>{2});
+}
+
 TEST_CASE("plb-hec plans once for all processors that are asked at one moment") {
     struct Asked final : Progress {
         Units remaining() const override { return left; }
