@@ -35,7 +35,7 @@ right 1 -np 3 env APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 3000 late 2
 # Its own load gives up a block, which its run waits for.
 right 1 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=4 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
 # One core, which nobody there can tell to stall, has as long as a block that stalls and is given up.
-right 1 -np 2 env APPORTION_STALL_FACTOR=3 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
+right 1 -np 2 env APPORTION_STALL_FACTOR=5 APPORTION_NODES=greedy STARPU_SCHED=greedy "$axpy" 2000 stalls 1
 # What a task stores that was given up reaches no other load's input.
 right 0 -np 2 env STARPU_NCPU=2 APPORTION_STALL_FACTOR=4 APPORTION_NODES=equal STARPU_SCHED=greedy "$axpy" 2000 'stores late' 1
 refused "rank 1 .*a task of load 'axpy' that was given up has not ended after another .* it hangs" -np 2 \
