@@ -146,7 +146,7 @@ TEST_CASE("a fill function that returns no errno value ends the load with a sent
     options.fill = [](starpu_task*, apportion_block*, void*) { return 5; };
     const Load load = create(options);
     REQUIRE(run(load.get()) == -EINVAL);
-    CHECK(std::string(apportion_error()).find("returned 5 for units ") != std::string::npos);
+    CHECK(std::string(apportion_error()).find("returned 5 for units 0 to") != std::string::npos);
 }
 
 TEST_CASE("a fill function that throws ends the load with a sentence, and the load is as good as new") {

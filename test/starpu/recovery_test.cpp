@@ -271,9 +271,7 @@ TEST_CASE("the smallest block of a worker of which nothing is known is taken ove
             REQUIRE(run(work, load) == 0);
             CHECK(work.stalled == 1);
             CHECK(work.wrong() == 0);
-            // That it was a trial was said before: others need not find it late.
-            const bool tries = std::string(std::getenv("STARPU_SCHED")) == "plb-hec";
-            CHECK(checked_report(load).at("late_blocks").size() == (tries ? 0 : 1));
+            CHECK(checked_report(load).at("late_blocks").size() == 1);
             work.stalls = Sabotage{};
             REQUIRE(run(work, load) == 0);  // needs not wait for it
             CHECK(work.stalled == 1);
