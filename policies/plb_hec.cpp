@@ -351,8 +351,8 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
 
 /// What earlier processes learnt may be wrong by now, and who took much longer or shorter for its last block than it
 /// should may have changed: a part of the share tells, where it costs little, before more is handed out (as in
-/// guarded_policy.cpp). What it costs one that is suspected all make up for; what was learnt all check at once. Where
-/// one size was learnt, the next block, of another size, tells as much.
+/// guarded_policy.cpp). What that costs all of its kind, who check at once, all make up for. Where one size was learnt,
+/// the next block, of another size, tells as much.
 double PlbHecImproved::part_to_check(int processor, double share, double block) const {
     constexpr double kPart = 0.125, kMaxCost = 0.035;  // of the share; of the makespan
     const PipelineTime& time = plan_.time(processor);
@@ -360,8 +360,10 @@ double PlbHecImproved::part_to_check(int processor, double share, double block) 
     const double part = std::max({wanted, models_.curve(processor)->smallest_measured(), granule()});
     if (part >= block) return block;
     const double cost_s = time.kernel_seconds(part) + time.kernel_seconds(share - part) - time.kernel_seconds(share);
-    const double of_all = models_.suspected(processor) ? share / plan_.units() : 1;
-    return cost_s * of_all <= kMaxCost * plan_.finish_s() ? part : block;
+    double checking = share;
+    for (int p = 0; p < static_cast<int>(load_.processors.size()) && !models_.suspected(processor); ++p)
+        if (p != processor && at(p).kind == at(processor).kind) checking += plan_.shares()[index(p)];
+    return cost_s * checking / plan_.units() <= kMaxCost * plan_.finish_s() ? part : block;
 }
 
 }  // namespace

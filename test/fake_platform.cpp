@@ -86,6 +86,7 @@ class Simulation {
     void find_rates();
     double rate(const Transfer& transfer) const { return rates_[transfer.link][transfer.in ? 1 : 0]; }
     double seconds_left(const Transfer& transfer) const;
+    bool computes_for_nobody(int w) { return lane(w).running >= 0 && blocks_.at(lane(w).running).given_up; }
     void accept(const std::vector<Block>& blocks);
     void start_what_can(int w);
     void kernel_ended(int w);
@@ -305,7 +306,7 @@ bool Simulation::advance() {
     for (const Transfer& transfer : transfers_) step_s = std::min(step_s, seconds_left(transfer));
     for (std::size_t w = 0; w < lanes_.size(); ++w) {
         step_s = std::min(step_s, running_end_s_[w] - now_s_);
-        if (flow_.occupied(static_cast<int>(w)) && !flow_.done())
+        if (flow_.occupied(static_cast<int>(w)) && !flow_.done() && !computes_for_nobody(static_cast<int>(w)))
             step_s = std::min(step_s, platform_.workers[w].free_at_s - now_s_);
         if (!lanes_[w].was_occupied && !flow_.done())
             step_s = std::min(step_s, platform_.workers[w].occupied_at_s - now_s_);
@@ -338,7 +339,7 @@ bool Simulation::advance() {
     }
     bool looks = now_s_ + kTogether_s >= next_look_s;
     for (int w = 0; w < static_cast<int>(lanes_.size()); ++w) {
-        if (!flow_.occupied(w) || worker(w).free_at_s > now_s_ + kTogether_s) continue;
+        if (!flow_.occupied(w) || worker(w).free_at_s > now_s_ + kTogether_s || computes_for_nobody(w)) continue;
         flow_.set_occupied(w, false);
         looks = true;
     }

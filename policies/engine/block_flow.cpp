@@ -96,6 +96,12 @@ void BlockFlow::end_trials(UnitRange range) {
     }
 }
 
+/// Nothing else is left, and the policy gives their units to nobody who is idle: they are blocks as others from now on.
+void BlockFlow::keep_trials() {
+    for (Trial& trial : trials_)
+        if (std::exchange(trial.free, false)) free_.withdraw(trial.range);
+}
+
 Units BlockFlow::room(int processor) const {
     const Units units = lane(processor).memory.room();
     return units == kNoLimit ? units : units / load_.granularity * load_.granularity;

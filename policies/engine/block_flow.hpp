@@ -188,6 +188,7 @@ class BlockFlow final : public Progress {
     UnitRange take(int processor, Units units);
     const Trial* free_trial(std::int64_t id) const;
     void end_trials(UnitRange range);
+    void keep_trials();
     bool is_trial(int processor, Units units) const;
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);

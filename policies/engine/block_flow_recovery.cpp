@@ -100,14 +100,16 @@ void BlockFlow::want_back(int processor, const Lateness& late) {
 
 /// First those of who would end last.
 void BlockFlow::compute_again(double now_s, std::vector<Block>& out) {
-    Units left = remaining();
-    for (const Trial& trial : trials_) left -= trial.free ? trial.range.units : 0;
-    if (!recovery_ || left > 0 || std::ranges::none_of(lanes_, &Lane::idle)) return;
+    if (!recovery_ || std::ranges::none_of(lanes_, &Lane::idle)) return;
+    Units of_trials = 0;
+    for (const Trial& trial : trials_) of_trials += trial.free ? trial.range.units : 0;
+    if (remaining() > of_trials) return;
+    keep_trials();
     const double smallest_s = smallest_piece_s();
     std::vector<std::pair<double, int>> order;
     for (int p = 0; p < processors(); ++p) {
         const auto its = lateness(p);
-        if (!its || free_trial(lane(p).running().id)) continue;  // its units are handed out
+        if (!its) continue;
         const bool overdue = its->overdue_s(now_s) > 0 && its->overdue_s(now_s) >= smallest_s;
         if (overdue || others_end_it_sooner(p, *its, now_s)) want_back(p, *its);
         if (!overdue) continue;

@@ -22,7 +22,8 @@
 //
 // What a policy calls a trial needs no judgement: it is of the last units, which stay free where others may compute
 // them. Whoever is given them ends it, and its processor gets nothing until its task has ended. So to try a processor
-// that may be far too slow costs others no launch in the end.
+// that may be far too slow costs others no launch in the end. Where nothing else is left and the policy gives them to
+// nobody who is idle, it is a block as others.
 //
 // Blocks that change data in place, or whose late results nobody can hold back, are computed by nobody else. A core's
 // first block of the smallest size is: its task gets a copy of the data if there is memory for one, unless that is much

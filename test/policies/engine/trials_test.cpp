@@ -144,8 +144,7 @@ TEST_CASE("a trial that fails leaves its units free once, and one that nobody ma
     CHECK(s.flow->in_flight(2).size() == 1);
 }
 
-TEST_CASE(
-    "late blocks are computed again while nothing but units of trials is left, which are handed out, not pieces") {
+TEST_CASE("a trial whose units the policy gives nobody is a block as others when nothing else is left") {
     Tried s;
     s.may_all_be_taken_over();
     s.policy.units = 44;
@@ -153,20 +152,17 @@ TEST_CASE(
     for (const int p : {0, 1})  // 4 units a second
         for (const Block& block : s.finish(s.trials[static_cast<std::size_t>(p)], 1)) blocks.push_back(block);
     REQUIRE(blocks.size() == 2);
-    for (const Block& block : blocks) {
-        s.flow->begins(block.id, 1);
-        s.flow->may_be_taken_over(block.id);
-    }
+    for (const Block& block : blocks) s.flow->begins(block.id, 1);
     CHECK(s.flow->remaining() == 4);
     s.policy.units = 0;
-    CHECK(s.flow->finished(blocks[0].id, 1, 12, 11, 12).empty());
-    s.flow->set_occupied(2, false);  // as its engine tells before it looks
-    CHECK(s.flow->look(12.1).empty());
-    const auto pieces = s.flow->look(40);
+    const auto pieces = s.flow->finished(blocks[0].id, 1, 12, 11, 12);  // how long the trial should take nobody knows
+    CHECK(s.flow->remaining() == 0);
     REQUIRE(pieces.size() == 1);
-    CHECK(pieces[0].processor == 0);
-    CHECK(pieces[0].again_of == blocks[1].id);
-    CHECK(s.flow->remaining() == 4);
+    CHECK(pieces[0].again_of == s.trials[2].id);
+    s.flow->finished(s.trials[2].id, 0, 13, 13, 13);  // of both, what ends first counts
+    CHECK(s.flow->take_decisions().dropped == std::vector{pieces[0].id});
+    s.flow->finished(blocks[1].id, 1, 12, 11, 13);
+    CHECK(s.flow->done());
 }
 
 TEST_CASE("in an open load, whose units may be taken back, trials are blocks as others") {
