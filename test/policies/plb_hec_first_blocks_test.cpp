@@ -56,6 +56,20 @@ TEST_CASE("a core that needs longer for the smallest block than devices for all 
     CHECK(result.makespan_s < 0.025);
 }
 
+TEST_CASE("a device that is far too slow, or hangs, with one of two units keeps nobody waiting") {
+    for (const bool hangs : {false, true}) {
+        FakePlatform platform = cards_and_cores(1e-2, 1);
+        platform.workers.resize(2);
+        platform.workers[0].seconds = [](double units) { return 0.9 * units; };
+        if (hangs) platform.workers[0].silent_at_s = 0;
+        platform.stall_factor = 50;
+        const FakeRun result = run(platform, *improved(), platform.load(2));
+        CHECK(result.done);
+        CHECK(result.units_of(1) == 2);
+        CHECK(result.makespan_s < 0.05);
+    }
+}
+
 TEST_CASE("what a late block took after all is known in the next run") {
     const FakePlatform platform = cards_and_cores(1e-3, 1e-3);
     const LoadDescription load = platform.load(4000);
