@@ -15,7 +15,6 @@
 namespace apportion::test {
 
 namespace {
-
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Counts calls on their way to the policy under test.
