@@ -51,6 +51,7 @@
 #include "policies/starpu/report.hpp"
 #include "policies/starpu/running_block.hpp"
 #include "policies/starpu/watch.hpp"
+#include "policies/starpu/written_memory.hpp"
 
 namespace apportion {
 
@@ -319,6 +320,7 @@ class Run final : public Watched, public std::enable_shared_from_this<Run> {
     std::size_t retiring_ = 0;                               ///< handles that are being unregistered
     std::size_t copies_left_ = 0;                            ///< of blocks whose results are copied home
     std::vector<starpu_data_handle_t> application_handles_;  ///< that tasks write
+    WrittenMemory written_;                                  ///< by blocks, since the run began
     std::unique_ptr<BlockFlow> flow_;
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> blocks_;  ///< until StarPU has nothing of them
     std::map<std::int64_t, std::unique_ptr<RunningBlock>> ended_;   ///< not waited for, until handed over

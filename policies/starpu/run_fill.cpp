@@ -110,6 +110,14 @@ void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {
             "{} cannot be computed: the fill function names as STARPU_W what the codelet only reads, so that "
             "a device's results would be lost; give the codelet the mode in which it uses the data",
             running.range());
+#ifndef STARPU_SIMGRID                // where programs may have no memory for their data
+    if (setup_.options.open) return;  // memory may be used again for units that come later
+    if (const auto other = written_.add({running.block.first, running.block.units}, running.data))
+        throw ApiError(EINVAL,
+                       "{} cannot be computed: they write memory that units {} to {} write as well, and blocks run at "
+                       "once; what one block writes must be of no other (a stencil writes into a second array)",
+                       running.range(), other->first, other->first + other->units - 1);
+#endif
 }
 
 /// Throws ApiError if the application refuses it, or what it fills in cannot be computed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Handles that StarPU would reject, or for which a load would wait forever.
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -182,4 +183,39 @@ TEST_CASE("data whose rows or planes overlap, or that no memory can hold, end th
         REQUIRE(run(load.get()) == -EINVAL);
         CHECK(std::string(apportion_error()).find(words) != std::string::npos);
     }
+}
+
+namespace {
+
+/// Writes a matrix of 5 rows and 100 columns: a unit is a column, of which a block writes `more` than its own.
+struct Columns {
+    std::vector<float> matrix = std::vector<float>(500);
+    std::size_t more = 0;
+    bool whole = false;
+    starpu_codelet codelet = make_codelet([](void**, void*) {}, {STARPU_RW}, "columns");
+    apportion::LoadOptions options{"columns", 100, codelet, fill, this};
+
+    static int fill(starpu_task* task, apportion_block* block, void* arg) {
+        auto& self = *static_cast<Columns*>(arg);
+        const std::size_t columns = std::min<std::size_t>(100 - block->first, block->units + self.more);
+        task->handles[0] = self.whole ? apportion_block_vector(block, STARPU_RW, self.matrix.data(), 500, sizeof(float))
+                                      : apportion_block_matrix(block, STARPU_RW, &self.matrix[block->first], 100,
+                                                               columns, 5, sizeof(float));
+        return 0;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("blocks that write the same memory end the load with a sentence, interleaved columns do not") {
+    Columns columns;
+    const Load load = create(columns.options);
+    CHECK(run(load.get()) == 0);
+    columns.more = 1;
+    CHECK(run(load.get()) == -EINVAL);
+    CHECK_THAT(apportion_error(), ContainsSubstring("write memory that units") && ContainsSubstring("write as well"));
+    columns.whole = true;
+    CHECK(run(load.get()) == -EINVAL);
+    columns.more = 0, columns.whole = false;
+    CHECK(run(load.get()) == 0);
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the blocks of a run write in main memory, to find blocks that would write the same: they run at once, so that
+// chance would decide whose results stay.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "policies/policy.hpp"
+#include "policies/starpu/block_data.hpp"
+
+namespace apportion {
+
+class WrittenMemory {
+  public:
+    /// Notes the block of these units, and returns a block beside it that writes some of the same memory; nothing where
+    /// neither of the two does, or is known. Several of the same units are no neighbours: one counts. O(log blocks).
+    std::optional<UnitRange> add(UnitRange block, const BlockData& its);
+
+  private:
+    struct Region {
+        const std::byte* data;
+        DataShape shape;
+
+        bool overlaps(const Region& other) const;
+    };
+    struct Written {
+        Units units;
+        std::vector<Region> regions;
+    };
+    using Blocks = std::map<Units, Written>;  ///< by first unit
+
+    static bool overlap(const Written& one, const Written& other);
+
+    Blocks blocks_;
+};
+
+}  // namespace apportion
