@@ -129,7 +129,7 @@ void Simulation::accept(const std::vector<Block>& blocks) {
     for (const Block& block : blocks) {
         const bool again = block.again_of >= 0;
         blocks_[block.id] = {block.id, block.processor, block.first, block.units, now_s_, 0, 0, 0, again};
-        blocks_.at(block.id).yields = again || block.trial || worker(block.processor).link >= 0;
+        blocks_.at(block.id).yields = again || block.apart || worker(block.processor).link >= 0;
         if (blocks_.at(block.id).yields) flow_.may_be_taken_over(block.id);
         result_.pieces += again;
         lane(block.processor).waiting.push_back(block.id);

@@ -36,24 +36,24 @@ BlockFlow::BlockFlow(const LoadDescription& load, Policy& policy, std::vector<Ow
 // --- Handing out ---
 
 Block BlockFlow::hand_out(int processor, UnitRange range, std::int64_t piece_of, double now_s) {
-    Block block{next_id_++, processor, range.first, range.units, piece_of, is_trial(processor, range.units)};
+    Block block{next_id_++, processor, range.first, range.units, piece_of, computes_apart(processor, range.units)};
     block.room = lane(processor).memory.take(block.id, block.units);
     if (piece_of == kNone) end_trials(range);
     lane(processor).blocks.push_back({block.id, block.first, block.units, now_s});
-    flights_[block.id] = {.processor = processor, .piece_of = piece_of, .trial = block.trial};
+    flights_[block.id] = {.processor = processor, .piece_of = piece_of, .apart = block.apart};
     if (among_ == Among::nodes && piece_of == kNone) flights_.at(block.id).begun = Flight::Begun::perhaps;
     return block;
 }
 
-/// As its data are copied: one at a time, unless all processors' trials are less than half of the load, and only where
-/// others are of another kind, which may be much faster; and none where nobody could compute it again.
-bool BlockFlow::is_trial(int processor, Units units) const {
+/// As its data are copied: one at a time, unless all processors' smallest blocks are less than half of the load, and
+/// only where others are of another kind, which may be much faster; and none where nobody could compute it again.
+bool BlockFlow::computes_apart(int processor, Units units) const {
     if (!recovery_ || recovery_->known(processor) || units > load_.granularity || processors() == 1) return false;
     if (load_.processors[static_cast<std::size_t>(processor)].own_memory) return false;  // needs no copy
     if (load_.units / load_.granularity / 2 > processors()) return true;
     const int kind = load_.processors[static_cast<std::size_t>(processor)].kind;
     return std::ranges::any_of(load_.processors, [&](const Processor& other) { return other.kind != kind; }) &&
-           std::ranges::none_of(flights_, [](const auto& entry) { return entry.second.trial; });
+           std::ranges::none_of(flights_, [](const auto& entry) { return entry.second.apart; });
 }
 
 /// A trial is of the last units, which are needed last.

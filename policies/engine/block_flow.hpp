@@ -32,7 +32,8 @@ struct Block {
     Units first = 0;
     Units units = 0;
     std::int64_t again_of = -1;  ///< of what block it is a piece, whose results wait for the flow's decision
-    bool trial = false;  ///< the smallest block there is, of a core of which nothing is known: that may take long
+    bool apart = false;  ///< the smallest block there is, of a core of which nothing is known: that may take long, so
+                         ///< that its tasks get copies of the data, where there is memory for them
     Units room = 0;      ///< units of its device's memory that it takes (DeviceMemory)
 };
 
@@ -163,7 +164,7 @@ class BlockFlow final : public Progress {
     struct Flight {
         int processor = 0;
         std::int64_t piece_of = kNone;  ///< the block that it is a piece of, which waits for it
-        bool yields = false, trial = false;
+        bool yields = false, apart = false;
         bool alone = false;  ///< no piece of it is computed again
         /// Whether all units of a grant are; if its node was asked, the grant's time counts since then.
         enum class Begun { perhaps, asked, all } begun = Begun::all;
@@ -189,7 +190,7 @@ class BlockFlow final : public Progress {
     const Trial* free_trial(std::int64_t id) const;
     void end_trials(UnitRange range);
     void keep_trials();
-    bool is_trial(int processor, Units units) const;
+    bool computes_apart(int processor, Units units) const;
     void ask(int processor, std::size_t depth, double now_s, std::vector<Block>& out);
     void ask_idle(double now_s, std::vector<Block>& out);
     BlockInFlight* find(std::int64_t id);

@@ -19,7 +19,7 @@
 // skipped, and the run keeps it until the others have ended. Only the load's destruction waits for them; if they store
 // in main memory (results_stay), the next submission does too. Nothing of it reaches a result: what a late task
 // stores in a device's own memory is invalidated when it ends, and nothing waits for that; cores that compute units
-// again, or one on trial, write apart from the application's memory until their result counts.
+// again, or a core's first one, write apart from the application's memory until their result counts.
 //
 // Threads post changes to the run. One thread at a time serves it, the first that finds that no other does: it carries
 // out what was posted, under the lock, which is for those that only look, and then, without it, has a block filled. So

@@ -26,7 +26,7 @@ void Run::start_blocks(const std::vector<Block>& blocks, Locked& on) {
         if (running.again()) running.counts = RunningBlock::Counts::undecided;
         running.data.own_memory = block.processor >= 0 && setup_.worker_of(block.processor).processor.own_memory;
         running.data.apart =
-            !running.data.own_memory && (running.again() || (block.trial && setup_.options.parts == 1));
+            !running.data.own_memory && (running.again() || (block.apart && setup_.options.parts == 1));
         running.data.may_be_in_place = !running.again();
         running.data.stays = !running.again() && !running.data.apart && !description_.open;
         running.data.room = block.room;

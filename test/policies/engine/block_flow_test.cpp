@@ -278,11 +278,12 @@ TEST_CASE("shares that move a little from run to run stay in one piece, in the o
 }
 
 TEST_CASE(
-    "the smallest block of who is not known is a trial, where that is little of the load or others may be faster") {
+    "the smallest block of who is not known is computed apart, where that is little of the load or others may be "
+    "faster") {
     struct Case {
         Units units;
         int kind_of_last;
-        int trials;
+        int wanted_apart;
     };
     for (const auto& [units, kind_of_last, wanted] : {Case{80, 0, 3}, Case{60, 0, 0}, Case{60, 1, 1}}) {
         Scripted policy([](int, const Progress& progress) { return progress.remaining() > 0 ? 10 : 0; });
@@ -290,20 +291,20 @@ TEST_CASE(
         load.processors.back().kind = kind_of_last;
         Recovery recovery(2, 3);
         BlockFlow flow(load, policy, {}, &recovery);
-        const auto trials = [](const std::vector<Block>& blocks) {
-            return std::ranges::count(blocks, true, &Block::trial);
+        const auto apart = [](const std::vector<Block>& blocks) {
+            return std::ranges::count(blocks, true, &Block::apart);
         };
         const std::vector<Block> first = flow.ask_all(0);
         REQUIRE(first.size() == 3);
-        CHECK(trials(first) == wanted);
-        CHECK(trials(flow.finished(first[0].id, 0, 1, 1, 1)) == 0);  // it is known now
+        CHECK(apart(first) == wanted);
+        CHECK(apart(flow.finished(first[0].id, 0, 1, 1, 1)) == 0);  // it is known now
     }
     Scripted policy([](int, const Progress&) { return 20; });
     const LoadDescription load = load_of(800, 3, 10);
     Recovery recovery(2, 3);
     BlockFlow flow(load, policy, {}, &recovery), without(load, policy);
-    for (const Block& block : flow.ask_all(0)) CHECK_FALSE(block.trial);
-    for (const Block& block : without.ask_all(0)) CHECK_FALSE(block.trial);
+    for (const Block& block : flow.ask_all(0)) CHECK_FALSE(block.apart);
+    for (const Block& block : without.ask_all(0)) CHECK_FALSE(block.apart);
 }
 
 TEST_CASE("who would compute others' units again needs their data, however soon it had its own that stay with it") {

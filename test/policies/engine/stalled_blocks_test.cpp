@@ -174,9 +174,9 @@ TEST_CASE("nobody computes from when on the last running block stalls, however m
     CHECK(flow.silent_at_s() == 12.5);
 }
 
-TEST_CASE("trials are of cores, where somebody else could compute them again") {
+TEST_CASE("blocks computed apart are of cores, where somebody else could compute them again") {
     LoadDescription load;
-    load.units = 6;  // few: one trial at a time
+    load.units = 6;  // few: one such block at a time
     Fixed policy;
     policy.units = 1;
     for (const int cores : {0, 1, 2}) {
@@ -185,12 +185,12 @@ TEST_CASE("trials are of cores, where somebody else could compute them again") {
         load.processors[0].kind = 1;
         Recovery recovery(kFactor, load.processors.size());
         BlockFlow flow(load, policy, {}, &recovery);
-        int trials = 0;
+        int apart = 0;
         for (const Block& block : flow.ask_all(0)) {
-            CHECK((block.processor > 0 || !block.trial));
-            trials += block.trial;
+            CHECK((block.processor > 0 || !block.apart));
+            apart += block.apart;
         }
-        CHECK(trials == std::min(cores, 1));
+        CHECK(apart == std::min(cores, 1));
     }
 }
 
