@@ -103,21 +103,12 @@ void print_lost(const nlohmann::ordered_json& report) {
                    lost.at("at_seconds").get<double>(), shown(lost.at("reason").get<std::string>()));
 }
 
-/// What `auto` chose, and what it expected of it and of the others, best first.
+/// What `auto` chose.
 void print_choice(const nlohmann::ordered_json& report) {
     const auto choice = report.find("choice");
-    if (choice == report.end() || !choice->is_object()) return;
-    std::vector<std::pair<double, std::string>> predicted;
-    for (const auto& [policy, seconds] : choice->at("predicted_seconds").items())
-        if (seconds.is_number()) predicted.emplace_back(seconds.get<double>(), policy);
-    std::ranges::sort(predicted);
-    fmt::print("  chose {}", choice->at("policy").get<std::string>());
-    for (std::size_t k = 0; k < predicted.size(); ++k)
-        fmt::print("{}{} {:.4g} s", k == 0 ? "; predicted: " : ", ", predicted[k].second, predicted[k].first);
-    if (predicted.empty()) fmt::print(", without a profile");
-    if (const std::string note = report.value("note", ""); predicted.empty() && !note.empty())
-        fmt::print(": {}", shown(note));
-    fmt::print("\n");
+    if (choice == report.end() || !choice->is_string()) return;
+    const std::string note = report.value("note", "");
+    fmt::print("  chose {}{}{}\n", choice->get<std::string>(), note.empty() ? "" : ": ", shown(note));
 }
 
 void print_table(const Outcome& outcome, const Work& work, const std::string& title) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// auto: takes the policy that it predicts to be best for the load. With recorded times of the load's kernel it runs
-// every candidate in virtual time (policies/shared/virtual_run.hpp) and takes the one with the shortest makespan;
-// without any, plb-hec, which needs none. A policy that plans from the record is guarded
-// (policies/shared/guarded_policy.hpp): when blocks take clearly other times than recorded, plb-hec gets what is left.
+// auto: with recorded times of the load's kernel hpopta's plan, which is exact for these; without any plb-hec, which
+// needs none. The plan is guarded (policies/shared/guarded_policy.hpp): when blocks take clearly other times than
+// recorded, plb-hec gets what is left. A load that runs again keeps its policy.
 //
-// A load that runs again keeps its policy. Plans and virtual runs cost milliseconds each, too much for a short load: it
-// gets the plan that is exact for the profile, if there is one.
+// No other plan is considered: on machines drawn by chance hpopta's was 0.2 % behind the best of all (95 % of cases 1.0
+// %, at worst 14 %), and which one is best there nobody knows beforehand.
 //
 // What runs learnt may be out of date: plb-hec, which begins with it as well, finds out at less cost than a plan. (With
 // hpopta's plan a second process took 1.03 instead of 1.07 times as long as the best plan, but up to 1.5 times as long
@@ -15,9 +14,11 @@
 // Good for: loads whose kernel was profiled on this machine. Where every block has high fixed costs the guard sees a
 // processor that has become slower only at the end of its first block.
 //
-// No source: STARPU_SCHED is one name, and which one is best depends on the platform and the size.
-#include <algorithm>
-#include <limits>
+// No source: STARPU_SCHED is one name, and which one is best depends on what is known.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "policies/forwarding_policy.hpp"
 #include "policies/shared/guarded_policy.hpp"
@@ -29,18 +30,6 @@ namespace {
 
 constexpr const char* kAdaptive = "plb-hec";
 constexpr const char* kExact = "hpopta";
-constexpr double kShort_s = 1;  // a hundred times what it takes to choose for some ten processors
-
-/// n / sum of the largest recorded speeds.
-double shortest_makespan(const LoadDescription& load, const std::vector<PiecewiseLinear>& functions) {
-    double speeds = 0;
-    for (const PiecewiseLinear& function : functions) {
-        double largest = 0;
-        for (const SpeedPoint& point : function.points()) largest = std::max(largest, point.units_per_s);
-        speeds += largest;
-    }
-    return static_cast<double>(load.units) / speeds;
-}
 
 class Auto final : public ForwardingPolicy {
   public:
@@ -58,7 +47,6 @@ class Auto final : public ForwardingPolicy {
     PolicyReport report() const override {
         if (!policy_) return {};
         PolicyReport report = policy_->report();
-        report.predictions = predictions_;
         report.chosen = chosen_;
         if (report.note.empty()) report.note = problem_;
         return report;
@@ -70,53 +58,30 @@ class Auto final : public ForwardingPolicy {
 
     Units units_ = 0;
     std::unique_ptr<Policy> policy_;
-    std::vector<PolicyReport::Prediction> predictions_;
     std::string chosen_;
-    std::string problem_;  ///< why there is no record
+    std::string problem_;  ///< why there is no record, or none that is planned from
 };
 
 void Auto::choose(const LoadDescription& load) {
-    const PolicyEntry& adaptive = *find_policy(kAdaptive);
-    predictions_.clear();
-    problem_ = load.recorded.problem;
-    chosen_ = kAdaptive;
     const std::vector<PiecewiseLinear> functions = recorded_functions(load);
-    if (functions.empty() || load.recorded.learnt) {
-        if (!functions.empty())
-            problem_ =
-                "times are what earlier runs learnt, with which plb-hec begins; apportion profile records a profile";
-        // Models of an earlier load on the same processors are worth keeping.
-        if (!policy_ || dynamic_cast<GuardedPolicy*>(policy_.get())) policy_ = adaptive.make();
+    const bool planned = !functions.empty() && !load.recorded.learnt;
+    const std::string before = std::exchange(chosen_, planned ? kExact : kAdaptive);
+    problem_ = load.recorded.problem;
+    if (planned) {
+        policy_ = std::make_unique<GuardedPolicy>(find_policy(kExact)->make(), *find_policy(kAdaptive), functions);
         return;
     }
-    policy_ = adaptive.make();
-    double best_s = std::numeric_limits<double>::infinity();
-    const auto rehearse = [&](const PolicyEntry& entry) {
-        GuardedPolicy rehearsed(entry.make(), adaptive, functions);
-        const double seconds = virtual_makespan(load, rehearsed, functions);
-        predictions_.push_back({entry.name, seconds});
-        if (seconds >= best_s) return;
-        best_s = seconds;
-        chosen_ = entry.name;
-    };
-    if (shortest_makespan(load, functions) < kShort_s) rehearse(*find_policy(kExact));
-    if (chosen_ != kExact) {
-        predictions_.clear();
-        for (const PolicyEntry& entry : registered_policies())
-            if (entry.rehearsed_by_auto) rehearse(entry);
-        const double seconds = virtual_makespan(load, *adaptive.make(), functions);
-        predictions_.push_back({kAdaptive, seconds});
-        if (seconds <= best_s) chosen_ = kAdaptive;
-    }
-    if (chosen_ != kAdaptive)
-        policy_ = std::make_unique<GuardedPolicy>(find_policy(chosen_)->make(), adaptive, functions);
+    if (!functions.empty())
+        problem_ = "times are what earlier runs learnt, with which plb-hec begins; apportion profile records a profile";
+    // Models of an earlier load on the same processors are worth keeping.
+    if (before != kAdaptive) policy_ = find_policy(kAdaptive)->make();
 }
 
 }  // namespace
 
 extern const PolicyEntry auto_policy{
     .name = "auto",
-    .description = "the policy that recorded times predict to be best, or plb-hec without any",
+    .description = "hpopta, guarded, where times are recorded, and plb-hec without any",
     .make = make_policy<Auto>,
     .profile = ProfileUse::optional};
 

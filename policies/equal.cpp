@@ -68,7 +68,6 @@ class Equal final : public Policy {
 extern const PolicyEntry equal_policy{
     .name = "equal",
     .description = "equal shares for all processors, in as few blocks as memory allows",
-    .make = make_policy<Equal>,
-    .rehearsed_by_auto = true};
+    .make = make_policy<Equal>};
 
 }  // namespace apportion

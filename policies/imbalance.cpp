@@ -173,7 +173,6 @@ extern const PolicyEntry imbalance_policy{
     .description = "identical processors: shares that differ on purpose, by profile or by trying",
     .make = make_policy<Imbalance>,
     .profile = ProfileUse::optional,
-    .rehearsed_by_auto = true,
     .identical_processors = true};
 
 }  // namespace apportion

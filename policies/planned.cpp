@@ -139,8 +139,7 @@ constexpr char kMinMin[] = "min-min-v2";
 extern const PolicyEntry cpm_policy{.name = "cpm",
                                     .description = "shares in proportion to one recorded speed of each processor",
                                     .make = make_planned<plan_curves, kCpm>,
-                                    .profile = ProfileUse::required,
-                                    .rehearsed_by_auto = true};
+                                    .profile = ProfileUse::required};
 
 /// Functional performance models, piecewise linear and restricted in shape, by geometrical bisection (Clarke et al.,
 /// FuPerMod, section 4; planners/continuous/geometric.hpp). What the bisection decides in real numbers becomes whole
@@ -150,8 +149,7 @@ extern const PolicyEntry fpm_policy{
     .name = "fpm",
     .description = "equal finish by bisection on recorded speed functions of restricted shape",
     .make = make_planned<plan_curves, kFpm>,
-    .profile = ProfileUse::required,
-    .rehearsed_by_auto = true};
+    .profile = ProfileUse::required};
 
 /// Akima splines of any smooth shape by Newton's method (Clarke et al., FuPerMod, section 4;
 /// planners/continuous/numerical.hpp). Of several balanced distributions it finds the one near fpm's.
@@ -159,8 +157,7 @@ extern const PolicyEntry fpm_akima_policy{
     .name = "fpm-akima",
     .description = "equal finish by Newton's method on splines of recorded speeds",
     .make = make_planned<plan_curves, kFpmAkima>,
-    .profile = ProfileUse::required,
-    .rehearsed_by_auto = true};
+    .profile = ProfileUse::required};
 
 /// The smallest makespan over discrete time functions of any shape; a processor may get nothing, and processors need
 /// not finish together (Khaleghzadeh, Reddy, Lastovetsky, HPOPTA, sections 3-5; planners/hpopta/hpopta.hpp, exact). A
@@ -169,8 +166,7 @@ extern const PolicyEntry fpm_akima_policy{
 extern const PolicyEntry hpopta_policy{.name = "hpopta",
                                        .description = "smallest makespan for recorded times of any shape",
                                        .make = make_planned<plan_curves, kHpopta>,
-                                       .profile = ProfileUse::required,
-                                       .rehearsed_by_auto = true};
+                                       .profile = ProfileUse::required};
 
 /// The optimal assignment of equal packets of data to nodes and their units, with transfers and start-up (Boinski,
 /// Czarnul, The Computer Journal 2021, section 3; planners/assignment/ilp.hpp, by the problem's structure rather than a
@@ -180,8 +176,7 @@ extern const PolicyEntry ilp_policy{
     .name = "ilp",
     .description = "optimal assignment by recorded costs of a unit, its transfers and start-up",
     .make = make_planned<plan_packets, kIlp>,
-    .profile = ProfileUse::required,
-    .rehearsed_by_auto = true};
+    .profile = ProfileUse::required};
 
 /// Version 2 of the heuristic that Boinski and Czarnul compare with (The Computer Journal 2021, section 4.4;
 /// planners/assignment/min_min.hpp).
@@ -189,7 +184,6 @@ extern const PolicyEntry min_min_policy{
     .name = "min-min",
     .description = "each unit to the processor that would finish it first, by recorded costs",
     .make = make_planned<plan_packets, kMinMin>,
-    .profile = ProfileUse::required,
-    .rehearsed_by_auto = true};
+    .profile = ProfileUse::required};
 
 }  // namespace apportion

@@ -234,13 +234,7 @@ struct PolicyReport {
     /// What units cost, as the next run takes it; nothing: this policy does not look.
     std::optional<LearntUnitCosts> unit_costs;
 
-    /// What a policy that chooses among others predicted for each of them, and which one it took; or empty.
-    struct Prediction {
-        std::string policy;
-        double seconds = 0;  ///< makespan; infinite: it cannot run this load
-    };
-    std::vector<Prediction> predictions;
-    std::string chosen;
+    std::string chosen;  ///< which one a policy took that chooses among others; or empty
 };
 
 /// Until a processor that got nothing is asked again.
@@ -305,7 +299,6 @@ struct PolicyEntry {
     const char* description;  ///< one line for STARPU_SCHED=help
     std::unique_ptr<Policy> (*make)();
     ProfileUse profile = ProfileUse::none;
-    bool rehearsed_by_auto = false;     ///< `auto` considers it where there is a profile
     bool identical_processors = false;  ///< refuses loads on unlike processors
     bool fixed_blocks = false;          ///< all blocks have the initial size, which tools then vary
 

@@ -68,8 +68,8 @@ class DeviceMemory {
         const auto its = blocks_.find(block);
         if (its != blocks_.end() && its->second.goes_home) --going_, leave(its);
     }
-    /// Whether there is little room now, or none, and more as soon as results are at home.
-    bool empties() const { return going_ > 0 && (room() == 0 || taken_ > limit_ / 2); }
+    /// Whether there is more room as soon as results are at home.
+    bool empties() const { return going_ > 0; }
 
   private:
     struct Block {

@@ -86,6 +86,8 @@ Units GuardedPolicy::next_block(int processor, double now_s, const Progress& pro
         lane.owed = lane.whole = units;
         lane.cut = false;
     }
+    // What fits was asked for when nothing was there: in two blocks its rest would pay fixed costs once more.
+    if (lane.owed > progress.room(processor) && lane.returning > 0) return 0;
     const bool idle = progress.in_flight(processor).empty();
     if (!lane.right && !idle && can_wait(p, lane.owed)) return 0;
     const Units part = !lane.right && idle ? part_to_check(p, lane.owed) : lane.owed;
@@ -109,6 +111,7 @@ void GuardedPolicy::block_finished(const FinishedBlock& block) {
     planned_->block_finished(block);
     finished_.push_back(block);
     Lane& lane = lanes_[static_cast<std::size_t>(block.processor)];
+    lane.returning += load_.processors[static_cast<std::size_t>(block.processor)].own_memory;
     const double recorded_s =
         functions_[static_cast<std::size_t>(block.processor)].seconds(static_cast<double>(block.units));
     const double ratio = block.busy_s / recorded_s;
@@ -121,6 +124,7 @@ void GuardedPolicy::block_finished(const FinishedBlock& block) {
 
 void GuardedPolicy::block_returned(const ReturnedBlock& block) {
     end_s_ = std::max(end_s_, block.home_s);
+    --lanes_[static_cast<std::size_t>(block.processor)].returning;
     policy().block_returned(block);
 }
 

@@ -40,6 +40,7 @@ class GuardedPolicy final : public ForwardingPolicy {
         int wrong = 0;       ///< blocks in a row that contradict the record
         bool right = false;  ///< a block agreed with it
         bool cut = false;    ///< what is in flight is a part of such a block
+        int returning = 0;   ///< blocks of a device whose results are on their way home
         bool lost = false;
     };
     Policy& policy() const override { return fell_back_ ? *fallback_ : *planned_; }

@@ -84,13 +84,6 @@ Json distributions_json(const RunRecord& run, const PolicyReport& policy) {
     return list;
 }
 
-Json choice_json(const PolicyReport& policy) {
-    if (policy.chosen.empty()) return nullptr;
-    Json predicted = Json::object();
-    for (const PolicyReport::Prediction& p : policy.predictions) predicted[p.policy] = p.seconds;
-    return {{"policy", policy.chosen}, {"predicted_seconds", predicted}};
-}
-
 Json trace_json(const RunRecord& run) {
     Json list = Json::array();
     for (const BlockRecord& b : run.blocks) {
@@ -179,7 +172,7 @@ std::string report_json(const RunRecord& run, const PolicyReport& policy, bool t
                 {"lost_processors", lost_json(run)},
                 {"late_blocks", late_json(run)},
                 {"policy_stalls", run.policy_stalls},
-                {"choice", choice_json(policy)},
+                {"choice", policy.chosen.empty() ? Json(nullptr) : Json(policy.chosen)},
                 {"note", policy.note + (policy.note.empty() || run.note.empty() ? "" : "; ") + run.note},
                 {"error", text_or_null(run.error)}};
     if (trace) report["trace"] = trace_json(run);

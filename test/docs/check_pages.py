@@ -86,7 +86,7 @@ def fields_of(value, name):
     found = {}
     for key, child in value.items():
         path = f"{name}.{key}" if name else key
-        if isinstance(child, dict) and key not in ("predicted_seconds",):
+        if isinstance(child, dict):
             for section, names in fields_of(child, path).items():
                 found.setdefault(section, set()).update(names)
         elif isinstance(child, list) and child and isinstance(child[0], dict):

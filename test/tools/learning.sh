@@ -50,7 +50,7 @@ recorded=$(dirname "$learnt")/${STARPU_HOSTNAME:-$(uname -n | cut -d. -f1)}/hell
 mkdir "$(dirname "$recorded")"
 mv mine.csv "$recorded"
 STARPU_SCHED=fpm refused "$recorded:2: units are 'x'" "$hello"
-hello auto 'r["choice"]["policy"] == "plb-hec"'
+hello auto 'r["choice"] == "plb-hec"'
 rm -r "$(dirname "$recorded")"
 
 # Neither read nor kept.

@@ -178,16 +178,8 @@ ProfileRequest profile_request(const RunReport& report) {
 }
 
 std::string describe_choice(const RunReport& report) {
-    if (!report.choice) return "";
-    std::vector<std::pair<double, std::string>> predicted;
-    for (const auto& [policy, seconds] : report.choice->predicted_s) predicted.emplace_back(seconds, policy);
-    std::ranges::sort(predicted);
-    std::string text;
-    for (const auto& [s, policy] : predicted) text += fmt::format("{}{} {:.4g} s", text.empty() ? "" : ", ", policy, s);
-    if (!text.empty())
-        return fmt::format("auto chose {}; for a run of {} it predicted {}", report.choice->policy, report.load, text);
-    return fmt::format("auto chose {}, which needs no profile{}", report.choice->policy,
-                       report.note.empty() ? "" : ": " + report.note);
+    if (report.choice.empty()) return "";
+    return fmt::format("auto chose {}{}{}", report.choice, report.note.empty() ? "" : ": ", report.note);
 }
 
 }  // namespace apportion

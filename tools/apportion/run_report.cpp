@@ -131,14 +131,6 @@ ReportedLateBlock late_block(const Fields& fields) {
             fields.get_if<double>("waited_seconds").value_or(0)};
 }
 
-ReportedChoice choice(const Fields& fields) {
-    ReportedChoice own{fields.text("policy")};
-    if (const auto predicted = fields.part("predicted_seconds", "the choice"))
-        for (const auto& [policy, seconds] : predicted->json.items())
-            if (seconds.is_number()) own.predicted_s[policy] = seconds;
-    return own;
-}
-
 void read_lists(RunReport& own, const Fields& fields, const std::string& where) {
     for (const Json& value : fields.get<Json::array_t>("processors"))
         own.processors.push_back(processor(fields.element(value, "a processor")));
@@ -177,7 +169,7 @@ RunReport run_report(const Json& report, const std::string& where) {
         own.learnt_file = learnt->get_if<std::string>("file");
         own.learnt_problem = learnt->get_if<std::string>("problem");
     }
-    if (const auto chosen = fields.part("choice", "the choice")) own.choice = choice(*chosen);
+    own.choice = fields.get_if<std::string>("choice").value_or("");
     own.lower_bound_s = fields.get_if<double>("lower_bound_seconds");
     own.probing_s = fields.get_if<double>("probing_seconds").value_or(0);
     own.planning_s = fields.get_if<double>("planning_seconds").value_or(0);

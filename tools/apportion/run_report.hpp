@@ -57,11 +57,6 @@ struct ReportedLateBlock {
 };
 
 /// Of `auto`.
-struct ReportedChoice {
-    std::string policy;
-    std::map<std::string, double> predicted_s{};  ///< of those that can run the load
-};
-
 struct RunReport {
     std::string load, policy;
     std::string profile_name;  ///< under which profiles of the load are recorded
@@ -75,7 +70,7 @@ struct RunReport {
     std::vector<ReportedDistribution> distributions{};
     std::vector<ReportedLoss> losses{};
     std::vector<ReportedLateBlock> late_blocks{};
-    std::optional<ReportedChoice> choice{};
+    std::string choice{};  ///< of `auto`
     std::vector<ReportedBlock> trace{};  ///< in the order in which they were handed out; empty: not reported
     /// Of a load over nodes, which are its processors then: what each did inside; without processors where that is not
     /// reported.
