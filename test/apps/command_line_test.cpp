@@ -54,8 +54,7 @@ TEST_CASE("an application tells its version") {
 
 TEST_CASE("under auto an application's table says what was chosen and why") {
     const AppFolder folder;
-    check_says(folder.run("matmul --size 64", "STARPU_SCHED=auto"),
-               {"chose plb-hec: there is no recorded profile"});
+    check_says(folder.run("matmul --size 64", "STARPU_SCHED=auto"), {"chose plb-hec: there is no recorded profile"});
 }
 
 TEST_CASE("a misspelt option of an application gets the nearest one as advice") {

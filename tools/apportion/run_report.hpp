@@ -70,7 +70,7 @@ struct RunReport {
     std::vector<ReportedDistribution> distributions{};
     std::vector<ReportedLoss> losses{};
     std::vector<ReportedLateBlock> late_blocks{};
-    std::string choice{};  ///< of `auto`
+    std::string choice{};                ///< of `auto`
     std::vector<ReportedBlock> trace{};  ///< in the order in which they were handed out; empty: not reported
     /// Of a load over nodes, which are its processors then: what each did inside; without processors where that is not
     /// reported.
