@@ -34,7 +34,8 @@
  *    `fill` puts the handle into task->handles; StarPU keeps a copy in each memory while it fits. Blocks do not wait
  *    for tasks that write it: where such tasks may still be to run, list it in `uses` as well, in mode STARPU_R.
  *  - a reduction (a sum, a search's best result): `fill` adds a handle of the application whose mode in the codelet is
- *    STARPU_REDUX, or STARPU_RW|STARPU_COMMUTE. The result is in main memory when apportion_load_wait returns.
+ *    STARPU_REDUX. The result is in main memory when apportion_load_wait returns. (With STARPU_RW|STARPU_COMMUTE
+ *    blocks run one at a time, and the fast workers wait for the slow ones.)
  *  - loads in a task graph: list in `uses` the handles whose memory the blocks work on. The load waits for earlier
  *    tasks on them, later tasks on them wait for the load, by StarPU's sequential consistency; submission returns at
  *    once. An FFT is: load over rows, transposing task or load, load over rows, all using the same handles.

@@ -26,7 +26,7 @@ void BlockData::use_again() {
     for (BlockHandle& h : handles) {
         h.first = BlockHandle::First::none;
         h.from_earlier = h.written;
-        h.stored = false;
+        h.stored = h.named = false;
     }
 }
 
@@ -34,7 +34,7 @@ void BlockData::forget_tasks() {
     for (BlockHandle& h : handles) {
         h.first = BlockHandle::First::none;
         h.written = h.from_earlier;
-        h.stored = false;
+        h.stored = h.named = false;
     }
 }
 
@@ -92,6 +92,7 @@ void BlockData::note_modes(const starpu_task& task) {
         const bool written = (mode & (STARPU_W | STARPU_REDUX | STARPU_MPI_REDUX)) != 0;
         const auto its = std::ranges::find(handles, handle, &BlockHandle::handle);
         BlockHandle* const own = its == handles.end() ? nullptr : &*its;
+        if (own) own->named = true;
         if (own && written) own->stored = true;
         if (changes_in_place(mode) && !(own && own->apart)) in_place = true;
         if (written && !is_in_memory_of_worker(task, k)) {
@@ -108,8 +109,16 @@ void BlockData::note_modes(const starpu_task& task) {
     }
 }
 
-bool BlockData::names_too_much() const {
-    return std::ranges::any_of(handles, [](const BlockHandle& h) { return h.written && !h.from_earlier && !h.stored; });
+const char* BlockData::why_not_stored() const {
+    const auto found =
+        std::ranges::find_if(handles, [](const BlockHandle& h) { return h.written && !h.from_earlier && !h.stored; });
+    if (found == handles.end()) return nullptr;
+    return found->named
+               ? "the fill function names as STARPU_W what the codelet only reads or has as scratch, so that a "
+                 "device's "
+                 "results would be lost; give the codelet the mode in which it uses the data"
+               : "no task has a handle that the fill function made for results; set it in task->handles (and where the "
+                 "codelet's nbuffers is STARPU_VARIABLE_NBUFFERS, task->nbuffers and task->modes)";
 }
 
 bool BlockData::changed_by(const starpu_task& task) const {

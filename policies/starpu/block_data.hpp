@@ -49,6 +49,7 @@ struct BlockHandle {
     bool written = false;       ///< since it was registered
     bool from_earlier = false;  ///< written in an earlier run
     bool stored = false;        ///< a task of this run writes it, by its mode
+    bool named = false;         ///< ... or has it at all
     bool keep = false;          ///< as the tasks of this run ask; where none names it, those of earlier ones
     bool apart = false;         ///< tasks have a copy of `data` with the same gaps, until what they wrote counts, ...
     std::unique_ptr<std::byte[]> buffer = {};     ///< ... in here; none on simulated machines
@@ -100,8 +101,8 @@ struct BlockData {
 
     /// Notes how a task of the block uses its data; a problem, if it writes some that were named as only read.
     void note_modes(const starpu_task& task);
-    /// Whether some data that this run named as written are written by none of the block's tasks that were noted.
-    bool names_too_much() const;
+    /// Why data that this run named as written are written by none of the block's tasks that were noted; null: all are.
+    const char* why_not_stored() const;
     /// Whether the task, when it ran, changed data that cannot be computed again.
     bool changed_by(const starpu_task& task) const;
 

@@ -104,12 +104,8 @@ void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {
             tasks.push_back(starpu_task_create());
             fill_task(running, *tasks.back(), {ranges[lane], lane, part});
         }
-    if (running.data.names_too_much())
-        throw ApiError(
-            EINVAL,
-            "{} cannot be computed: the fill function names as STARPU_W what the codelet only reads, so that "
-            "a device's results would be lost; give the codelet the mode in which it uses the data",
-            running.range());
+    if (const char* why = running.data.why_not_stored())
+        throw ApiError(EINVAL, "{} cannot be computed: {}", running.range(), why);
 #ifndef STARPU_SIMGRID                // where programs may have no memory for their data
     if (setup_.options.open) return;  // memory may be used again for units that come later
     if (const auto other = written_.add({running.block.first, running.block.units}, running.data))

@@ -122,12 +122,14 @@ void check_running_scheduler() {
     const std::string wanted = environment("STARPU_SCHED");
     const starpu_sched_policy* running = starpu_sched_get_sched_policy_in_ctx(0);
     const std::string name = running && running->policy_name ? running->policy_name : "none";
-    if (!wanted.empty() && wanted != name)
-        throw ApiError(EINVAL,
-                       "STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the path of "
-                       "libapportion.so, or call apportion_init instead of starpu_init",
-                       wanted, name);
-    check_scheduler_is_own(0);
+    if (wanted == name || wanted.empty()) return check_scheduler_is_own(0);
+    if (!find_scheduler(wanted) && !find_starpu_scheduler(wanted))
+        throw ApiError(EINVAL, "STARPU_SCHED={} is not a known scheduler, and StarPU runs {}; choose one of {}", wanted,
+                       name, all_scheduler_names());
+    throw ApiError(EINVAL,
+                   "STARPU_SCHED={} was asked for, but StarPU runs {}; set STARPU_SCHED_LIB to the path of "
+                   "libapportion.so, or call apportion_init instead of starpu_init",
+                   wanted, name);
 }
 
 }  // namespace

@@ -191,12 +191,13 @@ namespace {
 struct Columns {
     std::vector<float> matrix = std::vector<float>(500);
     std::size_t more = 0;
-    bool whole = false;
+    bool whole = false, forgets = false;
     starpu_codelet codelet = make_codelet([](void**, void*) {}, {STARPU_RW}, "columns");
     apportion::LoadOptions options{"columns", 100, codelet, fill, this};
 
     static int fill(starpu_task* task, apportion_block* block, void* arg) {
         auto& self = *static_cast<Columns*>(arg);
+        if (self.forgets) apportion_block_vector(block, STARPU_W, &self.matrix[block->first], block->units, 1);
         const std::size_t columns = std::min<std::size_t>(100 - block->first, block->units + self.more);
         task->handles[0] = self.whole ? apportion_block_vector(block, STARPU_RW, self.matrix.data(), 500, sizeof(float))
                                       : apportion_block_matrix(block, STARPU_RW, &self.matrix[block->first], 100,
@@ -218,4 +219,12 @@ TEST_CASE("blocks that write the same memory end the load with a sentence, inter
     CHECK(run(load.get()) == -EINVAL);
     columns.more = 0, columns.whole = false;
     CHECK(run(load.get()) == 0);
+}
+
+TEST_CASE("a handle for results that no task has ends the load with a sentence") {
+    Columns columns;
+    columns.forgets = true;
+    const Load load = create(columns.options);
+    CHECK(run(load.get()) == -EINVAL);
+    CHECK_THAT(apportion_error(), ContainsSubstring("no task has a handle that the fill function made for results"));
 }
