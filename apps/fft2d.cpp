@@ -52,14 +52,12 @@ void check(const Fft2dOptions& options) {
     check_output(options.out_file);
 }
 
-Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& options,
-            const FftPlanningChoice& planning) {
+Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& options, FftPlanning planning) {
     const StarpuSession session;
     std::optional<Peer> peer;
     if (!options.common.peer.empty()) {
         const int threads = std::max(1, static_cast<int>(starpu_cpu_worker_get_count()));
-        peer = Peer{"FFTW, one plan, " + counted(threads, "thread"),
-                    fft2d_by_one_call(problem, threads, planning.general)};
+        peer = Peer{"FFTW, one plan, " + counted(threads, "thread"), fft2d_by_one_call(problem, threads, planning)};
     }
     const auto rows = make_fft2d_pass(problem, Fft2dPass::rows, planning);
     const auto columns = make_fft2d_pass(problem, Fft2dPass::columns, planning);
@@ -69,7 +67,7 @@ Outcome run(const std::shared_ptr<Fft2dProblem>& problem, const Fft2dOptions& op
 
 int transform(const Fft2dOptions& options) {
     Nodes::here().agreed([&] { check(options); });
-    const FftPlanningChoice planning = fft_planning_variable();
+    const FftPlanning planning = fft_planning_variable();
     struct Shape {
         ElementType type;
         std::size_t rows, columns;

@@ -29,7 +29,7 @@ std::uint64_t rows_of(const starpu_task* task) { return starpu_matrix_get_ny(tas
 
 class Pass final : public Workload {
   public:
-    Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlanningChoice& planning);
+    Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, FftPlanning planning);
 
     starpu_codelet& codelet() override { return codelet_of(pass_); }
     std::vector<TaskData> data(const TaskRange& range) override;
@@ -51,7 +51,7 @@ class Pass final : public Workload {
     DeviceWorkers keep_;
 };
 
-Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, const FftPlanningChoice& planning)
+Pass::Pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, FftPlanning planning)
     : problem_(std::move(problem)), pass_(pass), pinned_{from().pin(), to().pin()} {
     const std::size_t length = from().rows(), element = element_size(from().type());
     shape_.name = "fft2d";
@@ -112,8 +112,7 @@ Fft2dProblem random_fft2d(ElementType type, std::size_t rows, std::size_t column
     return problem;
 }
 
-std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass,
-                                          const FftPlanningChoice& planning) {
+std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, FftPlanning planning) {
     return std::make_unique<Pass>(std::move(problem), pass, planning);
 }
 

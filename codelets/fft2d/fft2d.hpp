@@ -43,8 +43,7 @@ enum class Fft2dPass { rows, columns };
 
 /// One pass; FFTW's plans are made here. verify() of the first pass compares `middle` with FFTW's transforms of the
 /// rows, that of the second `output` with verify_fft2d(). One workload of each pass may exist at a time.
-std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass,
-                                          const FftPlanningChoice& planning);
+std::unique_ptr<Workload> make_fft2d_pass(std::shared_ptr<Fft2dProblem> problem, Fft2dPass pass, FftPlanning planning);
 
 /// The first pass over an M x N matrix of complex128, with the planning of APPORTION_FFT_PLANNING.
 std::unique_ptr<Workload> make_fft2d(const WorkloadOptions& options);

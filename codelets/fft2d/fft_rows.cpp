@@ -13,7 +13,6 @@
 #include <complex>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
@@ -34,8 +33,6 @@ constexpr std::size_t kPage_bytes = 4096;
 
 /// FFTW's planner and its wisdom are common to the process.
 std::mutex planner;
-
-bool is_timed(FftPlanning planning) { return planning == FftPlanning::measure || planning == FftPlanning::patient; }
 
 /// A larger matrix is written past the caches: it would not be found there when it is read.
 std::size_t largest_cached_bytes() {
@@ -98,11 +95,10 @@ class Rows final : public FftRows {
 
   private:
     using Complex = std::complex<T>;
-    using Plans = std::vector<typename Fftw<T>::Plan>;  ///< for 2^k rows
 
     void make_plans();
-    Plans plans_by(FftPlanning planning) const;
-    void transform(const Plans& plans, const Complex* in, std::size_t in_ld, Complex* scratch, std::size_t rows) const;
+    void add_plans();
+    void transform(const Complex* in, std::size_t in_ld, Complex* scratch, std::size_t rows) const;
     template <bool kStream>
     void store(const Complex* scratch, Complex* out, std::size_t out_ld, std::size_t rows) const;
 
@@ -111,8 +107,8 @@ class Rows final : public FftRows {
     std::size_t stride_ = 0;  ///< elements from row to row of the scratch buffer
     T scale_ = 1;
     std::size_t cached_bytes_ = largest_cached_bytes();
-    std::map<FftPlanning, Plans> plans_;
-    std::vector<Buffer<T>> scratch_;  ///< per worker: a batch and one more row; each touches its own only
+    std::vector<typename Fftw<T>::Plan> plans_;  ///< for 2^k rows
+    std::vector<Buffer<T>> scratch_;             ///< per worker: a batch and one more row; each touches its own only
 };
 
 /// Whole cache lines, but no two rows at the same place of a page.
@@ -135,24 +131,14 @@ Rows<T>::Rows(const FftRowsOptions& options) : options_(options), scratch_(optio
 template <class T>
 Rows<T>::~Rows() {
     const std::lock_guard lock(planner);
-    for (const auto& [planning, plans] : plans_)
-        for (const auto& plan : plans) Fftw<T>::destroy(plan);
+    for (const auto& plan : plans_) Fftw<T>::destroy(plan);
 }
 
 template <class T>
 void Rows<T>::make_plans() {
     const std::lock_guard lock(planner);
-    bool timed = false;
-    // Estimated plans first, and without wisdom, which would make measured ones of them.
-    Fftw<T>::forget_wisdom();
-    for (unsigned worker = 0; worker < options_.workers; ++worker)
-        plans_.try_emplace(options_.planning.of(static_cast<int>(worker)));
-    for (auto& [planning, plans] : plans_)
-        if (is_timed(planning))
-            timed = true;
-        else
-            plans = plans_by(planning);
-    if (!timed) return;
+    Fftw<T>::forget_wisdom();  // it would make measured plans of estimated ones
+    if (options_.planning == FftPlanning::estimate) return add_plans();
     std::error_code ignored;
     std::string file;  // stays empty for a user without a folder to keep wisdom in
     try {
@@ -161,8 +147,7 @@ void Rows<T>::make_plans() {
     }
     // A file that is missing or from another FFTW is written anew.
     if (fs::is_regular_file(file, ignored)) Fftw<T>::import_wisdom(file.c_str());
-    for (auto& [planning, plans] : plans_)
-        if (is_timed(planning)) plans = plans_by(planning);
+    add_plans();
     if (file.empty()) return;
     fs::create_directories(fs::path(file).parent_path(), ignored);
     try {
@@ -176,34 +161,31 @@ void Rows<T>::make_plans() {
 
 /// Under the planner's lock.
 template <class T>
-typename Rows<T>::Plans Rows<T>::plans_by(FftPlanning planning) const {
+void Rows<T>::add_plans() {
     // Planning overwrites what it measures on.
     const Buffer<T> in = allocate<T>(options_.in_ld * batch_), out = allocate<T>(stride_ * batch_);
     const int length = static_cast<int>(options_.length);
-    Plans plans;
     for (std::size_t rows = 1; rows <= batch_; rows *= 2) {
-        plans.push_back(Fftw<T>::plan_many(1, &length, static_cast<int>(rows), Fftw<T>::complex(in.get()), nullptr, 1,
-                                           static_cast<int>(options_.in_ld), Fftw<T>::complex(out.get()), nullptr, 1,
-                                           static_cast<int>(stride_), options_.inverse ? FFTW_BACKWARD : FFTW_FORWARD,
-                                           fftw_flags(planning) | FFTW_PRESERVE_INPUT));
-        if (!plans.back()) throw std::runtime_error(fmt::format("FFTW has no plan for rows of length {}", length));
+        plans_.push_back(Fftw<T>::plan_many(1, &length, static_cast<int>(rows), Fftw<T>::complex(in.get()), nullptr, 1,
+                                            static_cast<int>(options_.in_ld), Fftw<T>::complex(out.get()), nullptr, 1,
+                                            static_cast<int>(stride_), options_.inverse ? FFTW_BACKWARD : FFTW_FORWARD,
+                                            fftw_flags(options_.planning) | FFTW_PRESERVE_INPUT));
+        if (!plans_.back()) throw std::runtime_error(fmt::format("FFTW has no plan for rows of length {}", length));
     }
-    return plans;
 }
 
 /// One batch of 2^k rows into the scratch buffer.
 template <class T>
-void Rows<T>::transform(const Plans& plans, const Complex* in, std::size_t in_ld, Complex* scratch,
-                        std::size_t rows) const {
+void Rows<T>::transform(const Complex* in, std::size_t in_ld, Complex* scratch, std::size_t rows) const {
     const auto complex = Fftw<T>::complex;
     const bool aligned = Fftw<T>::alignment_of(reinterpret_cast<T*>(complex(in))) == 0;
     if (in_ld == options_.in_ld && aligned)
-        return Fftw<T>::execute(plans[std::countr_zero(rows)], complex(in), complex(scratch));
+        return Fftw<T>::execute(plans_[std::countr_zero(rows)], complex(in), complex(scratch));
     // A copy of the block that StarPU made elsewhere, with its own distance between the rows.
     Complex* const row = scratch + stride_ * batch_;
     for (std::size_t i = 0; i < rows; ++i) {
         std::memcpy(static_cast<void*>(row), in + i * in_ld, options_.length * sizeof(Complex));
-        Fftw<T>::execute(plans[0], complex(row), complex(scratch + i * stride_));
+        Fftw<T>::execute(plans_[0], complex(row), complex(scratch + i * stride_));
     }
 }
 
@@ -225,13 +207,12 @@ void Rows<T>::store(const Complex* scratch, Complex* out, std::size_t out_ld, st
 
 template <class T>
 void Rows<T>::run(int worker, const void* in, std::size_t in_ld, void* out, std::size_t out_ld, std::size_t rows) {
-    const Plans& plans = plans_.at(options_.planning.of(worker));
     Buffer<T>& scratch = scratch_.at(static_cast<std::size_t>(worker));
     if (!scratch) scratch = allocate<T>(stride_ * (batch_ + 1));
     const bool streamed = out_ld * options_.length * sizeof(Complex) > cached_bytes_;
     for (std::size_t first = 0; first < rows;) {
         const std::size_t some = std::min(batch_, std::bit_floor(rows - first));
-        transform(plans, static_cast<const Complex*>(in) + first * in_ld, in_ld, scratch.get(), some);
+        transform(static_cast<const Complex*>(in) + first * in_ld, in_ld, scratch.get(), some);
         if (streamed)
             store<true>(scratch.get(), static_cast<Complex*>(out) + first, out_ld, some);
         else

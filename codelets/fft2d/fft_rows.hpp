@@ -10,7 +10,7 @@
 // are needed whatever the blocks, and all are made in the constructor: FFTW's planner must not be entered by two
 // threads, and no block waits for it.
 //
-// Plans by measure and patient are remembered as FFTW's wisdom in the user's cache folder, one file per host.
+// Measured plans are remembered as FFTW's wisdom in the user's cache folder, one file per host.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct FftRowsOptions {
     std::size_t length = 0;  ///< of a row
     std::size_t in_ld = 0;   ///< that blocks in main memory have; others are computed as well, more slowly
     bool inverse = false;    ///< exp(+...), and scale = 1 / length instead of 1
-    FftPlanningChoice planning;
+    FftPlanning planning = FftPlanning::measure;
     unsigned workers = 1;  ///< numbers 0 ... workers - 1
 };
 

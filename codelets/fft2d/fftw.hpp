@@ -55,10 +55,7 @@ struct Fftw<float> {
 };
 
 inline unsigned fftw_flags(FftPlanning planning) {
-    return planning == FftPlanning::measure     ? FFTW_MEASURE
-           : planning == FftPlanning::patient   ? FFTW_PATIENT
-           : planning == FftPlanning::unaligned ? FFTW_ESTIMATE | FFTW_UNALIGNED
-                                                : FFTW_ESTIMATE;
+    return planning == FftPlanning::measure ? FFTW_MEASURE : FFTW_ESTIMATE;
 }
 
 }  // namespace apportion

@@ -21,8 +21,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-const FftPlanningChoice kEstimate{FftPlanning::estimate, {}};
-
 struct Shape {
     std::size_t rows, columns;
 };
@@ -52,7 +50,7 @@ std::vector<Complex> defined_transform(const Fft2dProblem& p) {
 }
 
 /// Both passes as loads, `times` times, each verified.
-void transform(const std::shared_ptr<Fft2dProblem>& problem, const FftPlanningChoice& planning = kEstimate,
+void transform(const std::shared_ptr<Fft2dProblem>& problem, FftPlanning planning = FftPlanning::estimate,
                int times = 1) {
     const auto rows = make_fft2d_pass(problem, Fft2dPass::rows, planning);
     const auto columns = make_fft2d_pass(problem, Fft2dPass::columns, planning);
@@ -95,7 +93,7 @@ TEST_CASE("matrices of any shape and type are transformed as the definition says
 
 TEST_CASE("a transform keeps the energy, and its inverse gives the matrix back") {
     const auto there = std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex128, 96, 250, 5));
-    transform(there, kEstimate, 2);
+    transform(there, FftPlanning::estimate, 2);
     CHECK(energy(there->output) == Approx(96 * 250 * energy(there->input)).epsilon(1e-12));
     auto back = std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex128, 96, 250, 5));
     for (std::size_t i = 0; i < 96; ++i)
@@ -109,12 +107,13 @@ TEST_CASE("a transform keeps the energy, and its inverse gives the matrix back")
     CHECK(worst < 1e-13);
 }
 
-TEST_CASE("workers with different planning give the same transform") {
+TEST_CASE("what measured plans were is kept for each type of numbers") {
     const Folder cache;
     const Setting here("XDG_CACHE_HOME", cache.path());
-    for (const FftPlanningChoice& planning : {FftPlanningChoice{FftPlanning::estimate, {{1, FftPlanning::unaligned}}},
-                                              FftPlanningChoice{FftPlanning::measure, {{0, FftPlanning::estimate}}}})
+    for (const FftPlanning planning : {FftPlanning::estimate, FftPlanning::measure}) {
+        CHECK_FALSE(std::filesystem::exists(fft_wisdom_file("fftwf-wisdom")));
         transform(std::make_shared<Fft2dProblem>(random_fft2d(ElementType::complex64, 60, 48, 8)), planning);
+    }
     CHECK(std::filesystem::exists(fft_wisdom_file("fftwf-wisdom")));
     CHECK_FALSE(std::filesystem::exists(fft_wisdom_file("fftw-wisdom")));
 }
@@ -125,7 +124,7 @@ TEST_CASE("rows are transformed wherever they lie, in batches of any size", "[on
                                      .length = kLength,
                                      .in_ld = kInLd,
                                      .inverse = false,
-                                     .planning = kEstimate,
+                                     .planning = FftPlanning::estimate,
                                      .workers = 2});
     CHECK(rows->batch() > 1);
     std::vector<std::complex<float>> in(kInLd * kMost + 8), expected(kLength * kOutLd), out(kLength * kOutLd);
@@ -155,19 +154,6 @@ TEST_CASE("verification notices one element of many", "[once]") {
     SECTION("zero") { wrong = 0; }
     SECTION("conjugate") { wrong = std::conj(wrong); }
     CHECK_FALSE(verify_fft2d(*problem).correct);
-}
-
-TEST_CASE("the planning of workers is read strictly", "[once]") {
-    const FftPlanningChoice choice = parse_fft_planning("patient,1=unaligned,3=estimate");
-    CHECK(choice.of(0) == FftPlanning::patient);
-    CHECK(choice.of(1) == FftPlanning::unaligned);
-    CHECK(choice.of(3) == FftPlanning::estimate);
-    CHECK(parse_fft_planning("2=patient").general == FftPlanning::measure);
-    for (const char* text : {"", "fast", "1=fast", "x=measure", "-1=measure", "1=measure,1=measure", "measure,patient",
-                             "measure,", "=measure", "measure=1"}) {
-        INFO(text);
-        CHECK_THROWS_WITH(parse_fft_planning(text), ContainsSubstring("APPORTION_FFT_PLANNING: '"));
-    }
 }
 
 TEST_CASE("a device's batch and memory follow the length of a row", "[once]") {
