@@ -77,10 +77,6 @@ expect 2 '^apportion: --granularity: .* not in range' --profiles profile.csv --u
 awk 'BEGIN { print "processor,units,seconds"; for (p = 0; p < 20000; ++p) for (x = 1; x <= 1000; x *= 10) print "p" p "," x "," (0.001 + 0.01 * x) * (1 + p / 1e5) }' >many.csv
 timeout 120 "$apportion" plan --profiles many.csv --units 1000000 --algorithm plb-hec >out || fail "plb-hec plans for 20000 processors for minutes"
 
-# How rough speeds are: 10/1, 20/1, 30/3 and 40/2 units a second have a maximum at 20 and a minimum at 30.
-printf '%s\n' processor,units,seconds a,10,1 a,20,1 a,30,3 a,40,2 >rough.csv
-expect 0 '(?s)"pairs": 1,\s*"largest_percent": 100.0,\s*"mean_percent": 100.0,\s*"from_units": 20,\s*"to_units": 30' \
-    --profiles rough.csv --variation --json
 expect 0 'cpm at 20 ' --profiles profile.csv --condition --references 20
 expect 2 "^apportion: --references: '0' is not usable; give a finite number above 0; see apportion plan --help\n$" \
     --profiles profile.csv --condition --references 20,0
@@ -132,7 +128,7 @@ awk 'BEGIN { print "processor,units,seconds"
 expect 0 'smooth-fpm: 48 units in 1412\.41 s' --profiles cubes.csv --units 48 --algorithm smooth-fpm
 expect 0 'smooth-fpm: 48 units in 1300\.64 s' --profiles cubes.csv --units 48 --algorithm smooth-fpm --work-power 3
 for power in nan 0.5 5; do
-    expect 2 "^apportion: --work-power: '$power' is not usable; give a finite number from 1 to 4; " --profiles cubes.csv --variation --work-power $power
+    expect 2 "^apportion: --work-power: '$power' is not usable; give a finite number from 1 to 4; " --profiles cubes.csv --units 48 --work-power $power
 done
 expect 2 '--plot pipe.png: exists and is not a regular file' --profiles profile.csv --units 30 --plot pipe.png
 expect 2 '--time-limit: give a number of seconds greater than 0' --instance instance.json --units 3 --time-limit nan
@@ -204,7 +200,7 @@ expect 2 '^apportion: --shares excludes --max; see' --profiles profile.csv --max
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
 for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" \
-    "--shares 10,20" --condition --variation; do
+    "--shares 10,20" --condition; do
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
     [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"
 done

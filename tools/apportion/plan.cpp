@@ -162,11 +162,6 @@ int show_policies(const PlanOptions& options) {
     return 0;
 }
 
-int show_variation(const PlanOptions& options) {
-    std::cout << variation_text(profile_problem(options, read_profile(options.profiles)), options.form());
-    return 0;
-}
-
 int plan_instance(const PlanOptions& options) {
     DataAssignment problem = read_instance(options.instance);
     PlanSubject subject;
@@ -236,10 +231,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
                 "Tell whether balancing is optimal on this profile, and what hpopta gains over equal, cpm and fpm")
             ->needs(profiles)
             ->disable_flag_override();
-    CLI::Option* variation = plan->add_flag("--variation")
-                                 ->description("Tell how much the speeds vary between neighbouring minima and maxima")
-                                 ->needs(profiles)
-                                 ->disable_flag_override();
     CLI::Option* policies =
         plan->add_option("--policies", options->policies,
                          "Tell how long the load takes under these policies, with their blocks and the profile's "
@@ -249,7 +240,7 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->needs(profiles)
             ->needs(units);
     // Each is another question than what the plan of a number of units is.
-    CLI::Option* const questions[] = {shares, matrix, condition, variation, policies};
+    CLI::Option* const questions[] = {shares, matrix, condition, policies};
     for (CLI::Option* question : questions) {
         for (CLI::Option* other : questions)
             if (other != question) question->excludes(other);
@@ -264,10 +255,9 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         ->check(numbers_above_zero())
         ->type_name("UNITS,...")
         ->needs(condition);
-    plan->add_option(
-            "--work-power", options->work_power,
-            "With --condition, --variation, --plot and smooth-fpm: the work of x units is x to this power, 3 where a "
-            "unit is a row of an x by x product")
+    plan->add_option("--work-power", options->work_power,
+                     "With --condition, --plot and smooth-fpm: the work of x units is x to this power, 3 where a unit "
+                     "is a row of an x by x product")
         ->check(numbers_between(1, 4))
         ->needs(profiles)
         ->capture_default_str();
@@ -277,10 +267,9 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             throw CLI::ValidationError("--time-limit", "give a number of seconds greater than 0, and at most 1e9");
         int (*answer)(const PlanOptions&) = profiles->empty() ? plan_instance : plan_profile;
         if (!condition->empty()) answer = show_condition;
-        if (!variation->empty()) answer = show_variation;
         if (!policies->empty()) answer = show_policies;
         if (!matrix->empty()) options->units = options->matrix_side * options->matrix_side;
-        if (shares->empty() && matrix->empty() && condition->empty() && variation->empty()) {
+        if (shares->empty() && matrix->empty() && condition->empty()) {
             if (units->empty()) throw CLI::RequiredError("--units or --shares");
             const std::optional<Units> number = parse_number<Units>(options->numbers);
             if (!number || *number < 0 || *number > kMostUnits)

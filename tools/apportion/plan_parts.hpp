@@ -73,18 +73,6 @@ Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares)
 std::string condition_text(const PlanProblem& problem, const std::vector<Units>& numbers,
                            const std::vector<Units>& references, Form form);
 
-// `apportion plan --variation`: how far speed functions are from smooth, as HPOPTA's paper measures it. The variation
-// is the difference of the speeds at two neighbouring local extrema in percent of the lower one (section 1, equation
-// 1). The bands (section 6.2.3) enclose the speeds; the paper does not tell how they are drawn. Here they are the
-// polynomial trends (models/speed_trend.hpp) through the local minima and through the local maxima, and their
-// difference is taken at the local minima, in percent of the lower one.
-
-/// Of each processor's speeds of the problem's work. O(points). Throws UserError.
-///
-/// As JSON a list of objects: processor, pairs, largest_percent, mean_percent, from_units, to_units,
-/// largest_band_percent, mean_band_percent; null where there is nothing to tell.
-std::string variation_text(const PlanProblem& problem, Form form);
-
 // `apportion plan --policies`: how long the load would take under each policy, which gives the same blocks as in
 // earnest, with what each costs and with the transfers that the profile has.
 

@@ -94,15 +94,50 @@ def relative_speeds(runs, case):
 VARIATIONS = {"matmul": ([700, 50, 150], 29), "fft2d": ([350, 560, 200], 150)}  # per processor, and between the bands
 
 
+def extrema(points):
+    """Of (size, speed) the local ones, each with whether it is a minimum; the first and the last size are none."""
+    steps = [(here, following[1] > here[1]) for here, following in zip(points, points[1:]) if following[1] != here[1]]
+    return [(here, rises) for (_, rose), (here, rises) in zip(steps, steps[1:]) if rises != rose]
+
+
+def trend(points, sizes):
+    """Speeds at these sizes by the polynomial through (size, speed), chosen as models/speed_trend.hpp does; by polynomials that
+    are orthogonal at the points."""
+    count, fastest = len(points), max(speed for _, speed in points)
+    rest = [speed / fastest for _, speed in points]
+    least, most = points[0][0], points[-1][0]
+    x = [(2 * size - least - most) / (most - least) for size in [size for size, _ in points] + sizes]
+    polynomial, before, norm_before, fitted = [1] * len(x), [0] * len(x), 1, [0] * len(x)
+    negligible, best, chosen = 1e-6 * sum(y * y for y in rest), math.inf, None
+    for k in range(2, 2 + min(11, 1 + count // 4)):  # parameters, with the variance
+        norm = sum(p * p for p in polynomial[:count])
+        factor = sum(p * y for p, y in zip(polynomial, rest)) / norm
+        fitted = [f + factor * p for f, p in zip(fitted, polynomial)]
+        rest = [y - factor * p for y, p in zip(rest, polynomial)]
+        criterion = count * math.log((sum(y * y for y in rest) + negligible) / count) + 2 * k + 2 * k * (k + 1) / max(count - k - 1, 1)
+        if criterion < best and min(fitted[:count]) > 1e-9:
+            best, chosen = criterion, [fastest * f for f in fitted[count:]]
+        middle = sum(at * p * p for at, p in zip(x, polynomial[:count])) / norm
+        polynomial, before = [(at - middle) * p - norm / norm_before * q for at, p, q in zip(x, polynomial, before)], polynomial
+        norm_before = norm
+    return chosen
+
+
 def variations(runs, case):
-    app = case["app"]
-    found = runs.json(runs.apportion, "plan", "--profiles", profile_file(runs, app), "--variation", "--work-power",
-                      APPS[app]["power"], "--json")
-    return [case | {"processor": v["processor"], "published_percent": VARIATIONS[app][0][k], "largest_percent": v["largest_percent"],
-                    "ratio": v["largest_percent"] / VARIATIONS[app][0][k], "mean_percent": v["mean_percent"],
-                    "between": f"{v['from_units']} and {v['to_units']}", "published_band_percent": VARIATIONS[app][1],
-                    "largest_band_percent": v["largest_band_percent"], "mean_band_percent": v["mean_band_percent"]}
-            for k, v in enumerate(found)]
+    """Differences of speeds at neighbouring extrema, and of the trends through minima and maxima, in percent of the lower one."""
+    app, rows = case["app"], []
+    for k, (processor, of_size) in enumerate(times(runs, app).items()):
+        found = extrema([(size, size ** APPS[app]["power"] / seconds) for size, seconds in sorted(of_size.items())])
+        changes = [(100 * abs(a - b) / min(a, b), f"{start} and {end}") for ((start, a), _), ((end, b), _) in zip(found, found[1:])]
+        largest, between = max(changes, key=lambda change: change[0])
+        minima, maxima = ([point for point, is_minimum in found if is_minimum == wanted] for wanted in (True, False))
+        sizes = [size for size, _ in minima]
+        bands = [100 * (upper / lower - 1) for lower, upper in zip(trend(minima, sizes), trend(maxima, sizes))]
+        rows.append(case | {"processor": processor, "published_percent": VARIATIONS[app][0][k], "largest_percent": largest,
+                            "ratio": largest / VARIATIONS[app][0][k], "mean_percent": statistics.mean(change for change, _ in changes),
+                            "between": between, "published_band_percent": VARIATIONS[app][1], "largest_band_percent": max(bands),
+                            "mean_band_percent": statistics.mean(bands)})
+    return rows
 
 
 GAINS = {("matmul", "smooth-fpm"): (0, 14, 261), ("matmul", 4736): (None, 122, None), ("matmul", 28672): (None, 106, None),
