@@ -11,8 +11,6 @@ namespace apportion {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kFewPoints = 100;     // per processor, for ties to be broken
-constexpr std::size_t kMostSlowest = 1000;  // sizes tried as the slowest, some ms
 
 template <typename Condition>
 void keep_if(std::vector<double>& values, Condition condition) {
@@ -51,7 +49,7 @@ double HpoptaSearch::makespan_s(Units units) {
         if (tau == below) continue;
         if (gather(units, tau)) {
             if (ahead == 0 && attainable(tau)) return tau;
-            const double best = ahead == 0 ? kInfinity : first_attainable(below, kInfinity);
+            const double best = ahead == 0 ? kInfinity : first_attainable(below);
             if (best < kInfinity) return best;
         }
         if (tau == kInfinity) return kInfinity;
@@ -148,34 +146,11 @@ bool HpoptaSearch::attainable(double tau, std::vector<Units>* deficits) {
     return subset_sum_.choose(sets_, slack, deficits);
 }
 
-// The smallest tau whose largest sizes of the gathered points add up to the units, or infinity: takes the latest of
-// them away as long as the rest suffices.
-double HpoptaSearch::bound() {
-    Units slack = find_slack(kInfinity);
-    if (slack < 0) return kInfinity;
-    latest_.clear();
-    for (std::size_t i = 0; i < lanes_.size(); ++i)
-        if (lanes_[i].largest > 0) latest_.emplace_back(points_[lanes_[i].end_within - 1].seconds, i);
-    std::make_heap(latest_.begin(), latest_.end());
-    for (;;) {
-        std::pop_heap(latest_.begin(), latest_.end());
-        const auto [tau, i] = latest_.back();
-        latest_.pop_back();
-        Lane& lane = lanes_[i];
-        slack -= lane.largest;
-        slack += step_down(lane, std::nextafter(tau, 0));
-        if (slack < 0) return tau;
-        if (lane.largest == 0) continue;
-        latest_.emplace_back(points_[lane.end_within - 1].seconds, i);
-        std::push_heap(latest_.begin(), latest_.end());
-    }
-}
-
-// The smallest time of a gathered point in (below, above) in which the units can be distributed, or infinity.
-double HpoptaSearch::first_attainable(double below, double above) {
+// The smallest time of a gathered point above `below` in which the units can be distributed, or infinity.
+double HpoptaSearch::first_attainable(double below) {
     times_.clear();
     for (std::size_t k = 0; k < count_; ++k) times_.push_back(points_[k].seconds);
-    keep_if(times_, [&](double t) { return t > below && t < above; });
+    keep_if(times_, [&](double t) { return t > below; });
     double best = kInfinity;
     while (!times_.empty()) {
         const double tau = std::min(times_[random_() % times_.size()], times_[random_() % times_.size()]);
@@ -190,52 +165,14 @@ double HpoptaSearch::first_attainable(double below, double above) {
     return best;
 }
 
-// A distribution within tau, which is attainable.
-std::vector<Units> HpoptaSearch::shares(double tau) {
-    std::vector<Units> result;
-    attainable(tau, &result);
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = lanes_[i].largest - result[i];
-    return result;
-}
-
 std::vector<Units> HpoptaSearch::distribute(Units units) {
     if (units == 0) return std::vector<Units>(envelopes_.processors(), 0);
     const double makespan = makespan_s(units);
-    if (makespan == kInfinity) return {};
-    return count_ <= kFewPoints * lanes_.size() ? with_fastest_others(makespan) : shares(makespan);
-}
-
-// Of the distributions within the makespan, which all points are, one whose second-largest time is smallest: each size
-// that takes the makespan is tried as the slowest share, and the rest distributed over the other processors.
-std::vector<Units> HpoptaSearch::with_fastest_others(double makespan) {
-    const Units units = units_;
-    const std::vector<Lane> lanes = lanes_;
-    const std::vector<SizeTime> points(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(count_));
-    const auto restore = [&] {
-        units_ = units;
-        lanes_ = lanes;
-        std::copy(points.begin(), points.end(), points_.begin());
-        count_ = points.size();
-    };
-    std::vector<Units> best;
-    double second = makespan;
-    std::size_t tried = 0;
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-        for (std::size_t k = lanes[i].begin; k < lanes[i].end && second > 0; ++k) {
-            if (points[k].seconds != makespan || ++tried > kMostSlowest) continue;
-            restore();
-            units_ -= points[k].size;
-            lanes_[i].end = lanes_[i].begin;
-            double others = units_ == 0 ? 0 : bound();
-            if (others < second && !attainable(others)) others = first_attainable(others, second);
-            if (others >= second) continue;
-            second = others;
-            best = shares(second);
-            best[i] = points[k].size;
-        }
-    if (!best.empty()) return best;
-    restore();
-    return shares(makespan);
+    std::vector<Units> shares;
+    if (makespan == kInfinity) return shares;
+    attainable(makespan, &shares);
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] = lanes_[i].largest - shares[i];
+    return shares;
 }
 
 Plan plan_hpopta(const PlanProblem& problem) {

@@ -4,8 +4,7 @@
 // Reddy, Lastovetsky, section 3). Any processor may get nothing, a size may be missing, a larger size may take less
 // time. README.md in this folder explains the method; the paper's branch and bound is `hpopta-published`.
 //
-// Among the optimal distributions it takes the one whose second-largest time is smallest. Where too many sizes come
-// into question for that it takes any: more than 100 of each processor, or more than 1000 that take the makespan.
+// Which of the optimal distributions it takes is not told: those that do not bind may end later than they could.
 //
 // Good for every profile; near the cost of reading it where times grow roughly with sizes. On times without any order
 // (every third size takes a hundred times longer) the subset sums get as long as n.
@@ -13,7 +12,6 @@
 
 #include <random>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "policies/planners/discrete_problem.hpp"
@@ -54,10 +52,7 @@ class HpoptaSearch {
     Units find_slack(double tau);
     Units step_down(Lane& lane, double tau) const;
     bool attainable(double tau, std::vector<Units>* deficits = nullptr);
-    double bound();
-    double first_attainable(double below, double above);
-    std::vector<Units> shares(double tau);
-    std::vector<Units> with_fastest_others(double makespan);
+    double first_attainable(double below);
 
     Envelopes envelopes_;
     Units units_ = 0;               ///< to distribute over the points gathered
@@ -65,7 +60,6 @@ class HpoptaSearch {
     std::vector<SizeTime> points_;  ///< the first count_: those gathered, lane after lane, sizes ascending
     std::size_t count_ = 0;
     std::minstd_rand random_;
-    std::vector<std::pair<double, std::size_t>> latest_;  ///< times of the largest sizes, and their lanes
     std::vector<double> times_;
     std::vector<Units> numbers_;
     std::vector<NumberSet> sets_;

@@ -28,33 +28,6 @@ PlanProblem two_processors(std::vector<Units> sizes_of_first, std::vector<Units>
     return problem;
 }
 
-/// Makespan and second-largest time: what is better is less.
-using Order = std::pair<double, double>;
-
-Order order_of(std::vector<double> times_s) {
-    times_s.resize(times_s.size() + 2);
-    std::sort(times_s.begin(), times_s.end(), std::greater<>());
-    return {times_s[0], times_s[1]};
-}
-
-/// By trying all distributions over the processors behind those that have a time; of infinite makespan when there is
-/// none.
-Order best_order(const PlanProblem& problem, Units units, std::vector<double>& times_s) {
-    const std::size_t i = times_s.size();
-    if (i == problem.processors.size()) return units == 0 ? order_of(times_s) : Order{INFINITY, 0};
-    const DiscreteTimes& times = problem.processors[i];
-    const auto with = [&](Units share, double seconds) {
-        times_s.push_back(seconds);
-        const Order order = best_order(problem, units - share, times_s);
-        times_s.pop_back();
-        return order;
-    };
-    Order best = with(0, 0);
-    for (std::size_t k = 0; k < times.points.size() && times.points[k] <= units; ++k)
-        if (allowed(problem, i, times.points[k])) best = std::min(best, with(times.points[k], times.seconds[k]));
-    return best;
-}
-
 }  // namespace
 
 TEST_CASE("hpopta finds the optimum of the published example") {
@@ -109,27 +82,6 @@ TEST_CASE("hpopta equals a dynamic programme where many units separate the bound
             if (std::isfinite(expected)) require_optimal(problem, problem.units, plan_hpopta(problem), expected);
         }
     }
-}
-
-TEST_CASE("beside the slowest processor hpopta makes the others as fast as they can be") {
-    Generator generator(7);
-    int improvable = 0;
-    for (int instance = 0; instance < 300; ++instance) {
-        PlanProblem problem = generator.problem(instance % kShapes, 4, 25);
-        const Plan plan = plan_hpopta(problem);
-        if (plan.shares.empty() || problem.units == 0) continue;
-        const auto slowest = static_cast<std::size_t>(
-            std::find(plan.times_s.begin(), plan.times_s.end(), plan.makespan_s) - plan.times_s.begin());
-        PlanProblem others = problem;
-        others.processors[slowest] = {"left out", {}, {}};
-        const Units rest = problem.units - plan.shares[slowest];
-        double second = 0;
-        for (std::size_t i = 0; i < plan.times_s.size(); ++i)
-            if (i != slowest) second = std::max(second, plan.times_s[i]);
-        REQUIRE(second == smallest_makespans(others, rest)[static_cast<std::size_t>(rest)]);
-        improvable += rest > 0;
-    }
-    CHECK(improvable > 50);
 }
 
 TEST_CASE("a processor that only costs time gets nothing") {
@@ -235,34 +187,7 @@ TEST_CASE("one number from each set adds up to the target exactly when some comb
     CHECK(no > 300);
 }
 
-TEST_CASE("of the optimal distributions hpopta takes one whose second-largest time is smallest") {
-    const int shape = GENERATE(range(0, kShapes));
-    Generator generator(200 + static_cast<unsigned>(shape));
-    int possible = 0;
-    for (int instance = 0; instance < 200; ++instance) {
-        const PlanProblem problem = generator.problem(shape, 3, 20);
-        INFO("instance " << instance << ", n = " << problem.units);
-        std::vector<double> times_s;
-        const Order expected = best_order(problem, problem.units, times_s);
-        if (!std::isfinite(expected.first)) continue;
-        REQUIRE(order_of(plan_hpopta(problem).times_s) == expected);
-        REQUIRE(order_of(PreparedHpopta(problem).plan(problem.units).times_s) == expected);
-        ++possible;
-    }
-    CHECK(possible > 30);
-}
-
-TEST_CASE(
-    "each distribution that is compared is looked for among all sizes, not among those that the one before left") {
-    PlanProblem problem;
-    problem.units = 13;
-    problem.processors = {{"", {1, 2, 3, 4, 5, 6}, {1, 7, 8, 8, 3, 1}},
-                          {"", {1, 2, 4, 5, 6}, {4, 5, 4, 4, 8}},
-                          {"", {1, 2, 3, 4, 5, 6}, {1, 2, 5, 1, 4, 5}}};
-    CHECK(order_of(plan_hpopta(problem).times_s) == Order{4, 2});
-}
-
-TEST_CASE("where too many distributions are to be compared hpopta still gives an optimal one") {
+TEST_CASE("of very many optimal distributions hpopta gives one") {
     PlanProblem problem;
     problem.units = 321'001;
     for (int i = 0; i < 4; ++i) {
