@@ -54,7 +54,7 @@ TEST_CASE("start-up and bandwidth of a link are those of its messages") {
     CHECK_THROWS_AS(measure_link([](std::size_t) { return 1.0; }, {}, kNever), UserError);
 }
 
-TEST_CASE("transfers of all devices are measured together, or alone, in each direction and in both") {
+TEST_CASE("transfers of all devices are measured together, in each direction and in both") {
     Transfers transfers{800, 200, {2, 0, 1, 2}, {}, {}};
     int disturbed = 0;
     // Memories share a one-way link; of two measurements in five something else takes half of it.
@@ -66,25 +66,22 @@ TEST_CASE("transfers of all devices are measured together, or alone, in each dir
             seconds.emplace_back(memories.size(), kStartup_s + (++disturbed % 5 < 2 ? 2 : 1) * bytes / kBytesPerSecond);
         return seconds;
     };
-    for (const bool alone : {false, true}) {
-        const auto times = measure_transfers(transfers, alone, kNever);
-        REQUIRE(times.size() == 2);  // none of main memory
-        const double sharers = alone ? 1 : 2;
-        for (const unsigned memory : {1U, 2U}) {
-            ProfilePoint point{5000, 1};
-            times.at(memory).add_to(point);
-            CHECK(point.in_s == Approx(kStartup_s + sharers * 5000 * 800 / kBytesPerSecond));
-            CHECK(point.out_s == Approx(kStartup_s + sharers * 5000 * 200 / kBytesPerSecond));
-            CHECK(point.both_s == Approx(kStartup_s + sharers * 5000 * 1000 / kBytesPerSecond));
-        }
+    const auto times = measure_transfers(transfers, kNever);
+    REQUIRE(times.size() == 2);  // none of main memory
+    for (const unsigned memory : {1U, 2U}) {
+        ProfilePoint point{5000, 1};
+        times.at(memory).add_to(point);
+        CHECK(point.in_s == Approx(kStartup_s + 2 * 5000 * 800 / kBytesPerSecond));
+        CHECK(point.out_s == Approx(kStartup_s + 2 * 5000 * 200 / kBytesPerSecond));
+        CHECK(point.both_s == Approx(kStartup_s + 2 * 5000 * 1000 / kBytesPerSecond));
     }
     transfers.bytes_in = 0;
     ProfilePoint point{10, 1};
-    measure_transfers(transfers, false, kNever).at(1).add_to(point);
+    measure_transfers(transfers, kNever).at(1).add_to(point);
     CHECK(point.in_s == 0);
     CHECK(point.out_s > 0);
-    CHECK(measure_transfers({0, 0, {1}, {}, {}}, false, kNever).empty());
-    CHECK(measure_transfers(transfers, false, [] { return true; }).empty());
+    CHECK(measure_transfers({0, 0, {1}, {}, {}}, kNever).empty());
+    CHECK(measure_transfers(transfers, [] { return true; }).empty());
 }
 
 TEST_CASE("disturbed messages and sizes do not change a link") {

@@ -69,7 +69,7 @@ struct TemporaryFile : Folder {
 };
 
 const Notes kIdentity = {{"kernel", "fake"}, {"machine", "node7"}, {"size", "1024"}};
-const ProfileRecord::Mode kMode = {"together: CPU 0", {"CPU 0"}};
+const std::string kMode = "together: CPU 0";
 
 std::string refusal(const std::string& path, const Notes& identity) {
     return thrown<FileError>([&] { const ProfileRecord record(path, identity, {}, kMode); });
@@ -106,18 +106,11 @@ TEST_CASE("a noisy kernel is repeated until a cap when the precision is out of r
     CHECK_FALSE(points.at({0, 10}).precise);
 }
 
-TEST_CASE("processors run together until the last one is precise, or one at a time when asked") {
+TEST_CASE("processors run together until the last one is precise") {
     FakeSubject together;
     Measured points;
     measure_profile(together, std::vector<Units>{10}, without_warm_up(), collect(points));
     CHECK(std::ranges::all_of(together.runs, [](const auto& units) { return units == std::vector<Units>{10, 10}; }));
-
-    FakeSubject alone;
-    MeasureOptions options = without_warm_up();
-    options.alone = true;
-    measure_profile(alone, std::vector<Units>{10}, options, collect(points));
-    CHECK(alone.runs.front() == std::vector<Units>{10, 0});
-    CHECK(alone.runs.back() == std::vector<Units>{0, 10});
 }
 
 TEST_CASE("a size above an equal share is measured while the others have the rest of the problem") {
@@ -213,9 +206,9 @@ TEST_CASE("a recorded profile reads back as it was measured") {
     CHECK(profile.processors[0].points[0].repetitions == point.repetitions);
 }
 
-TEST_CASE("each kind of processor may be measured by a command of its own, but none in two ways") {
+TEST_CASE("each kind of processor may be measured by a command of its own") {
     const TemporaryFile file;
-    const ProfileRecord::Mode cores{"together: CPU 0, CPU 1", {"CPU 0", "CPU 1"}}, card{"together: CUDA 0", {"CUDA 0"}};
+    const std::string cores = "together: CPU 0, CPU 1", card = "together: CUDA 0";
     ProfileRecord(file.path, kIdentity, {}, cores).add("CPU 0", {64, 0.5, 0, 3});
     ProfileRecord(file.path, kIdentity, {}, card).add("CUDA 0", {640, 0.5, 0, 3});
     ProfileRecord(file.path, kIdentity, {}, card).add("CUDA 0", {1280, 0.9, 0, 3});
@@ -223,22 +216,8 @@ TEST_CASE("each kind of processor may be measured by a command of its own, but n
     const Profile profile = read_profile(file.path);
     REQUIRE(profile.processors.size() == 3);
     CHECK(profile.processors[1].points.size() == 2);
-    CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", cores.text)) == 1);
-    CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", card.text)) == 1);
-
-    const ProfileRecord::Mode alone{"one processor at a time", {"CPU 2"}};
-    ProfileRecord(file.path, kIdentity, {}, alone).add("CPU 2", {64, 0.5, 0, 3});
-    CHECK_FALSE(thrown<FileError>([&] {
-                    const ProfileRecord record(file.path, kIdentity, {}, {alone.text, {"CUDA 0"}});
-                }).empty());
-
-    const std::string before = file.text();
-    const std::string message = thrown<FileError>([&] {
-        const ProfileRecord record(file.path, kIdentity, {}, {"one processor at a time", {"CPU 1", "CUDA 1"}});
-    });
-    CHECK(message.find("CPU 1 was measured in mode 'together: ") != std::string::npos);
-    CHECK(message.find("not 'one processor at a time'") != std::string::npos);
-    CHECK(file.text() == before);
+    CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", cores)) == 1);
+    CHECK(std::ranges::count(profile.notes, Notes::value_type("mode", card)) == 1);
 }
 
 TEST_CASE("a profile of something else is refused and stays as it is") {

@@ -169,7 +169,6 @@ void add_profile(CLI::App& app, std::function<int()>& run) {
         ->add_option("--processors", options->processors, "StarPU's workers or the kernel's processors (default: all)")
         ->delimiter(',')
         ->type_name("0,1,...");
-    profile->add_flag("--alone", options->measure.alone, "Measure one processor at a time, the others idle");
     profile
         ->add_option("--precision", samples.precision,
                      "Half width of the 95 % confidence interval, relative to the mean")

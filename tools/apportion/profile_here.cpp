@@ -52,13 +52,6 @@ class Interruptible {
     void (*before_[std::size(kSignals)])(int);
 };
 
-ProfileRecord::Mode mode(const ProfileSubject& subject, const ProfileOptions& options) {
-    const auto processors = subject.processors();
-    return {
-        options.measure.alone ? "one processor at a time" : fmt::format("together: {}", fmt::join(processors, ", ")),
-        {processors.begin(), processors.end()}};
-}
-
 Notes identity(const ProfileSubject& subject, const ProfileOptions& options) {
     return {{"kernel", subject.kernel()},
             {kLoadNote, subject.load()},
@@ -96,7 +89,7 @@ class MeasurementCourse {
         progress_->expect(points);
         if (const std::optional<Transfers> transfers = subject.transfers(); transfers && points > 0) {
             memories_ = transfers->memories;
-            transfers_ = measure_transfers(*transfers, options.alone, is_interrupted);
+            transfers_ = measure_transfers(*transfers, is_interrupted);
         }
     }
 
@@ -209,7 +202,8 @@ int profile_here(ProfileOptions options) {
                                              : workload_subject(options.app, size, options.processors);
     if (!options.instance.empty()) check_instance(options.instance, *subject);
     const std::string out = options.out.empty() ? default_file(subject->load(), this_machine()) : options.out;
-    ProfileRecord record(out, identity(*subject, options), remarks(), mode(*subject, options));
+    ProfileRecord record(out, identity(*subject, options), remarks(),
+                         fmt::format("together: {}", fmt::join(subject->processors(), ", ")));
     const MachineLoad load;
     const int status = measure(*subject, record, options, out, size.front());
     warn_of_load(load);

@@ -50,13 +50,9 @@ std::vector<std::size_t> Measurement::wanted(Units units) const {
 
 std::vector<Group> Measurement::groups(Units units, const std::vector<std::size_t>& wanted) const {
     const auto processors = static_cast<Units>(processors_);
-    if (!options_.alone && units <= subject_.most_units() / processors)
-        return {{wanted, std::vector<Units>(processors_, units)}};
-    Units others = 0;
-    if (!options_.alone && processors > 1) {
-        others = (subject_.most_units() - units) / (processors - 1);
-        others -= others % subject_.granularity();
-    }
+    if (units <= subject_.most_units() / processors) return {{wanted, std::vector<Units>(processors_, units)}};
+    Units others = processors > 1 ? (subject_.most_units() - units) / (processors - 1) : 0;
+    others -= others % subject_.granularity();
     std::vector<Group> result;
     for (const std::size_t p : wanted) {
         result.push_back({{p}, std::vector<Units>(processors_, others)});

@@ -84,7 +84,6 @@ class ProfileSubject {
 
 struct MeasureOptions {
     SampleOptions samples;
-    bool alone = false;      ///< one processor after the other, the others idle
     double warm_up_s = 0.3;  ///< measured time to spend before the first point: clocks rise, libraries set up
 };
 
@@ -126,13 +125,11 @@ struct TransferTimes {
     void add_to(ProfilePoint& point) const;
 };
 
-/// Of every memory but main memory; of none where `stop` ends it. `alone`: one after the other. Throws UserError.
-std::map<unsigned, TransferTimes> measure_transfers(const Transfers& transfers, bool alone,
-                                                    const std::function<bool()>& stop);
+/// Of every memory but main memory; of none where `stop` ends it. Throws UserError.
+std::map<unsigned, TransferTimes> measure_transfers(const Transfers& transfers, const std::function<bool()>& stop);
 
 // A profile file that grows point by point, so that an interrupted measurement loses no finished one and the same
-// command continues it. Its notes say what was measured; points of another kernel, machine, problem or way of measuring
-// are not mixed in.
+// command continues it. Its notes say what was measured; points of another kernel, machine or problem are not mixed in.
 
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
@@ -142,16 +139,10 @@ void require_own(const std::string& path, const Notes& identity);
 
 class ProfileRecord {
   public:
-    /// How processors are measured: all points of one are measured in one way.
-    struct Mode {
-        std::string text;  ///< a note of the file
-        std::vector<std::string> processors;
-    };
-
-    /// A file with points must have every note of `identity`, and with the same value, and no point of one of the
-    /// mode's processors that was measured in another mode; `remarks` (the date) are written beside them into a new
-    /// file and not compared. Throws FileError, also where nothing can be written.
-    ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode);
+    /// A file with points must have every note of `identity`, and with the same value. Not compared are `remarks` (the
+    /// date), which a new file begins with, and `mode` (which processors are measured together), of which a file has as
+    /// many as it was measured in. Throws FileError, also where nothing can be written.
+    ProfileRecord(std::string path, Notes identity, Notes remarks, const std::string& mode);
 
     bool has(const std::string& processor, std::int64_t units) const;
     std::size_t found() const { return found_; }  ///< points that were in the file
@@ -164,11 +155,10 @@ class ProfileRecord {
 
   private:
     Profile content() const;  ///< of the file, or that of a new one; with the mode's note
-    void compare_mode(Profile& profile) const;
 
     std::string path_;
     Notes identity_, remarks_;
-    Mode mode_;
+    Notes::value_type mode_;
     std::map<std::string, std::map<std::int64_t, double>> points_;
     std::size_t found_ = 0;
 };

@@ -12,15 +12,6 @@ namespace apportion {
 
 namespace {
 
-constexpr const char* kMode = "mode";  // "one processor at a time", or "together: " and the names of all
-
-/// Whether the processor is one of those of a mode.
-bool names(const std::string& mode, const std::string& processor) {
-    const std::size_t list = mode.find(": ");
-    return list != std::string::npos &&
-           (", " + mode.substr(list + 2) + ", ").find(", " + processor + ", ") != std::string::npos;
-}
-
 /// What is no profile is somebody's other file.
 Profile profile_at(const std::string& path, std::istream& in) {
     try {
@@ -54,9 +45,11 @@ void require_own(const std::string& path, const Notes& identity) {
     if (!content.view().empty()) require_notes(path, profile_at(path, content), identity);
 }
 
-ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, Mode mode)
-    : path_(std::move(path)), identity_(std::move(identity)), remarks_(std::move(remarks)), mode_(std::move(mode)) {
-    mode_.text = as_note(mode_.text);
+ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, const std::string& mode)
+    : path_(std::move(path)),
+      identity_(std::move(identity)),
+      remarks_(std::move(remarks)),
+      mode_("mode", as_note(mode)) {
     require_writable(path_);
     for (const ProcessorProfile& processor : content().processors)
         for (const ProfilePoint& point : processor.points) {
@@ -67,43 +60,15 @@ ProfileRecord::ProfileRecord(std::string path, Notes identity, Notes remarks, Mo
 
 Profile ProfileRecord::content() const {
     const std::string text = is_missing(path_) ? "" : read_whole_file(path_);
-    if (text.empty()) {
-        Profile profile{identity_, {}};
-        profile.notes.insert(profile.notes.end(), remarks_.begin(), remarks_.end());
-        profile.notes.emplace_back(kMode, mode_.text);
-        return profile;
+    Profile profile{identity_, {}};
+    profile.notes.insert(profile.notes.end(), remarks_.begin(), remarks_.end());
+    if (!text.empty()) {
+        std::istringstream lines(text);
+        profile = profile_at(path_, lines);
+        require_notes(path_, profile, identity_);
     }
-    std::istringstream lines(text);
-    Profile profile = profile_at(path_, lines);
-    require_notes(path_, profile, identity_);
-    compare_mode(profile);
+    if (std::ranges::find(profile.notes, mode_) == profile.notes.end()) profile.notes.push_back(mode_);
     return profile;
-}
-
-/// Each kind of processor may need sizes of its own, so that it is measured by a command of its own.
-void ProfileRecord::compare_mode(Profile& profile) const {
-    std::vector<std::string> others;
-    bool noted = false;
-    for (const auto& [key, value] : profile.notes) {
-        if (key != kMode) continue;
-        if (value == mode_.text)
-            noted = true;
-        else
-            others.push_back(value);
-    }
-    if (!noted && others.empty())
-        throw FileError(
-            fmt::format("{}: does not say its {}, so it is not continued; choose another file", path_, kMode));
-    for (const std::string& processor : mode_.processors) {
-        auto other = std::ranges::find_if(others, [&](const std::string& mode) { return names(mode, processor); });
-        if (other == others.end() && !noted &&
-            std::ranges::find(profile.processors, processor, &ProcessorProfile::name) != profile.processors.end())
-            other = others.begin();
-        if (other != others.end())
-            throw FileError("{}: {} was measured in mode '{}', not '{}'; choose another file or remove this one", path_,
-                            processor, *other, mode_.text);
-    }
-    if (!noted) profile.notes.emplace_back(kMode, mode_.text);
 }
 
 bool ProfileRecord::has(const std::string& processor, std::int64_t units) const {

@@ -27,32 +27,26 @@ std::vector<double> median_journeys(const Transfers& transfers, std::span<const 
 
 }  // namespace
 
-std::map<unsigned, TransferTimes> measure_transfers(const Transfers& transfers, bool alone,
-                                                    const std::function<bool()>& stop) {
+std::map<unsigned, TransferTimes> measure_transfers(const Transfers& transfers, const std::function<bool()>& stop) {
     std::map<unsigned, TransferTimes> times;
-    const std::set<unsigned> all(transfers.memories.begin(), transfers.memories.end());
-    std::vector<std::vector<unsigned>> together;
-    for (const unsigned memory : all) {
-        if (memory == 0) continue;
-        if (alone || together.empty()) together.emplace_back();
-        together.back().push_back(memory);
-    }
+    std::set<unsigned> all(transfers.memories.begin(), transfers.memories.end());
+    all.erase(0);
+    const std::vector<unsigned> memories(all.begin(), all.end());
     const std::size_t in = transfers.bytes_in, out = transfers.bytes_out;
-    if (in + out == 0) return times;
+    if (in + out == 0 || memories.empty()) return times;
     const std::size_t many = std::max<std::size_t>(quotient_up(kMessage, static_cast<Units>(std::max(in, out))), 2);
-    for (const std::vector<unsigned>& memories : together)
-        for (const std::size_t units : {std::size_t{1}, many}) {
-            if (stop()) return {};
-            const auto add = [&](TransferLine TransferTimes::*line, std::size_t bytes_in, std::size_t bytes_out) {
-                if (bytes_in + bytes_out == 0) return;
-                const std::vector<double> seconds = median_journeys(transfers, memories, bytes_in, bytes_out);
-                for (std::size_t m = 0; m < memories.size(); ++m)
-                    (times[memories[m]].*line).add(static_cast<double>(units), seconds[m]);
-            };
-            add(&TransferTimes::in, units * in, 0);
-            add(&TransferTimes::out, 0, units * out);
-            add(&TransferTimes::both, units * in, units * out);
-        }
+    for (const std::size_t units : {std::size_t{1}, many}) {
+        if (stop()) return {};
+        const auto add = [&](TransferLine TransferTimes::*line, std::size_t bytes_in, std::size_t bytes_out) {
+            if (bytes_in + bytes_out == 0) return;
+            const std::vector<double> seconds = median_journeys(transfers, memories, bytes_in, bytes_out);
+            for (std::size_t m = 0; m < memories.size(); ++m)
+                (times[memories[m]].*line).add(static_cast<double>(units), seconds[m]);
+        };
+        add(&TransferTimes::in, units * in, 0);
+        add(&TransferTimes::out, 0, units * out);
+        add(&TransferTimes::both, units * in, units * out);
+    }
     return times;
 }
 
