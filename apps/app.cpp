@@ -13,7 +13,6 @@
 #include <numeric>
 #include <thread>
 
-#include "apps/merged_report.hpp"
 #include "apps/nodes.hpp"
 #include "codelets/common/handicap.hpp"
 #include "codelets/io/command_line.hpp"
@@ -41,6 +40,13 @@ std::size_t median_index(const std::vector<double>& values) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
     return order[(order.size() - 1) / 2];
+}
+
+nlohmann::ordered_json report_of(const std::vector<std::unique_ptr<NodesLoad>>& loads) {
+    if (loads.size() == 1) return loads.front()->report();
+    auto parts = nlohmann::ordered_json::array();
+    for (const auto& load : loads) parts.push_back(load->report());
+    return {{"parts", parts}};
 }
 
 /// In the unit of the table, whatever that of the JSON object is.
@@ -111,6 +117,12 @@ void print_choice(const nlohmann::ordered_json& report) {
     fmt::print("  chose {}{}{}\n", choice->get<std::string>(), note.empty() ? "" : ": ", shown(note));
 }
 
+void print_report(const nlohmann::ordered_json& report) {
+    print_choice(report);
+    print_processors(report);
+    print_lost(report);
+}
+
 void print_table(const Outcome& outcome, const Work& work, const std::string& title) {
     const double seconds = median_seconds(outcome.seconds);
     fmt::print("{}\n", title);
@@ -123,9 +135,14 @@ void print_table(const Outcome& outcome, const Work& work, const std::string& ti
         fmt::print("  {}: {:.4g} s  {:.4g} {}; {} reaches {:.1f} % of its speed\n", outcome.peer_name, peer_s,
                    speed(work, peer_s), work.unit, outcome.policy, 100 * peer_s / seconds);
     }
-    print_choice(outcome.report);
-    print_processors(outcome.report);
-    print_lost(outcome.report);
+    if (outcome.report.contains("parts"))
+        for (const auto& part : outcome.report.at("parts")) {
+            fmt::print("  {} units in {:.4g} s\n", part.at("units").get<std::int64_t>(),
+                       part.at("makespan_seconds").get<double>());
+            print_report(part);
+        }
+    else
+        print_report(outcome.report);
     if (outcome.verification)
         fmt::print("  verified: {} (largest error {:.2g}, tolerance {:.2g})\n",
                    outcome.verification->correct ? "yes" : "NO", outcome.verification->max_error,
@@ -264,11 +281,9 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         if (home)
             for (Workload* workload : workloads) workload->spoil_result();
         double seconds = 0;
-        std::vector<nlohmann::ordered_json> parts;
         for (const auto& load : loads) {
             load->run();
             seconds += load->seconds();
-            if (home) parts.push_back(load->report());
         }
         if (verified) result.collect_results();
         if (verified && home) keep_worst(outcome.verification, workloads.back()->verify());
@@ -276,7 +291,7 @@ Outcome run_loads(std::span<Workload* const> workloads, const AppOptions& option
         if (advance && !last) seconds += seconds_of([&] { result.exchange(); });
         if (last) result.collect();
         outcome.seconds.push_back(seconds);
-        if (home) reports.push_back(last && result.distributed() ? result.report() : merged_report(parts));
+        if (home) reports.push_back(report_of(loads));
         progress.done();
     }
     if (!home) return outcome;

@@ -78,7 +78,7 @@ struct Outcome {
     std::vector<double> peer_seconds;
     std::string peer_name;
     std::optional<Verification> verification;  ///< the worst of all runs
-    nlohmann::ordered_json report;             ///< the engine's, of the median run
+    nlohmann::ordered_json report;             ///< the engine's, of the median run; of several loads "parts", in order
 };
 
 double median_seconds(std::vector<double> values);

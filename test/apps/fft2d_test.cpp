@@ -36,7 +36,7 @@ std::vector<Complex> read_elements(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("fft2d --json prints one object for both passes together") {
+TEST_CASE("fft2d --json prints one object, with a report of each pass") {
     const AppFolder folder;
     const json object = folder.json("fft2d --size 40,24 --type float --repeat 3", kQuick);
     CHECK(object.at("app") == "fft2d");
@@ -45,30 +45,17 @@ TEST_CASE("fft2d --json prints one object for both passes together") {
     CHECK(object.at("inverse") == false);
     CHECK(object.at("runs").size() == 3);
     CHECK(object.at("verified") == true);
-    const json& report = object.at("report");
-    CHECK(report.at("units") == 40 + 24);
-    CHECK(report.at("parts").size() == 2);
-    for (const char* key : {"makespan_seconds", "planning_seconds"}) {
-        INFO(key);
-        CHECK(report.at(key).get<double>() ==
-              Approx(report.at("parts")[0].at(key).get<double>() + report.at("parts")[1].at(key).get<double>()));
+    double seconds = 0;
+    std::vector<int> rows;
+    for (const json& part : object.at("report").at("parts")) {
+        rows.push_back(part.at("units"));
+        int units = 0;
+        for (const json& processor : part.at("processors")) units += processor.at("units").get<int>();
+        CHECK(units == rows.back());
+        seconds += part.at("makespan_seconds").get<double>();
     }
-    for (const char* key : {"lost_processors", "late_blocks"}) {
-        INFO(key);
-        CHECK(report.at(key).size() == report.at("parts")[0].at(key).size() + report.at("parts")[1].at(key).size());
-    }
-    std::int64_t units = 0, blocks = 0;
-    double busy_s = 0;
-    for (const json& processor : report.at("processors")) {
-        units += processor.at("units").get<std::int64_t>();
-        blocks += processor.at("blocks").get<std::int64_t>();
-        busy_s += processor.at("compute_seconds").get<double>();
-        CHECK(processor.at("idle_percent") >= 0.0);
-    }
-    CHECK(units == 64);
-    CHECK(report.at("blocks") == blocks);
-    CHECK(busy_s > 0);
-    CHECK(object.at("seconds").get<double>() == Approx(report.at("makespan_seconds").get<double>()));
+    CHECK(rows == std::vector{40, 24});
+    CHECK(object.at("seconds").get<double>() == Approx(seconds));
 }
 
 TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
@@ -83,8 +70,9 @@ TEST_CASE("fft2d transforms a matrix from a file into a file, and back") {
     REQUIRE(folder.run("fft2d --inverse --in b.npy --out c.npy", kQuick).status == 0);
     const std::vector<Complex> again = read_elements(folder.file("c.npy"));
     for (std::size_t k = 0; k < 6; ++k) CHECK(std::abs(again[k] - matrix[k]) < 1e-14);
-    check_says(folder.run("fft2d --inverse --in b.npy", kQuick + " STARPU_SCHED=plb-hec"),
-               {"inverse of 2 x 3", "complex128", "plb-hec", "GFLOP/s", "CPU 1", "verified: yes"});
+    check_says(
+        folder.run("fft2d --inverse --in b.npy", kQuick + " STARPU_SCHED=plb-hec"),
+        {"inverse of 2 x 3", "complex128", "plb-hec", "GFLOP/s", "3 units in", "2 units in", "CPU 1", "verified: yes"});
 }
 
 TEST_CASE("fft2d takes a handicap and one call of FFTW in turn") {
