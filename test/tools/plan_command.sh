@@ -55,19 +55,12 @@ END
 expect 0 '(?s)units in 4.224 s,.*\nB0 binds: its share takes longest, with transfers; A0 is done first, 5.3 % earlier\n$' \
     --instance far.json --units 20 --network parallel
 expect 0 '"bound_by": "B0"' --instance far.json --units 20 --network parallel --json
-expect 0 '(?s)\nA0 binds: its share takes longest, with transfers; B0 is done first, 15.9 % earlier\n$' --instance far.json --shares 4,16
+expect 0 '(?s)\nA0 binds: its share takes longest, with transfers; B0 is done first, 15.9 % earlier\n$' --instance far.json --units 20 --max B0=16
 
-# Distributions that are given.
-expect 0 'given: 30 units in 10 s\n' --profiles profile.csv --shares 10,20
-expect 0 '"makespan_seconds": 4.5,\s*"bound_by": "A0",\s*"optimal": false,' --instance instance.json --shares 4,1 --json
-expect 0 'given: 64 units in 11.939' --instance "$examples/instance-1024.json" --shares 11,0,12,0,18,18,0,1,2,2
 expect 0 'ilp: 1024 units in 496.441 s, optimal' --instance "$examples/instance-2048.json" --units 1024
-expect 2 "--shares: '-1' is no share; give whole numbers from 0 to 2\^50" --profiles profile.csv --shares 10,-1
-expect 2 '--shares: has 3 numbers, but there are 2 processors: slow, fast' --profiles profile.csv --shares 10,10,10
-expect 0 'given: 25 units in ~[0-9.]+ s\n~ uses sizes between or beyond the measured ones' --profiles profile.csv --shares 10,15
 
 # An empty value is none, and what no plan can have is refused as other values are.
-for option in --plot --profiles --algorithm --shares --max --policies; do
+for option in --plot --profiles --algorithm --max --policies; do
     expect 2 "^apportion: $option: its value is empty; give one, or leave the option out; see apportion plan --help\n$" \
         --profiles profile.csv --units 30 $option ''
 done
@@ -196,11 +189,9 @@ expect 2 "^apportion: endless.csv:3: in is '1e200'; it must be a number of secon
     --profiles endless.csv --units 30 --policies hpopta
 expect 2 "--policies: there is no policy 'plbhec' \(did you mean plb-hec\?\)" --profiles profile.csv --units 20 --policies plbhec
 expect 2 '^apportion: --max excludes --policies; see' --profiles profile.csv --units 20 --max slow=0 --policies equal
-expect 2 '^apportion: --shares excludes --max; see' --profiles profile.csv --max slow=0 --shares 10,10
 expect 2 '--policies: imbalance cannot run this load' --profiles profile.csv --units 20 --policies imbalance
 # A terminal 40 columns wide: no line is longer, and what does not fit beside stands below.
-for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" \
-    "--shares 10,20" --condition; do
+for arguments in "--algorithm hpopta --units 30" "--algorithm all --units 30" "--policies hpopta,equal --units 30" --condition; do
     script -qec "stty cols 40; '$apportion' plan --profiles profile.csv $arguments 2>/dev/null" /dev/null </dev/null | tr -d '\r' >narrow
     [ -s narrow ] && [ "$(wc -L <narrow)" -le 40 ] || fail "plan $arguments at 40 columns: $(cat narrow)"
 done

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "codelets/io/command_line.hpp"
@@ -27,7 +26,7 @@ namespace apportion {
 namespace {
 
 struct PlanOptions {
-    std::string profiles, instance, algorithm, maxima, network = "serial", plot, shares;
+    std::string profiles, instance, algorithm, maxima, network = "serial", plot;
     std::vector<Units> references;
     double work_power = 1;
     Units matrix_side = 0;  ///< 0: not given
@@ -91,13 +90,6 @@ std::vector<Plan> plan_and_print(const PlanOptions& options, std::span<const Ent
     return plans;
 }
 
-int print_given(const PlanOptions& options, PlanSubject& subject, const Plan& plan) {
-    subject.given = true;
-    subject.units = std::accumulate(plan.shares.begin(), plan.shares.end(), Units{0});
-    std::cout << plan_text(subject, plan, options.form());
-    return 0;
-}
-
 PlanProblem profile_problem(const PlanOptions& options, const Profile& profile) {
     PlanProblem problem;
     problem.units = options.units;
@@ -126,8 +118,6 @@ int plan_profile(const PlanOptions& options) {
     subject.matrix_side = options.matrix_side;
     for (const ProcessorProfile& processor : profile.processors) subject.processors.push_back(processor.name);
     if (!options.plot.empty()) check_plot(options.plot);
-    if (!options.shares.empty())
-        return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     const std::vector<Plan> plans =
         plan_and_print(options, registered_planners(), "hpopta", subject,
                        [&](const PlannerEntry& planner) { return run_planner(planner, problem); });
@@ -169,8 +159,6 @@ int plan_instance(const PlanOptions& options) {
     problem.granularity = options.granularity;
     problem.network = options.network == "parallel" ? Network::parallel : Network::serial;
     for (const AssignmentUnit& unit : problem.units) subject.processors.push_back(unit.name);
-    if (!options.shares.empty())
-        return print_given(options, subject, given_plan(problem, parse_shares(options.shares, subject.processors)));
     if (!options.maxima.empty()) {
         const std::vector<Units> maxima = parse_maxima(options.maxima, subject.processors);
         for (std::size_t j = 0; j < maxima.size(); ++j) problem.units[j].maximum_packets = maxima[j];
@@ -197,9 +185,6 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         plan->add_option("--algorithm", options->algorithm,
                          fmt::format("With --profiles (default hpopta): {}. With --instance (default ilp): {}",
                                      names(registered_planners()), names(registered_assignment_planners())));
-    CLI::Option* shares = plan->add_option("--shares", options->shares,
-                                           "Plan nothing: tell how long these shares take, one per processor")
-                              ->type_name("UNITS,UNITS,...");
     CLI::Option* matrix =
         plan->add_option("--matrix", options->matrix_side,
                          "Distribute the blocks of a matrix of N x N blocks, in the shape that communicates least")
@@ -240,16 +225,14 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
             ->needs(profiles)
             ->needs(units);
     // Each is another question than what the plan of a number of units is.
-    CLI::Option* const questions[] = {shares, matrix, condition, policies};
+    CLI::Option* const questions[] = {matrix, condition, policies};
     for (CLI::Option* question : questions) {
         for (CLI::Option* other : questions)
             if (other != question) question->excludes(other);
-        if (question != matrix) question->excludes(algorithm);
-        if (question != shares && question != matrix) question->excludes(plot);
-        if (question == shares || question == matrix) question->excludes(units);
+        if (question != matrix) question->excludes(algorithm)->excludes(plot);
     }
+    matrix->excludes(units);
     policies->excludes(maxima);  // they size blocks, and know of no largest share
-    shares->excludes(maxima);
     plan->add_option("--references", options->references, "With --condition: sizes at which cpm knows the speeds")
         ->delimiter(',')
         ->check(numbers_above_zero())
@@ -269,8 +252,8 @@ void add_plan(CLI::App& app, std::function<int()>& run) {
         if (!condition->empty()) answer = show_condition;
         if (!policies->empty()) answer = show_policies;
         if (!matrix->empty()) options->units = options->matrix_side * options->matrix_side;
-        if (shares->empty() && matrix->empty() && condition->empty()) {
-            if (units->empty()) throw CLI::RequiredError("--units or --shares");
+        if (matrix->empty() && condition->empty()) {
+            if (units->empty()) throw CLI::RequiredError("--units");
             const std::optional<Units> number = parse_number<Units>(options->numbers);
             if (!number || *number < 0 || *number > kMostUnits)
                 throw CLI::ValidationError(

@@ -56,10 +56,8 @@ Json as_json(const PlanSubject& subject, const Plan& plan) {
                  {"units", subject.units},
                  {"makespan_seconds", plan.makespan_s},
                  {"bound_by", subject.processors[binding_processor(plan)]}};
-    if (!subject.given) {
-        json["solve_seconds"] = plan.solve_s;
-        json["lower_bound_seconds"] = plan.lower_bound_s;
-    }
+    json["solve_seconds"] = plan.solve_s;
+    json["lower_bound_seconds"] = plan.lower_bound_s;
     json["optimal"] = is_optimal(subject, plan);
     json["interpolated"] = !is_measured(subject, plan);
     json["shares"] = Json::array();
@@ -130,12 +128,10 @@ std::string plan_table(const PlanSubject& subject, const Plan& plan) {
                    fmt::format("{:.6g}", plan.times_s[i])});
     const std::string verdict = quality(subject, plan);
     std::string out = table.text();
-    const std::string solved = subject.given ? ""
-                                             : fmt::format(" (lower bound {:.6g} s); solved in {}", plan.lower_bound_s,
-                                                           seconds_text(plan.solve_s));
-    out += output_line(fmt::format("{}: {} in {}{:.6g} s{}{}{}", plan.algorithm, counted(subject.units, "unit"),
-                                   is_measured(subject, plan) ? "" : "~", plan.makespan_s, verdict.empty() ? "" : ", ",
-                                   verdict, solved));
+    out +=
+        output_line(fmt::format("{}: {} in {}{:.6g} s{}{} (lower bound {:.6g} s); solved in {}", plan.algorithm,
+                                counted(subject.units, "unit"), is_measured(subject, plan) ? "" : "~", plan.makespan_s,
+                                verdict.empty() ? "" : ", ", verdict, plan.lower_bound_s, seconds_text(plan.solve_s)));
     if (!is_measured(subject, plan)) out += output_line(kInterpolated);
     out += binding_sentence(subject, plan);
     return subject.matrix_side > 0 ? out + rectangle_table(subject, plan) : out;

@@ -20,16 +20,15 @@ namespace apportion {
 enum class Form { table, json };
 
 // How `apportion plan` shows plans: as tables, and as JSON with the keys algorithm, units, makespan_seconds,
-// bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; without
-// solve_seconds and lower_bound_seconds where the shares are given; for a matrix also shape, half_perimeters,
-// half_perimeters_of_columns, and each share has rectangles: [{first_row, first_column, rows, columns}].
+// bound_by, solve_seconds, lower_bound_seconds, optimal, interpolated, shares: [{processor, units, seconds}]; for a
+// matrix also shape, half_perimeters, half_perimeters_of_columns, and each share has rectangles: [{first_row,
+// first_column, rows, columns}].
 
 /// What all plans of one call share.
 struct PlanSubject {
     Units units = 0;
     std::vector<std::string> processors;
     const PlanProblem* profile = nullptr;  ///< null: every size has a known time
-    bool given = false;                    ///< the shares are: nothing was solved, and no bound proven
     Units matrix_side = 0;                 ///< of the matrix whose blocks are the units, arranged in a shape; 0: none
 };
 
@@ -39,18 +38,6 @@ std::string plan_text(const PlanSubject& subject, const Plan& plan, Form form);
 /// Several plans, a line each, in the order given; a plan without solution says why below the table. Or a list of
 /// objects, without those that have no solution.
 std::string plans_text(const PlanSubject& subject, std::span<const Plan> plans, Form form);
-
-// `apportion plan --shares`: how long a distribution takes that is given rather than planned, such as the arbitrary
-// ones that the data assignment paper compares with, or the offsets of the load imbalancing paper.
-
-/// "212,100,...": one share for each processor, in their order. Throws UserError.
-std::vector<Units> parse_shares(const std::string& text, const std::vector<std::string>& processors);
-
-/// Of shares that are no measured sizes the times are interpolated, as those of plans are.
-Plan given_plan(const PlanProblem& problem, const std::vector<Units>& shares);
-
-/// Memory limits are the caller's: a given distribution is judged also where it exceeds them.
-Plan given_plan(const DataAssignment& problem, const std::vector<Units>& shares);
 
 // `apportion plan --condition`: whether balancing is optimal on a profile (planners/balance_condition.hpp), and what
 // `hpopta` gains there over the planners that balance, for many numbers of units, as HPOPTA (section 6.2) reports it:
