@@ -131,7 +131,7 @@ double BlockFlow::smallest_piece_s() const {
     double smallest_s = kNever_s;
     for (int p = 0; p < processors(); ++p)
         if (lane(p).idle()) smallest_s = std::min(smallest_s, recovery_->whole(p).at_most_s(load_.granularity));
-    return smallest_s * recovery_->longest();
+    return smallest_s;
 }
 
 /// How many granules of something else the processor ends in so many seconds; none, if it may be late itself.
@@ -142,7 +142,7 @@ Units BlockFlow::ends_within(int processor, double seconds, double now_s) const 
     double busy_s = 0;
     for (const BlockInFlight& block : lane(processor).blocks) busy_s += pace.at_most_s(block.units);
     if (its) busy_s = std::max(0.0, busy_s - its->ran_s(now_s));
-    return seconds >= busy_s ? pace.within((seconds - busy_s) / recovery_->longest()) / load_.granularity : 0;
+    return seconds >= busy_s ? pace.within(seconds - busy_s) / load_.granularity : 0;
 }
 
 double BlockFlow::all_end_within(double seconds, double now_s) const {
@@ -180,6 +180,8 @@ void BlockFlow::share_out(const BlockInFlight& late, double within_s, double now
         const double unit_s =  // at its best
             recovery_->whole(p).at_most_s(load_.units) / static_cast<double>(load_.units);
         const auto most = static_cast<Units>(std::min(static_cast<double>(late.units), ever_s / unit_s));
+        const double dearest_s = recovery_->longest() * recovery_->whole(p).at_most_s(load_.granularity);
+        if (most < load_.granularity && within_s < dearest_s) continue;
         const auto granules =
             std::min(static_cast<Units>(std::ceil(static_cast<double>(ends_within(p, seconds, now_s)) * part)),
                      std::max(Units{1}, most / load_.granularity));

@@ -10,10 +10,10 @@
 //     best for what it has than the others at worst, gives back what it has not begun, but for a granule of the grant
 //     that it is at, and gets no other until that has ended. Whoever has nothing to do computes again all that a
 //     processor has, if the others end it in as long as its block is overdue (not in open loads, nor of nodes); and of
-//     late blocks as many units as it ends before they are thought to end: all that at worst, where a piece takes as
-//     many times longer than it should as any block did. Nobody takes more than a granule, or than it ends at its best
-//     in as long as the whole block should have taken by all that is known of its processor. Those first that are
-//     thought to end last.
+//     late blocks as many units as it ends before they are thought to end. Nobody takes more than it ends at its best
+//     in as long as the whole block should have taken by all that is known of its processor, but a granule as soon as
+//     that would end in time if it were as many times dearer as any block was. Those first that are thought to end
+//     last.
 //  3. What ends first counts, the block or all of its units computed again. Then it is taken over, and its processor
 //     gets no more in this run; in an open load, which may last for ever, until it has ended. One that waited behind
 //     another, which goes on, is taken over alone.
@@ -109,7 +109,7 @@ class Recovery {
 
     /// What the processor itself needs for units that it computes again, with their transfer.
     const Pace& whole(int processor) const { return its(processor).whole; }
-    /// How many times as long as that it may be, if the units are as dear as any were.
+    /// How many times as long as it should a block took, at most.
     double longest() const { return longest_; }
 
   private:

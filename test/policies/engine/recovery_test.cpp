@@ -72,13 +72,13 @@ TEST_CASE("others compute all of a block again once they need no longer than it 
         s.recovery->finished(0, 10, before_s, before_s);  // noise
         s.finish(s.blocks[1], 2);
         s.recovery->finished(1, 10, 0.25, 0.25);
-        const double at_s = 1 + before_s + 0.25 * before_s;  // others may have dear units as well
+        const double at_s = 1 + before_s + 0.25;
         CHECK(s.flow->next_look_s(2) == at_s);
         CHECK(s.flow->look(at_s - 0.01).empty());
         const auto pieces = s.flow->look(at_s);
         REQUIRE(pieces.size() == 1);
         CHECK(pieces[0].units == 10);
-        s.flow->finished(pieces[0].id, at_s, at_s + 0.1, 0.1, at_s + 0.1);
+        s.flow->finished(pieces[0].id, at_s, at_s + 0.2, 0.2, at_s + 0.2);
         CHECK(s.flow->done());
         CHECK(s.flow->take_decisions().lost.empty());  // it has not run twice as long as it should
     }
@@ -183,7 +183,7 @@ TEST_CASE("a slow processor takes no piece that would take it longer than the bl
         s.recovery->finished(1, 1, unit_s, unit_s);
         const auto pieces = s.flow->look(3);  // overdue by 1 s
         REQUIRE(pieces.size() == 1);
-        CHECK(pieces[0].units == (unit_s < 0.1 ? 5 : 4));  // which take twice as long if they are as dear
+        CHECK(pieces[0].units == (unit_s < 0.1 ? 10 : 9));
     }
 }
 
@@ -208,6 +208,15 @@ TEST_CASE("a processor that needs longer for a granule than the whole block shou
     CHECK(pieces[0].units == 1);
 }
 
+TEST_CASE("where blocks took many times longer than they should, such a granule waits for as many times as long") {
+    Situation s(2);
+    s.finish(s.blocks[1], 2);
+    s.recovery->finished(1, 10, 12, 12);  // twelve times as long as the one before
+    s.recovery->finished(1, 1, 1.2, 1.2);
+    CHECK(s.flow->look(16.3).empty());  // overdue by 14.3 s
+    CHECK(s.flow->look(16.5).size() == 1);
+}
+
 TEST_CASE("no piece is longer than the block is overdue, however much is spare") {
     Situation s(3);
     s.finish(s.blocks[1], 2);
@@ -216,7 +225,7 @@ TEST_CASE("no piece is longer than the block is overdue, however much is spare")
     s.recovery->finished(1, 1, 1, 1);  // 1 unit a second
     s.recovery->finished(2, 10, 2, 2);
     s.recovery->finished(2, 1, 0.2, 0.2);  // 5 units a second
-    const auto pieces = s.flow->look(12);  // overdue by 10 s, and a block took ten times as long as it should
+    const auto pieces = s.flow->look(3);   // overdue by 1 s
     REQUIRE(pieces.size() == 2);
     for (const Block& piece : pieces) CHECK(piece.units == (piece.processor == 1 ? 1 : 5));
 }
