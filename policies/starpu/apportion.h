@@ -291,7 +291,7 @@ const char* apportion_error(void);
 /** Handles for the block's own data: `data` is the application's memory of just this range, and not NULL. `mode` is
  *  that of the task's access, STARPU_R, STARPU_W or STARPU_RW, or'ed with APPORTION_KEEP; data that the codelet writes
  *  and `fill` names as STARPU_R, or the other way round, end the load. So does memory that two neighbouring blocks
- *  write, but in open loads, whose units may use the memory of those before them.
+ *  write, unless the same CPU worker runs both, and but in open loads, whose units may use that of those before them.
  *  The load registers the handle, copies results to main memory and unregisters it: use it for the tasks of this block
  *  only. NULL: it cannot be registered, which ends the load when `fill` returns. */
 starpu_data_handle_t apportion_block_vector(struct apportion_block* block, int mode, void* data, size_t elements,

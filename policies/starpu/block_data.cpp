@@ -115,8 +115,7 @@ const char* BlockData::why_not_stored() const {
     if (found == handles.end()) return nullptr;
     return found->named
                ? "the fill function names as STARPU_W what the codelet only reads or has as scratch, so that a "
-                 "device's "
-                 "results would be lost; give the codelet the mode in which it uses the data"
+                 "device's results would be lost; give the codelet the mode in which it uses the data"
                : "no task has a handle that the fill function made for results; set it in task->handles (and where the "
                  "codelet's nbuffers is STARPU_VARIABLE_NBUFFERS, task->nbuffers and task->modes)";
 }

@@ -106,9 +106,10 @@ void Run::fill(RunningBlock& running, std::vector<starpu_task*>& tasks) {
         }
     if (const char* why = running.data.why_not_stored())
         throw ApiError(EINVAL, "{} cannot be computed: {}", running.range(), why);
-#ifndef STARPU_SIMGRID                // where programs may have no memory for their data
-    if (setup_.options.open) return;  // memory may be used again for units that come later
-    if (const auto other = written_.add({running.block.first, running.block.units}, running.data))
+#ifndef STARPU_SIMGRID  // where programs may have no memory for their data
+    // In an open load memory may be used again for units that come later.
+    const auto other = setup_.options.open ? std::nullopt : written_.add(running.block, running.data);
+    if (other)
         throw ApiError(EINVAL,
                        "{} cannot be computed: they write memory that units {} to {} write as well, and blocks run at "
                        "once; what one block writes must be of no other (a stencil writes into a second array)",

@@ -45,8 +45,8 @@ bool WrittenMemory::overlap(const Written& one, const Written& other) {
     });
 }
 
-std::optional<UnitRange> WrittenMemory::add(UnitRange block, const BlockData& its) {
-    Written written{block.units, {}};
+std::optional<UnitRange> WrittenMemory::add(const Block& block, const BlockData& its) {
+    Written written{block.units, its.own_memory ? -1 : block.processor, {}};
     for (const BlockHandle& h : its.handles)
         if (h.written && h.data) written.regions.push_back({static_cast<const std::byte*>(h.data), h.shape});
     if (written.regions.empty()) return std::nullopt;
@@ -55,7 +55,8 @@ std::optional<UnitRange> WrittenMemory::add(UnitRange block, const BlockData& it
     std::optional<UnitRange> found;
     const auto compare = [&](const Blocks::value_type& other) {
         const auto& [first, beside] = other;
-        if ((first >= end || first + beside.units <= block.first) && overlap(written, beside))
+        const bool together = written.processor < 0 || written.processor != beside.processor;
+        if (together && (first >= end || first + beside.units <= block.first) && overlap(written, beside))
             found = {first, beside.units};
     };
     if (from != blocks_.begin()) compare(*std::prev(from));

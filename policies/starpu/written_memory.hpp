@@ -8,16 +8,17 @@
 #include <optional>
 #include <vector>
 
-#include "policies/policy.hpp"
+#include "policies/engine/block_flow.hpp"
 #include "policies/starpu/block_data.hpp"
 
 namespace apportion {
 
 class WrittenMemory {
   public:
-    /// Notes the block of these units, and returns a block beside it that writes some of the same memory; nothing where
-    /// neither of the two does, or is known. Several of the same units are no neighbours: one counts. O(log blocks).
-    std::optional<UnitRange> add(UnitRange block, const BlockData& its);
+    /// Notes the block, and returns the units of one beside it that writes some of the same memory, and may run at the
+    /// same time: two of a processor without own memory do not. Nothing where neither of its neighbours does, or is
+    /// known. Several of the same units are no neighbours: one counts. O(log blocks).
+    std::optional<UnitRange> add(const Block& block, const BlockData& its);
 
   private:
     struct Region {
@@ -28,6 +29,7 @@ class WrittenMemory {
     };
     struct Written {
         Units units;
+        int processor;  ///< which runs one after the other, or below 0
         std::vector<Region> regions;
     };
     using Blocks = std::map<Units, Written>;  ///< by first unit

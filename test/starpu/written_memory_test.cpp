@@ -13,6 +13,14 @@ namespace {
 
 std::array<std::byte, 1000> memory;
 
+Block units(Units first, Units count, int processor) {
+    Block block;
+    block.processor = processor;
+    block.first = first;
+    block.units = count;
+    return block;
+}
+
 bool beside(std::size_t first, const DataShape& one, std::size_t second, const DataShape& other) {
     WrittenMemory written;
     const auto block = [](std::size_t at, const DataShape& shape) {
@@ -23,8 +31,8 @@ bool beside(std::size_t first, const DataShape& one, std::size_t second, const D
         data.handles.back().written = true;
         return data;
     };
-    REQUIRE_FALSE(written.add({0, 10}, block(first, one)));
-    return written.add({10, 5}, block(second, other)).has_value();
+    REQUIRE_FALSE(written.add(units(0, 10, 0), block(first, one)));
+    return written.add(units(10, 5, 1), block(second, other)).has_value();
 }
 
 bool both_ways(std::size_t first, const DataShape& one, std::size_t second, const DataShape& other) {
@@ -60,17 +68,33 @@ TEST_CASE("memory that two blocks write is found, byte for byte") {
 
 TEST_CASE("only neighbours that are others' units and are written are compared") {
     WrittenMemory written;
+    int processor = 0;
     BlockData data;
     data.handles.emplace_back();
     data.handles.back().data = memory.data();
     data.handles.back().shape = vector_of(10);
-    CHECK_FALSE(written.add({10, 5}, data));  // it only reads
+    CHECK_FALSE(written.add(units(10, 5, processor++), data));  // it only reads
     data.handles.back().written = true;
-    CHECK_FALSE(written.add({0, 10}, data));
-    CHECK_FALSE(written.add({0, 10}, data));  // again
-    CHECK_FALSE(written.add({0, 5}, data));   // a piece of it
-    const auto other = written.add({5, 5}, data);
+    CHECK_FALSE(written.add(units(0, 10, processor++), data));
+    CHECK_FALSE(written.add(units(0, 10, processor++), data));  // again
+    CHECK_FALSE(written.add(units(0, 5, processor++), data));   // a piece of it
+    const auto other = written.add(units(5, 5, processor++), data);
     REQUIRE(other);
     CHECK(other->first == 0);
     CHECK(other->units == 5);
+}
+
+TEST_CASE("blocks that a processor runs one after the other may write the same memory, but not a device's") {
+    for (const bool own_memory : {false, true}) {
+        WrittenMemory written;
+        BlockData data;
+        data.own_memory = own_memory;
+        data.handles.emplace_back();
+        data.handles.back().data = memory.data();
+        data.handles.back().shape = vector_of(10);
+        data.handles.back().written = true;
+        CHECK_FALSE(written.add(units(0, 10, 1), data));
+        CHECK(written.add(units(10, 5, 1), data).has_value() == own_memory);
+        CHECK(written.add(units(15, 5, 2), data).has_value());
+    }
 }
