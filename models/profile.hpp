@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace apportion {
@@ -28,6 +30,25 @@ struct ProcessorProfile {
     std::vector<ProfilePoint> points;  ///< by ascending units, no two alike
 
     bool operator==(const ProcessorProfile&) const = default;
+};
+
+/// Those of several processors. They are long: copies share them.
+class Profiles {
+  public:
+    Profiles() : Profiles(std::vector<ProcessorProfile>{}) {}
+    Profiles(std::vector<ProcessorProfile> profiles)
+        : shared_(std::make_shared<const std::vector<ProcessorProfile>>(std::move(profiles))) {}
+
+    operator const std::vector<ProcessorProfile>&() const { return *shared_; }
+    const ProcessorProfile& operator[](std::size_t index) const { return (*shared_)[index]; }
+    std::size_t size() const { return shared_->size(); }
+    bool empty() const { return shared_->empty(); }
+    auto begin() const { return shared_->begin(); }
+    auto end() const { return shared_->end(); }
+    bool operator==(const Profiles& other) const { return shared_ == other.shared_ || *shared_ == *other.shared_; }
+
+  private:
+    std::shared_ptr<const std::vector<ProcessorProfile>> shared_;
 };
 
 }  // namespace apportion

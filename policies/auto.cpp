@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "policies/forwarding_policy.hpp"
+#include "policies/shared/block_costs.hpp"
 #include "policies/shared/guarded_policy.hpp"
-#include "policies/shared/virtual_run.hpp"
 
 namespace apportion {
 
@@ -68,7 +68,8 @@ void Auto::choose(const LoadDescription& load) {
     const std::string before = std::exchange(chosen_, planned ? kExact : kAdaptive);
     problem_ = load.recorded.problem;
     if (planned) {
-        policy_ = std::make_unique<GuardedPolicy>(find_policy(kExact)->make(), *find_policy(kAdaptive), functions);
+        policy_ = std::make_unique<GuardedPolicy>(find_policy(kExact)->make(), *find_policy(kAdaptive), functions,
+                                                  recorded_links(load));
         return;
     }
     if (!functions.empty())

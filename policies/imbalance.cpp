@@ -141,8 +141,10 @@ class Imbalance final : public ForwardingPolicy {
     static LoadDescription without_profile(const LoadDescription& load) {
         LoadDescription assumed = load;
         assumed.recorded = {};
+        std::vector<ProcessorProfile> processors;
         for (const Processor& processor : load.processors)
-            assumed.recorded.processors.push_back({processor.name, {{std::max<Units>(load.units, 1), 1.0, 0, 0}}});
+            processors.push_back({processor.name, {{std::max<Units>(load.units, 1), 1.0, 0, 0}}});
+        assumed.recorded.processors = std::move(processors);
         assumed.links.clear();
         return assumed;
     }

@@ -43,12 +43,12 @@ inline bool same_processors(std::span<const Processor> these, std::span<const Pr
 
 /// What was recorded of a load's kernel before, for policies that plan from a profile.
 struct RecordedTimes {
-    std::vector<ProcessorProfile> processors;  ///< kernel times, one per processor of the load; empty: none is usable
-    std::string source;                        ///< the file they come from
-    std::string note;                          ///< what is to be known about them, or empty
-    std::string problem;                       ///< why none is usable and what to do, one sentence; or empty
-    bool none = false;                         ///< there is no file, nor was one named
-    bool learnt = false;                       ///< from runs, at whatever sizes their blocks had
+    Profiles processors;  ///< kernel times, one per processor of the load; empty: none is usable
+    std::string source;   ///< the file they come from
+    std::string note;     ///< what is to be known about them, or empty
+    std::string problem;  ///< why none is usable and what to do, one sentence; or empty
+    bool none = false;    ///< there is no file, nor was one named
+    bool learnt = false;  ///< from runs, at whatever sizes their blocks had
 };
 
 /// How a load was distributed in the last runs of a process, which had their data in place.

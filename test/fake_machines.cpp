@@ -25,12 +25,14 @@ std::vector<Units> sampled_sizes(Units units) {
 void FakePlatform::record(LoadDescription& load, const std::vector<Units>& sizes) const {
     load.recorded = {};
     load.recorded.source = "the fake platform's times";
+    std::vector<ProcessorProfile> profiles;
     for (const FakeWorker& worker : workers) {
-        ProcessorProfile& profile = load.recorded.processors.emplace_back();
+        ProcessorProfile& profile = profiles.emplace_back();
         profile.name = worker.name;
         for (const Units x : sizes)
             if (x <= worker.memory_units) profile.points.push_back({x, worker.seconds(static_cast<double>(x)), 0, 0});
     }
+    load.recorded.processors = std::move(profiles);
 }
 
 LoadDescription FakePlatform::load(Units units, Units granularity, Units initial_block) const {

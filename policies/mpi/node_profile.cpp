@@ -96,20 +96,21 @@ RecordedTimes recorded_times_of_nodes(const World& world, const apportion_load_o
         own = {{"problem", error.what()}, {"points", nullptr}};
     }
     RecordedTimes times;
+    std::vector<ProcessorProfile> nodes;
     for (const std::string& text : world.gather(own.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
         const auto node = nlohmann::json::parse(text);
-        const std::size_t rank = times.processors.size();
+        const std::size_t rank = nodes.size();
         if (node.at("points").is_null()) {
-            times.processors.clear();
             times.problem = fmt::format("rank {}: {}", rank, node.at("problem").get<std::string>());
             return times;
         }
         ProcessorProfile profile;
         profile.name = fmt::format("node {}", rank);
         for (const auto& point : node.at("points")) profile.points.push_back({point[0], point[1], 0, 0});
-        times.processors.push_back(profile);
+        nodes.push_back(std::move(profile));
         times.source = node.at("source");
     }
+    times.processors = std::move(nodes);
     return times;
 }
 

@@ -10,7 +10,7 @@ TransferLine line_of(const LoadDescription::Way& way) { return {way.latency_s, w
 }  // namespace
 
 std::vector<LoadDescription::Link> recorded_links(const LoadDescription& load) {
-    const std::vector<ProcessorProfile>& recorded = load.recorded.learnt ? load.learnt : load.recorded.processors;
+    const Profiles recorded = load.recorded.learnt ? Profiles(load.learnt) : load.recorded.processors;
     std::vector<LoadDescription::Link> links = load.links;
     links.resize(load.processors.size());
     bool known = !load.links.empty();
@@ -28,6 +28,20 @@ std::vector<LoadDescription::Link> recorded_links(const LoadDescription& load) {
     }
     if (!known) links.clear();
     return links;
+}
+
+std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load) {
+    std::vector<PiecewiseLinear> functions;
+    for (const ProcessorProfile& profile : load.recorded.processors) {
+        std::vector<BlockTime> samples;
+        for (const ProfilePoint& point : profile.points)
+            samples.push_back({static_cast<double>(point.units), point.seconds});
+        const auto function = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::as_measured);
+        if (!function) return {};
+        functions.push_back(*function);
+    }
+    if (functions.size() != load.processors.size()) functions.clear();
+    return functions;
 }
 
 }  // namespace apportion

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a block costs beside its kernel. Plans, virtual runs and the guard of a plan count it alike.
+// What a block costs, by the record and beside its kernel. Plans, virtual runs and the guard of a plan count it alike.
 #pragma once
 
 #include <vector>
 
+#include "models/piecewise_linear.hpp"
 #include "models/transfer.hpp"
 #include "policies/policy.hpp"
 
@@ -40,5 +41,8 @@ inline LoadDescription::Link link_of(const TransferLine& in, const TransferLine&
 /// Links as transfers were seen beside the kernels' recorded times, of what earlier runs learnt or of a profile; as
 /// they are known otherwise where none was. Empty: of none anything is known.
 std::vector<LoadDescription::Link> recorded_links(const LoadDescription& load);
+
+/// The recorded times of kernels; empty when one of the processors has none.
+std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load);
 
 }  // namespace apportion

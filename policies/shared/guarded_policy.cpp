@@ -21,13 +21,13 @@ constexpr double kLate = 0.05;           // of the planned makespan: no spike ma
 }  // namespace
 
 GuardedPolicy::GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry& adaptive,
-                             const std::vector<PiecewiseLinear>& functions)
-    : planned_(std::move(planned)), adaptive_(adaptive), functions_(functions) {}
+                             const std::vector<PiecewiseLinear>& functions, std::vector<LoadDescription::Link> links)
+    : planned_(std::move(planned)), adaptive_(adaptive), functions_(functions), links_(std::move(links)) {}
 
 void GuardedPolicy::begin(const LoadDescription& load) {
     choose(load);
     load_ = load;
-    load_.links = recorded_links(load);
+    load_.links = links_;
     lanes_.assign(load.processors.size(), {});
     finished_.clear();
     policy().begin(load);

@@ -21,9 +21,9 @@ namespace apportion {
 
 class GuardedPolicy final : public ForwardingPolicy {
   public:
-    /// `functions`: the recorded ones, one per processor. `adaptive` makes the policy to fall back on.
+    /// `functions` and `links`: the recorded ones (block_costs.hpp). `adaptive` makes the policy to fall back on.
     GuardedPolicy(std::unique_ptr<Policy> planned, const PolicyEntry& adaptive,
-                  const std::vector<PiecewiseLinear>& functions);
+                  const std::vector<PiecewiseLinear>& functions, std::vector<LoadDescription::Link> links);
 
     void begin(const LoadDescription& load) override;
     Units next_block(int processor, double now_s, const Progress& progress) override;
@@ -55,6 +55,7 @@ class GuardedPolicy final : public ForwardingPolicy {
     std::unique_ptr<Policy> planned_;
     const PolicyEntry& adaptive_;
     std::vector<PiecewiseLinear> functions_;
+    std::vector<LoadDescription::Link> links_;
     std::unique_ptr<Policy> fallback_;
     bool fell_back_ = false;        ///< in this run
     bool fell_back_first_ = false;  ///< ... before its first block

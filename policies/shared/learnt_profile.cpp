@@ -155,6 +155,7 @@ std::string why_too_sparse(const std::vector<ProcessorProfile>& learnt, const Lo
 RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, const LoadDescription& load) {
     RecordedTimes times;
     times.learnt = true;
+    std::vector<ProcessorProfile> processors;
     std::vector<Units> sizes;
     const Choice choice = choose(learnt, load);
     bool enough = false;
@@ -169,17 +170,18 @@ RecordedTimes recorded_from_learnt(const std::vector<ProcessorProfile>& learnt, 
                 {load.granularity, kNeverWorthIt * static_cast<double>(load.units) / choice.highest_speed});
         make_monotone(points);
         for (const ProfilePoint& point : points) sizes.push_back(point.units);
-        times.processors.push_back({load.processors[p].name, std::move(points)});
+        processors.push_back({load.processors[p].name, std::move(points)});
     }
     std::ranges::sort(sizes);
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    for (ProcessorProfile& processor : times.processors) {
+    for (ProcessorProfile& processor : processors) {
         Points all;
         for (const Units units : sizes)
             if (units >= processor.points.front().units && units <= processor.points.back().units)
                 all.push_back({units, interpolated_seconds(processor.points, static_cast<double>(units))});
         processor.points = std::move(all);
     }
+    times.processors = std::move(processors);
     return times;
 }
 

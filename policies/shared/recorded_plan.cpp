@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <ranges>
 
 #include "policies/engine/device_memory.hpp"
 #include "policies/shared/block_costs.hpp"
@@ -90,10 +91,12 @@ Units largest_divisor(Units number, Units least) {
 
 RecordedSizes interpolated_sizes(const LoadDescription& load) {
     RecordedSizes sizes;
-    for (const ProcessorProfile& processor : load.recorded.processors)
-        for (const ProfilePoint& point : processor.points) sizes.all.push_back(point.units);
-    std::ranges::sort(sizes.all);
-    sizes.all.erase(std::unique(sizes.all.begin(), sizes.all.end()), sizes.all.end());
+    for (const ProcessorProfile& processor : load.recorded.processors) {
+        std::vector<Units> more;
+        std::ranges::set_union(sizes.all, processor.points | std::views::transform(&ProfilePoint::units),
+                               std::back_inserter(more));
+        sizes.all = std::move(more);
+    }
     sizes.steps.assign(load.recorded.processors.size(), load.granularity);
     sizes.fine.assign(load.recorded.processors.size(), false);
     sizes.step = sizes.granularity = load.granularity;
@@ -176,8 +179,7 @@ double ShareTimes::kernel_seconds(Units units) const {
                               static_cast<double>(right->units - left.units);
 }
 
-double ShareTimes::step_s(Units units, bool overlapped) const {
-    const double kernel_s = kernel_seconds(units);
+double ShareTimes::step_s(Units units, double kernel_s, bool overlapped) const {
     return overlapped ? std::max(kernel_s, streaming_s(units)) : in_s(units) + held_up_s(units) + kernel_s;
 }
 
@@ -200,7 +202,7 @@ Units ShareTimes::fastest_size(bool overlapped) const {
     double speed = 0;
     for (const Point& point : *points_) {
         if (point.units > largest(overlapped)) break;
-        const double seconds = step_s(point.units, overlapped);
+        const double seconds = step_s(point.units, point.seconds, overlapped);
         if (static_cast<double>(point.units) / seconds > speed) {
             speed = static_cast<double>(point.units) / seconds;
             fastest = point.units;
@@ -213,21 +215,25 @@ ShareRun ShareTimes::run(Units share, Units count, bool overlapped) const {
     if (exact_ && share % step_ != 0 && share < most_) return {};
     const Units steps = quotient_up(share, step_);
     const Units small = steps / count * step_, more = steps % count;  // `more` blocks have one step more
+    if (small == 0 || small + (more > 0 ? step_ : 0) > largest(overlapped)) return {};
     ShareRun result{0, 0, count, overlapped};
     auto add = [&](Units units, Units times) {
-        if (times == 0) return;
-        result.kernel_s += static_cast<double>(times) * kernel_seconds(units);
-        result.seconds += static_cast<double>(times) * step_s(units, overlapped);
+        const double kernel_s = kernel_seconds(units);
+        result.kernel_s += static_cast<double>(times) * kernel_s;
+        result.seconds += static_cast<double>(times) * step_s(units, kernel_s, overlapped);
+        return kernel_s;
     };
-    if (small == 0 || small + (more > 0 ? step_ : 0) > largest(overlapped)) return {};
-    const Units first = more > 0 ? small + step_ : small;
-    add(small + step_, more);
-    add(small, count - more);
+    Units first = small;
+    double first_s = add(small, count - more);
+    if (more > 0) {
+        first = small + step_;
+        first_s = add(first, more);
+    }
     if (overlapped) {
         // The first block's transfer and kernel follow each other; but where directions hold each other up, the link is
         // busy meanwhile with the second one's.
-        const double first_s = kernel_seconds(first), hidden_s = count > 1 ? std::min(held_up_s(first), first_s) : 0;
-        result.seconds = std::max(result.kernel_s, result.seconds - step_s(first, true) + first_s - hidden_s);
+        const double hidden_s = count > 1 ? std::min(held_up_s(first), first_s) : 0;
+        result.seconds = std::max(result.kernel_s, result.seconds - step_s(first, first_s, true) + first_s - hidden_s);
         result.seconds += in_s(first);
     } else {
         result.seconds -= held_up_s(first);

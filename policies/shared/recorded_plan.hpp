@@ -107,7 +107,7 @@ class ShareTimes {
     double streaming_s(Units units) const { return own_memory_ ? link_.streaming_s(units) : 0; }
     double held_up_s(Units units) const { return own_memory_ ? link_.held_up_s(units) : 0; }
     /// Of a block among others.
-    double step_s(Units units, bool overlapped) const;
+    double step_s(Units units, double kernel_s, bool overlapped) const;
 
     std::shared_ptr<const std::vector<Point>> points_;
     LineBelow below_;

@@ -48,12 +48,12 @@ void StaticPolicy::begin(const LoadDescription& load) {
         throw PolicyError(load.recorded.problem.empty() ? "no recorded profile for every processor is known"
                                                         : load.recorded.problem);
     load_ = load;
-    load_.links = recorded_links(load);
     changed_ = nullptr;
     report_ = {};
     report_.profile = load_.recorded.source;
     report_.note = load_.recorded.note;
     if (planned_before(load)) {
+        load_.links = before_->links;
         for (const Lane& lane : lanes_)
             moving_ratio_ = std::max(moving_ratio_, lane.last_end_s / before_->distribution.predicted_end_s);
         if (load.staying > 0 && !settled_) plan_where_data_are(load);
@@ -63,6 +63,7 @@ void StaticPolicy::begin(const LoadDescription& load) {
     there_.clear();
     settled_ = false;
     moving_ratio_ = 1;
+    load_.links = recorded_links(load);
     before_ = plan_whole(load, "profile");
 }
 

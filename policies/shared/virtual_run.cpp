@@ -77,20 +77,6 @@ class VirtualRun {
 
 }  // namespace
 
-std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load) {
-    std::vector<PiecewiseLinear> functions;
-    for (const ProcessorProfile& profile : load.recorded.processors) {
-        std::vector<BlockTime> samples;
-        for (const ProfilePoint& point : profile.points)
-            samples.push_back({static_cast<double>(point.units), point.seconds});
-        const auto function = PiecewiseLinear::through(samples, PiecewiseLinear::Shape::as_measured);
-        if (!function) return {};
-        functions.push_back(*function);
-    }
-    if (functions.size() != load.processors.size()) functions.clear();
-    return functions;
-}
-
 double virtual_makespan(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions) {
     LoadDescription whole = load;
     whole.open = false;

@@ -14,9 +14,6 @@
 
 namespace apportion {
 
-/// The recorded time functions; empty when one of the processors has none.
-std::vector<PiecewiseLinear> recorded_functions(const LoadDescription& load);
-
 /// Seconds until the last result is in main memory; infinite when the policy refuses the load (PolicyError).
 /// `functions`: one per processor.
 double virtual_makespan(const LoadDescription& load, Policy& policy, const std::vector<PiecewiseLinear>& functions);

@@ -118,10 +118,11 @@ void apportion_load::make_run() {
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);  // where the blocks' start and end times come from
     description_.run = ++runs_;
     description_.staying = previous_blocks_.empty() ? 0 : kept_.part();
-    if (recovery_ && runs_ == 1)
-        recovery_->recorded(description_.recorded.processors.empty() || description_.recorded.learnt
-                                ? description_.learnt  // each one's own
-                                : description_.recorded.processors);
+    if (recovery_ && runs_ == 1) {
+        const bool recorded = !description_.recorded.processors.empty() && !description_.recorded.learnt;
+        recovery_->recorded(recorded ? description_.recorded.processors
+                                     : apportion::Profiles(description_.learnt));  // each one's own
+    }
     std::erase_if(not_over_, [](const auto& run) { return !run->left_something(); });
     // Not make_shared: an alarm of the watch would keep all of its memory.
     not_over_.push_back(

@@ -133,25 +133,25 @@ RecordedTimes find_recorded_times(const ProfileRequest& request, const Machine& 
         return times;
     }
     const auto unusable = [&](const std::string& reason) {
-        times.processors.clear();
         times.problem =
             fmt::format("the recorded profile {} {}; remove it and {}", file.string(), reason, advice(request, file));
         return times;
     };
+    std::vector<ProcessorProfile> processors;
     try {
         const Profile profile = read_profile(file.string());
         if (const std::string stale = why_stale(profile, request, machine); !stale.empty()) return unusable(stale);
         for (const Processor& processor : request.processors) {
             const ProcessorProfile* found = find_for(profile, request, processor, times.note);
             if (!found) return unusable(fmt::format("does not have the processor '{}'", processor.name));
-            times.processors.push_back({processor.name, found->points});
+            processors.push_back({processor.name, found->points});
         }
     } catch (const FileError& error) {
-        times.processors.clear();
         times.problem = error.what();
         return times;
     }
-    if (const std::string small = why_too_small(times.processors, request); !small.empty()) return unusable(small);
+    if (const std::string small = why_too_small(processors, request); !small.empty()) return unusable(small);
+    times.processors = std::move(processors);
     return times;
 }
 

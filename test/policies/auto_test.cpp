@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/shared/block_costs.hpp"
 #include "policies/shared/guarded_policy.hpp"
 #include "policies/shared/virtual_run.hpp"
 #include "test/catch.hpp"
@@ -91,7 +92,8 @@ TEST_CASE("a guarded policy does what it plans where the record is right") {
     const std::vector<double> speeds = {4000, 1000};
     const FakePlatform platform = plain_platform(speeds, 1e-3);
     const LoadDescription load = platform.load(100'000);
-    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load),
+                         recorded_links(load));
     const FakeRun result = run(platform, policy, load);
     CHECK_FALSE(fell_back(policy));
     CHECK(result.blocks.size() == 4);  // an eighth to see, and the rest
@@ -103,7 +105,8 @@ TEST_CASE("a guarded policy falls back on the adaptive one where the record is w
     const std::vector<double> speeds = {4000, 1000, 1000};
     const FakePlatform recorded = plain_platform(speeds, 1e-3), real = slowed(recorded, 0, 3);
     const LoadDescription load = recorded.load(100'000);
-    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load),
+                         recorded_links(load));
     const FakeRun result = run(real, policy, load);
     CHECK(fell_back(policy));
     CHECK(result.done);
@@ -119,7 +122,8 @@ TEST_CASE("a guarded policy does not take a spike for a wrong record") {
     FakePlatform platform = plain_platform(speeds, 1e-3);
     const LoadDescription load = platform.load(100'000);
     platform.workers[0].spikes = {{0, 2}};
-    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+    GuardedPolicy policy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load),
+                         recorded_links(load));
     CHECK(run(platform, policy, load).done);
     CHECK_FALSE(fell_back(policy));
 }
@@ -129,7 +133,8 @@ TEST_CASE("a load that runs again goes by its plan or without it, whichever took
     const FakePlatform right = plain_platform(speeds, 1e-3), wrong = slowed(right, 0, 3);
     const LoadDescription load = right.load(100'000);
     const auto guarded = [&] {
-        return GuardedPolicy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load));
+        return GuardedPolicy(std::make_unique<Planned>(speeds), *find_policy("plb-hec"), recorded_functions(load),
+                             recorded_links(load));
     };
     // What contradicted the record was over after one run.
     GuardedPolicy disturbed = guarded();
@@ -181,7 +186,7 @@ TEST_CASE("a guarded policy does not cut blocks whose fixed costs are high") {
     const FakePlatform platform = plain_platform({1000, 1000}, 5);
     const LoadDescription load = platform.load(20'000);
     GuardedPolicy policy(std::make_unique<Planned>(std::vector<double>{1, 1}), *find_policy("plb-hec"),
-                         recorded_functions(load));
+                         recorded_functions(load), recorded_links(load));
     CHECK(run(platform, policy, load).blocks.size() == 2);
 }
 
@@ -247,7 +252,7 @@ TEST_CASE("a guarded policy counts half of a link's latency for the way of a blo
     platform.workers[0].latency_s = 0.025;
     const LoadDescription load = platform.load(1000);
     GuardedPolicy guarded(std::make_unique<Planned>(std::vector<double>{1}), *find_policy("plb-hec"),
-                          recorded_functions(load));
+                          recorded_functions(load), recorded_links(load));
     CHECK(run(platform, guarded, load).blocks.at(0).units == 125);
 }
 
@@ -260,7 +265,7 @@ TEST_CASE("the rest of a block of which a guarded policy handed out a part waits
     platform.workers[0].memory_units = 1000;
     const LoadDescription load = platform.load(1000);
     GuardedPolicy guarded(std::make_unique<Planned>(std::vector<double>{1}), *find_policy("plb-hec"),
-                          recorded_functions(load));
+                          recorded_functions(load), recorded_links(load));
     const FakeRun result = run(platform, guarded, load);
     REQUIRE(result.blocks.size() == 2);
     CHECK(result.blocks.at(1).units == 875);

@@ -126,7 +126,7 @@ TEST_CASE("processors that runs made no use of do not keep others from being pla
     for (std::size_t p = 0; p < 4; ++p) load.learnt[p].name = load.processors[p].name, load.processors[p].kind = int(p);
     take_learnt(load, "file");
     REQUIRE(load.recorded.problem.empty());
-    const std::vector<ProfilePoint>& one_size = load.recorded.processors.at(3).points;
+    const std::vector<ProfilePoint>& one_size = load.recorded.processors[3].points;
     CHECK(one_size == std::vector<ProfilePoint>{{20, 2.001}});
     for (const char* name : policies_that_need_a_profile()) {
         INFO(name);
@@ -200,7 +200,7 @@ TEST_CASE("a memory that holds less than an eighth of the share, and one of the 
     load.processors.push_back({"slow too", 0});
     CHECK(why_too_sparse({slow, fast, {"slow too", {}}}, load).empty());
     const RecordedTimes times = recorded_from_learnt({slow, fast, {"slow too", {}}}, load);
-    CHECK(times.processors.at(2).points == times.processors.at(0).points);
+    CHECK(times.processors[2].points == times.processors[0].points);
 }
 
 TEST_CASE("recorded times made of learnt ones never fall and have no holes") {
@@ -208,11 +208,11 @@ TEST_CASE("recorded times made of learnt ones never fall and have no holes") {
     const RecordedTimes times = recorded_from_learnt(
         {{"slow", {{10, 10.0}, {20, 24.0}, {30, 20.0}, {100, 100.0}}}, {"fast", {{15, 2.0}, {90, 10.0}}}}, load);
     REQUIRE(times.learnt);
-    const std::vector<ProfilePoint>& slow = times.processors.at(0).points;
+    const std::vector<ProfilePoint>& slow = times.processors[0].points;
     CHECK(slow.size() == 6);
     CHECK(std::ranges::is_sorted(slow, {}, &ProfilePoint::seconds));
-    CHECK(slow[2].seconds == Approx(22));              // 20 units
-    CHECK(times.processors.at(1).points.size() == 4);  // within its own range
+    CHECK(slow[2].seconds == Approx(22));           // 20 units
+    CHECK(times.processors[1].points.size() == 4);  // within its own range
 }
 
 TEST_CASE("what was learnt is planned with links as transfers were seen in each direction") {

@@ -171,6 +171,7 @@ LoadDescription load_of(Units units, Units granularity, bool alike, bool recorde
     load.units = units;
     load.granularity = granularity;
     load.initial_block = default_initial_block(units, granularity, 5);
+    std::vector<ProcessorProfile> profiles;
     for (int p = 0; p < 5; ++p) {
         Processor processor{"processor " + std::to_string(p), alike ? 0 : p, false, kNoLimit};
         if (p >= 3 && !alike) {
@@ -180,11 +181,12 @@ LoadDescription load_of(Units units, Units granularity, bool alike, bool recorde
         load.processors.push_back(processor);
         load.links.push_back(processor.own_memory ? LoadDescription::Link{1e-4, 1e-6} : LoadDescription::Link{});
         if (!recorded) continue;
-        ProcessorProfile& profile = load.recorded.processors.emplace_back();
+        ProcessorProfile& profile = profiles.emplace_back();
         profile.name = processor.name;
         for (const Units size : {granularity, 4 * granularity, std::max(units / 10, 8 * granularity)})
             profile.points.push_back({size, 1e-3 + static_cast<double>(size) / (1000.0 * (1 + p % 3)), 0, 0});
     }
+    load.recorded.processors = std::move(profiles);
     return load;
 }
 
@@ -194,16 +196,18 @@ LoadDescription huge_load(Units units, Units granularity, int processors, bool a
     load.units = units;
     load.granularity = granularity;
     load.initial_block = default_initial_block(units, granularity, processors);
+    std::vector<ProcessorProfile> profiles;
     for (int p = 0; p < processors; ++p) {
         const int kind = alike ? 0 : p % 3;
         load.processors.push_back({"processor " + std::to_string(p), kind, kind == 2, kNoLimit});
         if (!recorded) continue;
-        ProcessorProfile& profile = load.recorded.processors.emplace_back();
+        ProcessorProfile& profile = profiles.emplace_back();
         profile.name = load.processors.back().name;
         const Units most = std::max(units, granularity);
         for (const Units size : {most / 1000, most / 30, most})
             if (size > 0) profile.points.push_back({size, static_cast<double>(size) / (1000.0 * (1 + kind)), 0, 0});
     }
+    load.recorded.processors = std::move(profiles);
     return load;
 }
 

@@ -142,7 +142,7 @@ TEST_CASE("transfers hide behind kernels where two blocks fit, and add up where 
     const double block = 1000.0 / static_cast<double>(run.blocks);
     CHECK(run.seconds == Approx(10 + 2 * (0.01 + 0.001 * block)).margin(0.001));
     // With a fixed cost, blocks that fill the memory are better than two half as large.
-    load.recorded.processors = {profile_of(every(25, 1000), [](double x) { return 1 + x / 100; })};
+    load.recorded.processors = std::vector{profile_of(every(25, 1000), [](double x) { return 1 + x / 100; })};
     load.processors[0].memory_units = 100;
     const ShareRun filling = ShareTimes(load, 0, recorded_sizes(load)).best(1000);
     CHECK_FALSE(filling.overlapped);

@@ -13,6 +13,7 @@
 #include "models/io/nearest_name.hpp"
 #include "models/io/shown.hpp"
 #include "models/io/text.hpp"
+#include "policies/shared/block_costs.hpp"
 #include "policies/shared/virtual_run.hpp"
 #include "tools/apportion/command.hpp"
 

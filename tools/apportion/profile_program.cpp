@@ -55,8 +55,8 @@ LoadProfile profile_from(const RunReport& report, const ProgramRunner& runner) {
         result.problem = fmt::format("runs of the load {} learnt nothing", in_quotes(request.load));
         return result;
     }
-    RecordedTimes recorded = recorded_from_learnt(times, load);
-    result.profile.processors = std::move(recorded.processors);
+    const RecordedTimes recorded = recorded_from_learnt(times, load);
+    result.profile.processors = recorded.processors;
     result.profile.notes = {{"kernel", kLearntFromRuns},
                             {kLoadNote, request.load},
                             {kMachineNote, runner.machine().description},
