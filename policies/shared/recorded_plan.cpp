@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
-#include <ranges>
 
 #include "policies/engine/device_memory.hpp"
 #include "policies/shared/block_costs.hpp"
@@ -92,10 +92,10 @@ Units largest_divisor(Units number, Units least) {
 RecordedSizes interpolated_sizes(const LoadDescription& load) {
     RecordedSizes sizes;
     for (const ProcessorProfile& processor : load.recorded.processors) {
-        std::vector<Units> more;
-        std::ranges::set_union(sizes.all, processor.points | std::views::transform(&ProfilePoint::units),
-                               std::back_inserter(more));
-        sizes.all = std::move(more);
+        std::vector<Units> its, all;
+        for (const ProfilePoint& point : processor.points) its.push_back(point.units);
+        std::ranges::set_union(sizes.all, its, std::back_inserter(all));
+        sizes.all = std::move(all);
     }
     sizes.steps.assign(load.recorded.processors.size(), load.granularity);
     sizes.fine.assign(load.recorded.processors.size(), false);
