@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "policies/shared/block_costs.hpp"
@@ -11,6 +12,7 @@ namespace apportion {
 
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kPart = 0.125;          // of a first block, to see whether the record is right
 constexpr double kNextPart = 0.5;        // of that, where it was not: another size tells the fixed costs
 constexpr double kMaxCheckCost = 0.035;  // of the check, in parts of the planned makespan
@@ -38,11 +40,13 @@ void GuardedPolicy::begin(const LoadDescription& load) {
 
 /// By which of the two the run goes that begins.
 void GuardedPolicy::choose(const LoadDescription& next) {
-    if (finished_units_ == load_.units) {
-        (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = end_s_;
+    if (finished_units_ > 0 && finished_units_ == load_.units) {
+        const double run_s = end_s_ - begin_s_;
+        (fell_back_first_ ? fallback_run_s_ : planned_run_s_) = run_s;
         const bool data_arrived = next.staying > load_.staying;  // those that stay: no later run waits for them
-        if (!fallback_ && !data_arrived && planned_s_ > 0 && end_s_ > kClearFactor * planned_s_) fall_back();
+        if (!fallback_ && !data_arrived && planned_s_ > 0 && run_s > kClearFactor * planned_s_) fall_back();
     }
+    begin_s_ = kNever;
     end_s_ = 0;
     finished_units_ = 0;
     fell_back_first_ = fell_back_ = fallback_ && (fallback_run_s_ <= 0 || fallback_run_s_ <= planned_run_s_);
@@ -102,6 +106,7 @@ bool GuardedPolicy::contradicted() const {
 }
 
 void GuardedPolicy::block_finished(const FinishedBlock& block) {
+    begin_s_ = std::min(begin_s_, block.given_s);
     end_s_ = std::max(end_s_, block.end_s);
     finished_units_ += block.units;
     if (fell_back_) {

@@ -59,6 +59,7 @@ class GuardedPolicy final : public ForwardingPolicy {
     std::unique_ptr<Policy> fallback_;
     bool fell_back_ = false;        ///< in this run
     bool fell_back_first_ = false;  ///< ... before its first block
+    double begin_s_ = 0;            ///< of this run's first block: what planning took is nothing against the plan
     double end_s_ = 0;              ///< of this run
     Units finished_units_ = 0;      ///< ... of all of its load, unless it failed
     double planned_run_s_ = 0;      ///< the last run that began with the plan

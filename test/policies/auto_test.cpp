@@ -171,6 +171,26 @@ TEST_CASE("a load that runs again goes without a plan that did not know that dev
     CHECK(automatic->report().note.ends_with("plb-hec took over"));
 }
 
+TEST_CASE("a plan is not given up for the time that planning took") {
+    const FakePlatform platform = plain_platform({4000, 1000}, 1e-3);
+    for (const bool planning : {false, true}) {
+        LoadDescription load = platform.load(100'000);
+        const auto automatic = find_policy("auto")->make();
+        automatic->begin(load);
+        for (const int p : {0, 1}) {
+            FinishedBlock block{.id = p, .processor = p, .first = p * 80'000, .units = p == 0 ? 80'000 : 20'000};
+            block.given_s = planning ? 10 : 0;  // ... or the data took so long
+            block.start_s = 10;
+            block.end_s = 30;
+            block.busy_s = 20;
+            automatic->block_finished(block);
+        }
+        load.run = 2;
+        automatic->begin(load);
+        CHECK(automatic->report().note.ends_with("plb-hec took over") == !planning);
+    }
+}
+
 TEST_CASE("no plan is given up for the time that data took which stay from then on") {
     const FakePlatform platform = four_on_one_link();
     LoadDescription load = platform.load(40'000);
