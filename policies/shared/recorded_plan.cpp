@@ -308,21 +308,36 @@ BlockRuns blocks_of(const ShareTimes& times, Units share) {
 
 namespace {
 
-/// A makespan that can be had: shares in proportion to the highest speeds. Infinite: not at usable sizes.
+/// A makespan that can be had: shares in proportion to the highest speeds, of all or without those whose shares take
+/// longer than the mean, again and again. Infinite: not at usable sizes.
 double attainable_s(const RecordedProblem& problem) {
-    double speed = 0, seconds = 0;
+    struct Candidate {
+        std::size_t processor = 0;
+        double speed = 0, seconds = 0;
+    };
+    std::vector<Candidate> candidates;
     for (std::size_t p = 0; p < problem.times.size(); ++p)
-        if (!problem.lost[p]) speed += problem.times[p].highest_speed();
-    if (speed == 0) return kNever;
-    const auto units = static_cast<double>(problem.shares.units);
-    const Units step = problem.shares.granularity;
-    for (std::size_t p = 0; p < problem.times.size(); ++p) {
-        if (problem.lost[p]) continue;
-        const double share = units * problem.times[p].highest_speed() / speed;
-        const Units whole = up_to_multiple(static_cast<Units>(share) + 1, step);
-        seconds = std::max(seconds, problem.busy_s[p] + problem.times[p].best(whole).seconds);
+        if (!problem.lost[p]) candidates.push_back({p, problem.times[p].highest_speed()});
+    for (double attainable_s = kNever;;) {
+        double speed = 0, sum_s = 0, longest_s = 0;
+        for (const Candidate& candidate : candidates) speed += candidate.speed;
+        if (!(speed > 0)) return attainable_s;
+        Units left = problem.shares.units;
+        for (Candidate& candidate : candidates) {
+            const auto seconds = [&](Units share) {
+                return problem.busy_s[candidate.processor] + problem.times[candidate.processor].best(share).seconds;
+            };
+            const double share = static_cast<double>(problem.shares.units) * candidate.speed / speed;
+            const Units whole = up_to_multiple(static_cast<Units>(share) + 1, problem.shares.granularity);
+            sum_s += candidate.seconds = seconds(whole);
+            const Units its = std::min(left, whole);
+            if (its > 0) longest_s = std::max(longest_s, its == whole ? candidate.seconds : seconds(its));
+            left -= its;
+        }
+        attainable_s = std::min(attainable_s, longest_s);
+        const double mean_s = sum_s / static_cast<double>(candidates.size());
+        if (std::erase_if(candidates, [&](const Candidate& c) { return c.seconds > mean_s; }) == 0) return attainable_s;
     }
-    return seconds;
 }
 
 /// The largest share that is worth looking at: an equal one is, any other takes no longer than `within_s` at the
