@@ -99,6 +99,11 @@ void BlockData::note_modes(const starpu_task& task) {
             elsewhere = true;
             own_memory = false;
         }
+        if (own && (mode & (STARPU_REDUX | STARPU_MPI_REDUX)) != 0)
+            problem =
+                "the codelet's mode for data of the block alone is STARPU_REDUX; name the handle to which all blocks "
+                "add, "
+                "or let the codelet write them (STARPU_W)";
         if (own && (mode & STARPU_W) != 0 && !own->written && task.where != STARPU_NOWHERE)
             problem =
                 "the codelet writes what the fill function names as STARPU_R; give apportion_block_vector and "

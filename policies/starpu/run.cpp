@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <ctime>
 #include <thread>
 #include <utility>
@@ -141,9 +142,12 @@ void Run::close() {
     tell([](Locked&) {}, Caller::program);  // that may have been the end
 }
 
+/// As large as they would be if all units of the load came at once.
 std::vector<Block> Run::equal_blocks(UnitRange range, Locked&) const {
     const Units granules = quotient_up(range.units, description_.granularity);
-    Units count = blocks_option().value_or(kEqualBlocksPerWorker * static_cast<Units>(setup_.workers.size()));
+    const Units of_load = blocks_option().value_or(kEqualBlocksPerWorker * static_cast<Units>(setup_.workers.size()));
+    const double part = static_cast<double>(range.units) / static_cast<double>(std::max(description_.units, Units{1}));
+    Units count = std::max(Units{1}, static_cast<Units>(std::ceil(part * static_cast<double>(of_load))));
     for (const Worker& worker : setup_.workers) {
         const Units fitting = worker.processor.memory_units;
         if (fitting == kNoLimit) continue;

@@ -229,3 +229,10 @@ TEST_CASE("a handle for results that no task has ends the load with a sentence")
     CHECK(run(load.get()) == -EINVAL);
     CHECK_THAT(apportion_error(), ContainsSubstring("no task has a handle that the fill function made for results"));
 }
+
+TEST_CASE("a sum to which no other block adds ends the load with a sentence") {
+    Columns columns;
+    columns.codelet.modes[0] = STARPU_REDUX;
+    CHECK(run(create(columns.options).get()) == -EINVAL);
+    CHECK_THAT(apportion_error(), ContainsSubstring("name the handle to which all blocks add"));
+}

@@ -2,6 +2,7 @@
 //
 // Open loads inside StarPU, under whichever scheduler STARPU_SCHED names.
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -80,6 +81,20 @@ TEST_CASE("an open load computes each unit once, and tells each when it is done"
         const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
         REQUIRE(report.at("blocks").get<std::size_t>() >= axpy.x.size() / grant);
     }
+}
+
+TEST_CASE("under StarPU's schedulers blocks of an open load are as large as if its units came at once") {
+    const std::string scheduler = std::getenv("STARPU_SCHED");
+    if (scheduler != "eager" && scheduler != "dmda" && scheduler != "lws") return;
+    OpenAxpy axpy(5000);
+    axpy.grant = 50;
+    Load load = create(axpy.options());
+    REQUIRE(apportion_load_submit(load.get()) == 0);
+    axpy.load = load.get();
+    axpy.hand_over();
+    REQUIRE(apportion_load_wait(load.get()) == 0);
+    const auto report = nlohmann::json::parse(apportion_load_report(load.get()));
+    CHECK(report.at("blocks") == 100);
 }
 
 TEST_CASE("an open load may be closed without units, and run again") {
