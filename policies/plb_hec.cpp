@@ -50,6 +50,7 @@ class PlbHecImproved final : public Policy {
         tried_.resize(load.processors.size());
         unlike_.begin(load, by_size());
         const bool known_before = all_known_ = models_.begin(load);
+        unseen_ = load.run == 1 && !known_before;
         repetition_.begin(load, unlike_.found(), report_);
         decision_ = known_before ? "models of the previous run" : "first fit";
     }
@@ -145,7 +146,7 @@ class PlbHecImproved final : public Policy {
             const double unit_s = kTwice * models_.curve(processor)->seconds(granule_units) / granule_units;
             return idle && !unlike_.outlasts_others(processor, unit_s, now_s, progress) ? first : 0;
         }
-        if (!idle && !models_.sizes_differ(processor)) return 0;
+        if (!idle && !tells_larger(processor)) return 0;
 
         plan(now_s, progress);
         if (idle && plan_.share(processor) < granule() && plan_.some_unshared()) {
@@ -203,10 +204,20 @@ class PlbHecImproved final : public Policy {
         return devices;
     }
 
+    /// Whether what it computed tells what larger blocks take: two sizes do, unless the larger one took no longer, and
+    /// longer than its data travel.
+    bool tells_larger(int processor) const {
+        if (!models_.sizes_differ(processor)) return false;
+        const FittedCurve& curve = *models_.curve(processor);
+        const double units = curve.largest_measured();
+        const double travel_s = models_.in(processor).seconds(units) + models_.out(processor).seconds(units);
+        return curve.derivative(units) > 0 || travel_s > curve.seconds(units);
+    }
+
     /// The next block of a share; 0: better none now.
     double block_of(int processor, double share, double now_s, const Progress& progress) const {
-        double block = models_.sizes_differ(processor) ? planned_block(processor, share, now_s, progress)
-                                                       : second_block(processor, share, now_s);
+        double block = tells_larger(processor) ? planned_block(processor, share, now_s, progress)
+                                               : second_block(processor, share, now_s);
         if (share - block < granule()) block = share;
         const bool to_be_checked = models_.to_be_checked(processor) && models_.sizes_differ(processor);
         if (to_be_checked || models_.suspected(processor)) block = part_to_check(processor, share, block);
@@ -228,6 +239,7 @@ class PlbHecImproved final : public Policy {
     PolicyReport report_;
     std::vector<bool> tried_;         ///< was given a first block, in any run
     bool trial_ = false;              ///< what was answered last
+    bool unseen_ = false;             ///< no run has computed the load's units
     bool all_known_ = false;          ///< who computes, at least
     const char* decision_ = nullptr;  ///< why the next distribution is one for IPOPT and the report
 };
@@ -258,14 +270,17 @@ Units PlbHecImproved::first_block(int processor, double now_s, const Progress& p
 /// where that would take clearly longer.
 Units PlbHecImproved::aligned(int processor, double block, double now_s, const Progress& progress) const {
     if (block <= 0) return 0;
-    const Units remaining = progress.remaining();
+    const Units remaining = progress.remaining(), room = progress.room(processor);
+    block = std::min(block, static_cast<double>(room));
     const double granules = std::max(1.0, std::floor(block / granule() * (1 + 1e-9)));
     const bool last = plan_.share(processor) - block < granule();
     const double by_s = plan_.finish_s() + kLeastGain * (plan_.finish_s() - now_s);
     double step = std::exp2(std::floor(std::log2(std::max(1.0, granules * kAlignment))));
     Units units = 0;
     for (;; step /= 2) {
-        units = round_to_granularity(std::round(granules / step) * step * granule(), load_.granularity);
+        double steps = std::round(granules / step);
+        if (steps * step * granule() > static_cast<double>(room)) --steps;
+        units = round_to_granularity(steps * step * granule(), load_.granularity);
         if (step <= 1 || !last) break;
         if (plan_.end_s(processor, static_cast<double>(units)) <= by_s &&
             plan_.others_end(processor, static_cast<double>(remaining - units), by_s))
@@ -329,6 +344,8 @@ double PlbHecImproved::planned_block(int processor, double share, double now_s, 
         block = std::max(block, share - kFullRest * (blocks.count - 1) * blocks.largest);
     }
     block = std::min(block, curve.largest_measured() * kGrowth);
+    if (unseen_ && !at(processor).own_memory && !plan_.alone(processor))
+        block = std::min(block, unlike_.insured(processor, block, curve.seconds(0) + plan_.waiting_s(), by_size()));
     // While of no device fixed costs are known, nobody knows how long the first run will last: it may double.
     if (!at(processor).own_memory && load_.run == 1 && only_unknown_devices())
         block = std::min(block, std::max(granule(), block * now_s / time.kernel_seconds(block)));

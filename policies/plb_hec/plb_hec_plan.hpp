@@ -88,6 +88,8 @@ class PlbHecPlan {
     /// lose the sum of fixed costs x part x error / E, and E: least when E is the root of that sum. Nobody waits for
     /// one that computes alone.
     double worthwhile_error_s() const { return worthwhile_error_s_; }
+    /// Of a core for its next block, as of late.
+    double waiting_s() const { return waiting_s_; }
 
     /// A first block. Its time is unknown, and a core's may exceed the rest of the run: cores begin with the smallest
     /// block. A device's block has high fixed costs, so that more units hardly make it longer: as many as are expected
@@ -125,7 +127,7 @@ class PlbHecPlan {
 
     const PlbHecModels& models_;
     LoadDescription load_;
-    double waiting_s_ = 0;                  ///< of a core for its next block, as of late
+    double waiting_s_ = 0;
     std::vector<bool> refused_;             ///< the processor, since its last block ended
     std::vector<PipelineTime::Free> last_;  ///< after each processor's last block that ended; its data were there ...
     std::vector<PipelineTime::Free> free_;  ///< ... and as planned, after those that it was given

@@ -11,16 +11,19 @@ namespace apportion {
 
 namespace {
 
-constexpr double kContradicted = 1.5;  // that much longer or shorter than bounds admit
-constexpr std::size_t kLatest = 4;     // blocks of a processor, by which it is judged
-constexpr std::size_t kToOneSide = 3;  // of these
-constexpr std::size_t kFewest = 8;     // of all processors
-constexpr int kAboutAsLarge = 2;       // doublings
-constexpr int kContradictions = 4;     // one in so many pairs
-constexpr std::size_t kBlocks = 10;    // of a chunk, and by which a processor is known, as in LB4OMP
-constexpr double kOverdue = 2;         // times what blocks took on average
-constexpr double kMostFixed = 0.05;    // of a block
-constexpr double kBarely = 1 - 1e-9;   // who ends at the same time does not end before
+constexpr double kContradicted = 1.5;   // that much longer or shorter than bounds admit
+constexpr std::size_t kLatest = 4;      // blocks of a processor, by which it is judged
+constexpr std::size_t kToOneSide = 3;   // of these
+constexpr std::size_t kFewest = 8;      // of all processors
+constexpr int kAboutAsLarge = 2;        // doublings
+constexpr int kContradictions = 4;      // one in so many pairs
+constexpr std::size_t kBlocks = 10;     // of a chunk, and by which a processor is known, as in LB4OMP
+constexpr double kOverdue = 2;          // times what blocks took on average
+constexpr double kMostFixed = 0.05;     // of a block
+constexpr double kPremium = 0.01;       // of a first run, what it costs at most that dear units are in several blocks
+constexpr double kLeastFixed_s = 5e-6;  // of a block, for the runtime
+constexpr double kMostParts = 20;       // of a share
+constexpr double kBarely = 1 - 1e-9;    // who ends at the same time does not end before
 
 }  // namespace
 
@@ -94,6 +97,17 @@ void UnlikeUnits::late_block_ended(int processor, Units units, double busy_s) {
     if (units <= 0 || busy_s <= 0) return;
     Lane& lane = at(processor);
     (lane.of_run.work > 0 ? lane.of_run : lane.before).add(1, {1, static_cast<double>(units), busy_s});
+}
+
+double UnlikeUnits::insured(int processor, double block, double fixed_s,
+                            const std::function<double(int, Units)>& by_size_s) const {
+    const Units units = std::max(granularity_, static_cast<Units>(block));
+    double runs_per_s = 0;  // of all, at their speeds with such a block
+    for (int p = 0; p < static_cast<int>(lanes_.size()); ++p)
+        if (const double its_s = by_size_s(p, units); its_s > 0 && !at(p).lost)
+            runs_per_s += static_cast<double>(units) / static_cast<double>(units_) / its_s;
+    const double run_s = 1 / runs_per_s, share = run_s * static_cast<double>(units) / by_size_s(processor, units);
+    return share / std::clamp(kPremium * run_s / (kLeastFixed_s + fixed_s), 1.0, kMostParts);
 }
 
 bool UnlikeUnits::Lane::deviates(int side) const {

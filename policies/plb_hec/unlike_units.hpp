@@ -32,6 +32,11 @@ class UnlikeUnits {
     /// `promised_s`: see UnitCosts.
     void finished(const FinishedBlock& block, double promised_s = 0);
     void late_block_ended(int processor, Units units, double busy_s);
+    /// Units that a core's block has at most in a first run: before that has ended nobody knows what units elsewhere
+    /// cost, and nobody may take the block over, so that it is worth a hundredth of the run that dear units are in
+    /// several. `block`: what it would have otherwise; `fixed_s`: of a block.
+    double insured(int processor, double block, double fixed_s,
+                   const std::function<double(int processor, Units units)>& by_size_s) const;
     void set_lost(int processor, bool lost) { at(processor).lost = lost; }
 
     bool found() const { return found_; }

@@ -2,6 +2,7 @@
 //
 // plb-hec while little is known: who computes a first block when, how large it is, and what a late one tells.
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "policies/shared/nothing_in_flight.hpp"
@@ -169,4 +170,37 @@ TEST_CASE("cards of a kind begin with different numbers of units as far as the l
     };
     CHECK(firsts(1) == std::vector<Units>{391, 782, 1564, 1564});
     CHECK(firsts(2e-3) == std::vector<Units>{4, 8, 8, 8});  // two sizes tell what is fixed
+}
+
+TEST_CASE("a device whose larger block took no longer gets one as after blocks of one size") {
+    FakePlatform platform;
+    platform.links = {{1e9}};
+    platform.bytes_in_per_unit = platform.bytes_out_per_unit = 1000;
+    platform.links_known = true;
+    for (const double fixed_s : {1.01, 1.0}) {
+        const auto seconds = [=](double units) { return fixed_s + std::max(0.0, units - 4000) * 1e-5; };
+        platform.workers.push_back({"card", 1, seconds, 0, 1e-3, kNoLimit, kNoLimit});
+    }
+    const FakeRun result = run(platform, *improved(), platform.load(100'000));
+    const auto second = std::ranges::find_if(
+        result.blocks, [](const FakeBlock& block) { return block.processor == 0 && block.given_s > 0; });
+    REQUIRE(second != result.blocks.end());
+    CHECK(second->units > 8 * 1562);
+    CHECK(result.units_of(0) > 40'000);
+}
+
+TEST_CASE("dear units behind many cheap ones are in several blocks of a first run") {
+    constexpr Units kUnits = 1000;
+    std::vector<double> before(kUnits + 1, 0);
+    for (std::size_t u = 0; u < kUnits; ++u)
+        before[u + 1] = before[u] + 1 + 50 * std::exp(-std::pow((static_cast<double>(u) / kUnits - 0.4) / 0.08, 2));
+    for (const int cores : {2, 8}) {
+        FakePlatform platform = plain_platform(std::vector<double>(static_cast<std::size_t>(cores), 1e4), 1e-6);
+        platform.work = [&](Units first, Units units) {
+            return before[static_cast<std::size_t>(first + units)] - before[static_cast<std::size_t>(first)];
+        };
+        const FakeRun result = run(platform, *improved(), platform.load(kUnits));
+        INFO(cores << " cores: " << result.makespan_s << " s, blocks " << result.blocks.size());
+        CHECK(result.makespan_s < 1.2 * before.back() / (1e4 * cores));
+    }
 }
