@@ -137,13 +137,6 @@ std::string DiscreteProblem::with_nearest(const std::string& reason, Units units
     }
 }
 
-std::string why_too_large(std::string_view algorithm, double cells, double most_cells, Units units) {
-    if (cells <= most_cells) return {};
-    return fmt::format(
-        "{} would need a memory of {:.0f} million cells for {} units; use hpopta or a coarser granularity", algorithm,
-        cells / 1e6, units);
-}
-
 void finish_optimal(Plan& plan, const DiscreteProblem& problem) {
     plan.times_s.resize(plan.shares.size());
     for (std::size_t i = 0; i < plan.shares.size(); ++i)

@@ -10,7 +10,6 @@
 #include <forward_list>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "policies/planners/planner.hpp"
@@ -93,9 +92,6 @@ class DiscreteProblem {
     std::vector<SizeTimes> processors_;
     std::forward_list<DiscreteTimes> filtered_;  ///< owns what the granularity left
 };
-
-/// Empty, or why `algorithm`, which would need so many cells, is not carried out.
-std::string why_too_large(std::string_view algorithm, double cells, double most_cells, Units units);
 
 /// Fills in times, makespan and proof of the shares of an optimal distribution.
 void finish_optimal(Plan& plan, const DiscreteProblem& problem);

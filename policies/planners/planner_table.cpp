@@ -14,7 +14,6 @@
 #include "policies/planners/discrete_problem.hpp"
 #include "policies/planners/hpopta/hpopta.hpp"
 #include "policies/planners/hpopta/hpopta_published.hpp"
-#include "policies/planners/hpopta/popta.hpp"
 #include "policies/planners/imbalance.hpp"
 #include "policies/planners/smooth_fpm.hpp"
 #include "policies/planners/two_level.hpp"
@@ -31,7 +30,6 @@ constexpr PlannerEntry kPlanners[] = {
     {"plb-hec", "least-squares curves and the equal-finish problem by IPOPT", plan_plb_hec},
     {"hpopta", "exact, for any measured times (default)", plan_hpopta},
     {"hpopta-published", "the same by the published branch and bound; slow for many sizes", plan_hpopta_published},
-    {"popta-published", "the same for identical processors by the published dynamic programme", plan_popta_published},
     {"two-level", "over nodes, then within each; processor \"node/name\"",
      [](const PlanProblem& p) { return plan_two_level(p); }},
     {"smooth-fpm", "the optimum for speeds smoothed by polynomials", plan_smooth_fpm},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "policies/planners/hpopta/hpopta_published.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -235,8 +237,13 @@ Plan plan_hpopta_published(const PlanProblem& problem, PublishedTrace& trace) {
     if (!plan.failure.empty()) return plan;
     const double cells = static_cast<double>(problem.processors.size()) *
                          (static_cast<double>(problem.units) / static_cast<double>(problem.granularity));
-    plan.failure = why_too_large("hpopta-published", cells, kMostCells, problem.units);
-    if (!plan.failure.empty()) return plan;
+    if (cells > kMostCells) {
+        plan.failure = fmt::format(
+            "hpopta-published would need a memory of {:.0f} million cells for {} units; use hpopta or a coarser "
+            "granularity",
+            cells / 1e6, problem.units);
+        return plan;
+    }
     trace = {};
     PublishedSearch search(discrete.processors(), problem.units, problem.granularity, trace);
     plan.shares = search.run();

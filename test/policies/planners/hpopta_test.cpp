@@ -70,6 +70,38 @@ TEST_CASE("hpopta, prepared or not, and hpopta-published equal a dynamic program
     CHECK(tried > 300);
 }
 
+TEST_CASE("hpopta is optimal for identical processors of every shape") {
+    const int shape = GENERATE(range(0, kShapes));
+    Generator generator(static_cast<unsigned>(shape));
+    int possible = 0;
+    for (int instance = 0; instance < 60; ++instance) {
+        PlanProblem problem = generator.problem(shape, 1, 60);
+        const auto copies = static_cast<std::size_t>(generator.integer(1, 8));
+        problem.processors.resize(copies, problem.processors[0]);
+        if (!problem.maximum_units.empty()) problem.maximum_units.resize(copies, problem.maximum_units[0]);
+        const std::vector<double> makespans = smallest_makespans(problem, most_units(problem) + 2);
+        problem.units = generator.units(problem);
+        const double expected = makespans[static_cast<std::size_t>(problem.units)];
+        const Plan plan = plan_hpopta(problem);
+        if (std::isfinite(expected)) {
+            require_optimal(problem, problem.units, plan, expected);
+            ++possible;
+        } else {
+            require_impossible(problem.units, plan, makespans);
+        }
+    }
+    CHECK(possible > 5);
+}
+
+TEST_CASE("unequal shares of identical processors can be faster than equal ones") {
+    PlanProblem problem;
+    problem.processors.resize(4, {"team", {104, 112, 120, 128}, {1.36, 1.20, 1.49, 1.39}});
+    problem.units = 480;
+    const Plan plan = plan_hpopta(problem);
+    require_optimal(problem, 480, plan, 1.39);
+    CHECK(std::count(plan.shares.begin(), plan.shares.end(), 120) == 0);
+}
+
 TEST_CASE("hpopta equals a dynamic programme where many units separate the bound from the optimum") {
     const int shape = GENERATE(range(0, kShapes));
     Generator generator(100 + static_cast<unsigned>(shape));

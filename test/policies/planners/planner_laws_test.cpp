@@ -85,10 +85,7 @@ TEST_CASE("every plan sums to n in multiples of the granularity, within the maxi
 TEST_CASE("no units need no time, and one processor takes all") {
     for (const PlannerEntry& planner : registered_planners()) {
         CAPTURE(planner.name);
-        PlanProblem nothing = random_problem(1, 4, 0, 1);
-        if (std::string(planner.name).starts_with("popta"))  // are for identical processors
-            for (DiscreteTimes& times : nothing.processors) times.seconds = nothing.processors[0].seconds;
-        const Plan none = run_planner(planner, nothing);
+        const Plan none = run_planner(planner, random_problem(1, 4, 0, 1));
         CHECK(none.shares == std::vector<Units>(4, 0));
         CHECK(none.makespan_s == 0);
         CHECK(none.optimal);
