@@ -23,29 +23,24 @@ namespace apportion {
 namespace {
 
 constexpr PlannerEntry kPlanners[] = {
-    {"equal", "equal shares", plan_equal},
-    {"cpm", "proportional to the constant speed measured nearest to n / p", plan_cpm},
-    {"fpm", "geometric bisection on shape-restricted piecewise-linear speeds", plan_fpm},
-    {"fpm-akima", "Newton's method on Akima splines of the speeds", plan_fpm_akima},
-    {"plb-hec", "least-squares curves and the equal-finish problem by IPOPT", plan_plb_hec},
-    {"hpopta", "exact, for any measured times (default)", plan_hpopta},
-    {"hpopta-published", "the same by the published branch and bound; slow for many sizes", plan_hpopta_published},
-    {"two-level", "over nodes, then within each; processor \"node/name\"",
-     [](const PlanProblem& p) { return plan_two_level(p); }},
-    {"smooth-fpm", "the optimum for speeds smoothed by polynomials", plan_smooth_fpm},
-    {"imbalance", "identical processors: Algorithm 1's deliberate imbalance", plan_imbalance},
+    {"equal", plan_equal},
+    {"cpm", plan_cpm},
+    {"fpm", plan_fpm},
+    {"fpm-akima", plan_fpm_akima},
+    {"plb-hec", plan_plb_hec},
+    {"hpopta", plan_hpopta},
+    {"hpopta-published", plan_hpopta_published},
+    {"two-level", plan_two_level},
+    {"smooth-fpm", plan_smooth_fpm},
+    {"imbalance", plan_imbalance},
 };
 
 constexpr AssignmentPlannerEntry kAssignmentPlanners[] = {
-    {"ilp", "optimal, by structure", [](const DataAssignment& problem, double) { return plan_ilp(problem); }},
-    {"ilp-milp", "mixed-integer program for lp_solve, best solution within a time limit",
-     [](const DataAssignment& problem, double time_limit_s) { return plan_ilp_milp(problem, {time_limit_s}); }},
-    {"min-min-v1", "earliest finish, computing and transfers",
-     [](const DataAssignment& problem, double) { return plan_min_min_v1(problem); }},
-    {"min-min-v2", "earliest finish, start-up and clean-up as well",
-     [](const DataAssignment& problem, double) { return plan_min_min_v2(problem); }},
-    {"proportional", "proportional to the speed of computing",
-     [](const DataAssignment& problem, double) { return plan_proportional(problem); }},
+    {"ilp", [](const DataAssignment& problem, double) { return plan_ilp(problem); }},
+    {"ilp-milp", [](const DataAssignment& problem, double limit_s) { return plan_ilp_milp(problem, {limit_s}); }},
+    {"min-min-v1", [](const DataAssignment& problem, double) { return plan_min_min_v1(problem); }},
+    {"min-min-v2", [](const DataAssignment& problem, double) { return plan_min_min_v2(problem); }},
+    {"proportional", [](const DataAssignment& problem, double) { return plan_proportional(problem); }},
 };
 
 template <typename Entry>

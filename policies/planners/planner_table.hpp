@@ -15,13 +15,11 @@ namespace apportion {
 
 struct PlannerEntry {
     const char* name;
-    const char* description;
     Plan (*plan)(const PlanProblem&);
 };
 
 struct AssignmentPlannerEntry {
     const char* name;
-    const char* description;
     Plan (*plan)(const DataAssignment&, double time_limit_s);  ///< exact solvers that need no limit ignore it
 };
 
