@@ -169,7 +169,7 @@ extern const PolicyEntry hpopta_policy{.name = "hpopta",
                                        .profile = ProfileUse::required};
 
 /// The optimal assignment of equal packets of data to nodes and their units, with transfers and start-up (Boinski,
-/// Czarnul, The Computer Journal 2021, section 3; planners/assignment/ilp.hpp, by the problem's structure rather than a
+/// Czarnul, The Computer Journal 2021, section 3; planners/assignment/ilp.cpp, by the problem's structure rather than a
 /// solver). Links carry data at the same time, as StarPU's do and as equation 3 is printed; over a serial network
 /// (APPORTION_NETWORK=serial) the plan is the one that the paper's results are of.
 extern const PolicyEntry ilp_policy{
@@ -179,7 +179,7 @@ extern const PolicyEntry ilp_policy{
     .profile = ProfileUse::required};
 
 /// Version 2 of the heuristic that Boinski and Czarnul compare with (The Computer Journal 2021, section 4.4;
-/// planners/assignment/min_min.hpp).
+/// planners/assignment/min_min.cpp).
 extern const PolicyEntry min_min_policy{
     .name = "min-min",
     .description = "each unit to the processor that would finish it first, by recorded costs",

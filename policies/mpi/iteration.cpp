@@ -22,7 +22,6 @@
 #include "policies/starpu/block_argument.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/report.hpp"
-#include "policies/starpu/report_file.hpp"
 #include "policies/starpu/watch.hpp"
 
 using apportion::ApiError;

@@ -11,7 +11,7 @@
 
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/mpi/session.hpp"
-#include "policies/starpu/report_file.hpp"
+#include "policies/starpu/report.hpp"
 
 using apportion::Event;
 using apportion::GrantOrder;

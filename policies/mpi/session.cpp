@@ -24,7 +24,7 @@
 #include "policies/mpi/nodes_load.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/machine.hpp"
-#include "policies/starpu/report_file.hpp"
+#include "policies/starpu/report.hpp"
 #include "policies/starpu/watch.hpp"
 
 namespace apportion {

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "policies/planners/assignment/ilp.hpp"
-#include "policies/planners/assignment/ilp_milp.hpp"
-#include "policies/planners/assignment/min_min.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/numerical.hpp"
 #include "policies/planners/continuous/plb_hec.hpp"

@@ -16,7 +16,7 @@
 #include "policies/starpu/application_handles.hpp"
 #include "policies/starpu/error.hpp"
 #include "policies/starpu/profile_store.hpp"
-#include "policies/starpu/report_file.hpp"
+#include "policies/starpu/report.hpp"
 #include "policies/starpu/starpu_environment.hpp"
 
 using apportion::ApiError;

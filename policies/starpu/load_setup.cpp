@@ -7,6 +7,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <set>
 #include <utility>
 
@@ -15,7 +18,6 @@
 #include "policies/starpu/load_options.hpp"
 #include "policies/starpu/mutex.hpp"
 #include "policies/starpu/plugin.hpp"
-#include "policies/starpu/warm_up.hpp"
 
 namespace apportion {
 
@@ -55,6 +57,79 @@ void move_deprecated_fields(starpu_codelet& codelet) {
 #pragma GCC diagnostic pop
 }
 
+#ifndef STARPU_SIMGRID
+
+struct Call {
+    apportion_warm_up_func_t hook = nullptr;
+    void* arg = nullptr;
+    std::string* problem = nullptr;
+};
+
+void call(void**, void* arg) {
+    const Call& it = *static_cast<const Call*>(arg);
+    try {
+        if (const int status = it.hook(it.arg); status != 0)
+            *it.problem = fmt::format("its warm_up returned {} ({})", status, std::strerror(std::abs(status)));
+    } catch (const std::exception& error) {
+        *it.problem = fmt::format("its warm_up threw an exception: {}", error.what());
+    } catch (...) {
+        *it.problem = "its warm_up threw an exception that is none of the standard library's";
+    }
+}
+
+starpu_codelet& codelet() {
+    static starpu_codelet calling = [] {
+        starpu_codelet c;
+        starpu_codelet_init(&c);
+        c.cpu_funcs[0] = call;
+        c.cuda_funcs[0] = call;
+        c.hip_funcs[0] = call;
+        c.opencl_funcs[0] = call;
+        // StarPU waits for what the hook left on the worker's stream; otherwise it would end the program for that.
+        c.cuda_flags[0] = STARPU_CUDA_ASYNC;
+        c.hip_flags[0] = STARPU_HIP_ASYNC;
+        c.name = "warm_up";
+        return c;
+    }();
+    return calling;
+}
+
+/// Runs the hook on all workers at once and waits for them. Returns why it failed, per worker; empty: it did not.
+/// Throws ApiError on a StarPU worker, which would wait for itself.
+std::vector<std::string> warm_up_workers(apportion_warm_up_func_t hook, void* arg, unsigned sched_ctx,
+                                         const std::vector<Worker>& workers) {
+    if (starpu_worker_get_id() >= 0)
+        throw ApiError(EDEADLK,
+                       "apportion_load_create: a load with a warm_up was created on a StarPU worker, which would wait "
+                       "for itself; create it on another thread");
+    std::vector<std::string> problems(workers.size());
+    std::vector<Call> calls(workers.size());
+    std::vector<starpu_task*> tasks;
+    tasks.reserve(workers.size());  // nothing throws while tasks run
+    for (std::size_t k = 0; k < workers.size(); ++k) {
+        calls[k] = {hook, arg, &problems[k]};
+        starpu_task* const task = starpu_task_create();
+        task->cl = &codelet();
+        task->cl_arg = &calls[k];
+        task->sched_ctx = sched_ctx;
+        task->execute_on_a_specific_worker = 1;
+        task->workerid = static_cast<unsigned>(workers[k].ids.front());
+        task->detach = 0;
+        task->destroy = 0;
+        if (starpu_task_submit(task) == 0) {
+            tasks.push_back(task);
+        } else {
+            problems[k] = "StarPU gave it no task for its warm_up";
+            starpu_task_destroy(task);
+        }
+    }
+    for (starpu_task* task : tasks) {
+        STARPU_CHECK_RETURN_VALUE(starpu_task_wait(task), "starpu_task_wait");
+        starpu_task_destroy(task);
+    }
+    return problems;
+}
+
 /// Workers that cannot be set up get no blocks.
 void warm_up(LoadSetup& setup) {
     const auto problems = warm_up_workers(setup.options.warm_up, setup.options.arg, setup.sched_ctx, setup.workers);
@@ -75,6 +150,8 @@ void warm_up(LoadSetup& setup) {
     setup.workers = std::move(ready);
 }
 
+#endif
+
 }  // namespace
 
 LoadSetup set_up(const apportion_load_options* options) {
@@ -93,7 +170,9 @@ LoadSetup set_up(const apportion_load_options* options) {
     std::string refused;
     setup.workers = workers_for(*o.codelet, setup.sched_ctx, static_cast<Units>(o.granularity),
                                 {o.bytes_per_unit, o.bytes_shared}, &refused);
+#ifndef STARPU_SIMGRID  // simulated workers have nothing to set up
     if (o.warm_up) warm_up(setup);
+#endif
     if (!refused.empty()) setup.left_out += (setup.left_out.empty() ? "" : "; ") + refused;
     group_cores(setup.workers, setup.sched_ctx);
     // StarPU's handles have at most 2^32 - 1 elements a dimension, and a unit has one at least.

@@ -75,4 +75,12 @@ struct RunRecord {
 /// The report as one JSON object (one line). With `trace` it lists every block.
 std::string report_json(const RunRecord& run, const PolicyReport& policy, bool trace);
 
+// The file that APPORTION_REPORT names: one line per run of a load, by any number of programs at the same time.
+
+/// Throws ApiError when the file cannot be appended to, before a long run rather than after it. Creates none.
+void check_report_file(const std::string& path);
+
+/// Appends a line, at once. Throws ApiError when it cannot.
+void append_report(const std::string& path, const std::string& json);
+
 }  // namespace apportion

@@ -17,9 +17,7 @@
 #include <vector>
 
 #include "models/fitted_curve.hpp"
-#include "policies/planners/assignment/ilp.hpp"
-#include "policies/planners/assignment/ilp_milp.hpp"
-#include "policies/planners/assignment/min_min.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
 #include "policies/planners/continuous/equal_finish_ipopt.hpp"
 #include "policies/planners/continuous/geometric.hpp"
 #include "policies/planners/continuous/numerical.hpp"

@@ -6,9 +6,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "policies/planners/assignment/ilp.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
 #include "policies/planners/assignment/instance_file.hpp"
-#include "policies/planners/assignment/min_min.hpp"
 
 using namespace apportion;
 

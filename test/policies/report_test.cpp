@@ -12,7 +12,6 @@
 
 #include "policies/starpu/apportion.h"
 #include "policies/starpu/error.hpp"
-#include "policies/starpu/report_file.hpp"
 #include "test/catch.hpp"
 
 using namespace apportion;

@@ -60,4 +60,20 @@ double relaxed_bound(const DataAssignment& problem);
 /// by `lower_bound_s`.
 void finish_assignment(const DataAssignment& problem, std::vector<Units> packets, double lower_bound_s, Plan& plan);
 
+// The planners, by the files of their names.
+
+Plan plan_ilp(const DataAssignment& problem);
+
+struct MilpOptions {
+    double time_limit_s = 30;  ///< section 4.5.4: 30, 60, 90 s
+};
+
+/// Without lp_solve there is no `ilp-milp`: its plan is a failure that says so.
+bool has_milp_solver();
+Plan plan_ilp_milp(const DataAssignment& problem, const MilpOptions& options = {});
+
+Plan plan_min_min_v1(const DataAssignment& problem);
+Plan plan_min_min_v2(const DataAssignment& problem);
+Plan plan_proportional(const DataAssignment& problem);
+
 }  // namespace apportion

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "policies/planners/assignment/ilp_milp.hpp"
+//
+// `ilp-milp`: the data assignment as Boinski and Czarnul solve it (sections 3 and 4.5.4): a mixed-integer linear
+// program for lp_solve, ended by a time limit, after which the best solution so far is taken.
+//
+//     serial     minimise C + sum of w_N d_N       subject to  c_j d_j <= C for every unit
+//     parallel   minimise T                        subject to  2 a_N + w_N d_N + c_j d_j <= T for every unit j of N
+//     both       sum of d_j = n, the maxima, d_j whole
+//
+// Beyond the paper: min-min v2 is the answer where the solver has found nothing better in time. `ilp` finds the optimum
+// of the same problem in milliseconds; this one is for comparison, and for extensions without that structure.
+#include "policies/planners/assignment/data_assignment.hpp"
 
 #if __has_include(<lpsolve/lp_lib.h>)
 #include <lpsolve/lp_lib.h>
@@ -10,8 +20,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-
-#include "policies/planners/assignment/min_min.hpp"
 
 namespace apportion {
 

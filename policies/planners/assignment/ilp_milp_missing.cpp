@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // In the place of ilp_milp.cpp where lp_solve is not installed.
-#include "policies/planners/assignment/ilp_milp.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
 
 namespace apportion {
 

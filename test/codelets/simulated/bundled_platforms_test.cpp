@@ -10,7 +10,6 @@
 #include "codelets/simulated/machine_files.hpp"
 #include "codelets/simulated/platform_file.hpp"
 #include "policies/planners/assignment/data_assignment.hpp"
-#include "policies/planners/assignment/ilp.hpp"
 #include "policies/planners/imbalance.hpp"
 #include "test/catch.hpp"
 #include "test/folder.hpp"

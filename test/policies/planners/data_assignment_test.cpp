@@ -8,10 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "policies/planners/assignment/ilp.hpp"
-#include "policies/planners/assignment/ilp_milp.hpp"
 #include "policies/planners/assignment/level_fill.hpp"
-#include "policies/planners/assignment/min_min.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "test/catch.hpp"
 #include "test/published/gdansk.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A build without lp_solve: linked with what takes the place of ilp_milp.cpp there.
-#include "policies/planners/assignment/ilp_milp.hpp"
+#include "policies/planners/assignment/data_assignment.hpp"
 #include "policies/planners/planner_table.hpp"
 #include "test/catch.hpp"
 
